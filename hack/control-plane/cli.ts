@@ -1,0 +1,3 @@
+import { ensureBinaries } from './build.ts';
+
+console.error(await ensureBinaries(process.env, process.stderr));
