@@ -19,12 +19,25 @@ export function createRegistry(): Registry {
  * The metrics of one queue under client-go's names (util/workqueue/metrics.go), labelled as controller-runtime does.
  * `gauges` is read at each scrape.
  */
-export function queueMetrics(registry: Registry, name: string): { metrics: QueueMetrics; watch(gauges: QueueGauges): void } {
+export function queueMetrics(
+  registry: Registry,
+  name: string,
+): { metrics: QueueMetrics; watch(gauges: QueueGauges): void } {
   const labels = { name, controller: name };
   const labelNames = ['name', 'controller'];
   const registers = [registry];
-  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue', labelNames, registers });
-  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys that were to come back later', labelNames, registers });
+  const adds = new Counter({
+    name: 'workqueue_adds_total',
+    help: 'Keys added to the queue',
+    labelNames,
+    registers,
+  });
+  const retries = new Counter({
+    name: 'workqueue_retries_total',
+    help: 'Keys that were to come back later',
+    labelNames,
+    registers,
+  });
   const waited = new Histogram({
     name: 'workqueue_queue_duration_seconds',
     help: 'How long keys waited in the queue',
@@ -40,7 +53,15 @@ export function queueMetrics(registry: Registry, name: string): { metrics: Queue
     buckets: QUEUE_BUCKETS,
   });
   const gauge = (metric: string, help: string, read: () => number) =>
-    new Gauge({ name: metric, help, labelNames, registers, collect() { this.set(labels, read()); } });
+    new Gauge({
+      name: metric,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.set(labels, read());
+      },
+    });
   return {
     metrics: {
       added: () => adds.inc(labels),
@@ -50,7 +71,11 @@ export function queueMetrics(registry: Registry, name: string): { metrics: Queue
     },
     watch(gauges) {
       gauge('workqueue_depth', 'Keys in the queue', () => gauges.depth);
-      gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys in work, added up', () => gauges.unfinishedWorkSeconds);
+      gauge(
+        'workqueue_unfinished_work_seconds',
+        'Time spent on the keys in work, added up',
+        () => gauges.unfinishedWorkSeconds,
+      );
       gauge(
         'workqueue_longest_running_processor_seconds',
         'Time spent on the key that has been in work the longest',
@@ -71,7 +96,12 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
     labelNames: ['controller', 'result'],
     registers,
   });
-  const errors = new Counter({ name: 'controller_runtime_reconcile_errors_total', help: 'Reconciles that failed', labelNames, registers });
+  const errors = new Counter({
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Reconciles that failed',
+    labelNames,
+    registers,
+  });
   const terminal = new Counter({
     name: 'controller_runtime_terminal_reconcile_errors_total',
     help: 'Reconciles that failed in a way that trying again cannot mend',
@@ -85,8 +115,18 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
     registers,
     buckets: SECONDS_BUCKETS,
   });
-  const active = new Gauge({ name: 'controller_runtime_active_workers', help: 'Workers at work', labelNames, registers });
-  const max = new Gauge({ name: 'controller_runtime_max_concurrent_reconciles', help: 'Workers there are', labelNames, registers });
+  const active = new Gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Workers at work',
+    labelNames,
+    registers,
+  });
+  const max = new Gauge({
+    name: 'controller_runtime_max_concurrent_reconciles',
+    help: 'Workers there are',
+    labelNames,
+    registers,
+  });
   return {
     maxConcurrentReconciles: (workers) => max.set(labels, workers),
     activeWorkers: (workers) => active.set(labels, workers),
