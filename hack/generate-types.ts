@@ -52,9 +52,10 @@ function schemaOf(crd: string): JSONSchema {
 /** The schema with a title on each object that gets a type of its own. */
 function named(schema: JSONSchema, path: string): JSONSchema {
   const title = TITLES.get(path);
-  const properties = Object.entries(schema.properties ?? {}).map(
-    ([name, property]): [string, JSONSchema] => [name, named(property, path === '' ? name : `${path}.${name}`)],
-  );
+  const properties = Object.entries(schema.properties ?? {}).map(([name, property]): [string, JSONSchema] => [
+    name,
+    named(property, path === '' ? name : `${path}.${name}`),
+  ]);
   return {
     ...schema,
     ...(title && { title }),
@@ -75,7 +76,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if ((await readFile(TYPES_FILE, 'utf8')) === wanted) return 0;
-  console.error(`src/network/types.ts does not match crd/networks.yaml: run \`${COMMAND}\` and commit the result.`);
+  console.error(
+    `src/network/types.ts does not match crd/networks.yaml: run \`${COMMAND}\` and commit the result.`,
+  );
   return 1;
 }
 

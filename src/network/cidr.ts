@@ -14,7 +14,7 @@ export function parseRange(text: string): Range | undefined {
   if (!ipaddr.isValidCIDR(text)) return undefined;
   const [address, prefixLength] = ipaddr.parseCIDR(text);
   const range = { address: networkAddress(address, prefixLength), prefixLength };
-  return formatRange(range) === text && !isMapped(address) ? range : undefined;
+  return formatRange(range) === text && isPlain(address) ? range : undefined;
 }
 
 /** The inverse of {@link parseRange}. */
@@ -32,8 +32,9 @@ export function overlaps(a: Range, b: Range): boolean {
 export function gatewayProblem(gateway: string, range: Range): string | undefined {
   if (!ipaddr.isValid(gateway)) return 'is no IPv4 or IPv6 address';
   const address = ipaddr.parse(gateway);
-  if (formatAddress(address) !== gateway || isMapped(address)) return 'is not in canonical form';
-  if (!overlaps(range, { address, prefixLength: bitsOf(address) })) return `is not inside ${formatRange(range)}`;
+  if (formatAddress(address) !== gateway || !isPlain(address)) return 'is not in canonical form';
+  if (!overlaps(range, { address, prefixLength: bitsOf(address) }))
+    return `is not inside ${formatRange(range)}`;
   if (gateway === formatAddress(range.address)) return `is the network address of ${formatRange(range)}`;
   if (gateway === broadcastAddress(range)) return `is the broadcast address of ${formatRange(range)}`;
   return undefined;
@@ -72,6 +73,7 @@ function formatAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }
 
-function isMapped(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress();
+/** Neither an IPv4 address in IPv6 clothes nor bound to one node's interface by a zone. */
+function isPlain(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address instanceof ipaddr.IPv4 || !(address.isIPv4MappedAddress() || address.zoneId);
 }
