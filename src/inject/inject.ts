@@ -28,7 +28,7 @@ const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
 
 /**
  * Decides about a pod and, if it is to have a sidecar, adds it. The pod that is given stays as it is.
- * Throws PatchError when an operation does not fit the pod, which is a fault of this program.
+ * Throws PatchError when an operation does not fit the pod.
  */
 export function inject(input: DecideInput): Injection {
   const decision = decide(input);

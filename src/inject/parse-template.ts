@@ -30,7 +30,7 @@ const METADATA: ObjectSchema = {
 const TYPES = { ...POD_SCHEMA, TemplateSpec: SPEC, TemplateMetadata: METADATA };
 const TEMPLATE: ObjectSchema = {
   metadata: { type: 'TemplateMetadata' },
-  spec: { type: 'TemplateSpec', required: true },
+  spec: { type: 'TemplateSpec' },
 };
 
 /**
@@ -45,25 +45,40 @@ export function parseTemplate(source: string, name: string, text: string): Parse
   }
   const faults = toFaults(source, findings(parsed.value), parsed.locate);
   if (faults.length > 0) return { faults };
-  const [metadata, spec] = isWhole(parsed.value)
-    ? [own(parsed.value, 'metadata') ?? {}, own(parsed.value, 'spec') ?? {}]
-    : [{}, parsed.value];
+  const { metadata, spec } = partsOf(parsed.value);
   return { template: prepareTemplate(name, metadata, spec) };
 }
 
 function* findings(value: JsonValue): Findings {
-  const whole = isWhole(value);
+  const { whole, metadata, spec } = partsOf(value);
   const shape = [...checkObject(value, whole ? TEMPLATE : SPEC, TYPES, [])];
   yield* shape;
   // The rules read fields as what the schema says they are.
-  if (shape.length > 0 || !isObject(value)) return;
-  if (whole) yield* metadataFindings((own(value, 'metadata') ?? {}) as JsonObject, ['metadata']);
+  if (shape.length > 0) return;
+  if (isEmpty(metadata) && isEmpty(spec)) {
+    yield { path: [], message: 'adds nothing: write at least a container' };
+  }
+  yield* metadataFindings(metadata, ['metadata']);
   const path: Path = whole ? ['spec'] : [];
-  const spec = (whole ? own(value, 'spec') : value) as JsonObject;
   yield* podFindings(spec, path);
   yield* fragmentFindings(spec, path);
 }
 
-function isWhole(value: JsonValue): boolean {
-  return own(value, 'spec') !== undefined || own(value, 'metadata') !== undefined;
+interface Parts {
+  /** Whether it is `{metadata, spec}`, told by the fields that only that form has. */
+  readonly whole: boolean;
+  readonly metadata: JsonObject;
+  readonly spec: JsonObject;
+}
+
+function partsOf(value: JsonValue): Parts {
+  const [metadata, spec] = [own(value, 'metadata'), own(value, 'spec')];
+  if (metadata === undefined && spec === undefined) {
+    return { whole: false, metadata: {}, spec: isObject(value) ? value : {} };
+  }
+  return { whole: true, metadata: isObject(metadata) ? metadata : {}, spec: isObject(spec) ? spec : {} };
+}
+
+function isEmpty(object: JsonObject): boolean {
+  return Object.values(object).every((value) => value === null || Object.keys(value).length === 0);
 }

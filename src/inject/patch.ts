@@ -1,6 +1,6 @@
 import jsonpatch from 'fast-json-patch';
 import { isArray, isObject, type JsonValue, own } from './json.ts';
-import { type Path, pointer } from './path.ts';
+import { formatPath, type Path, pointer } from './path.ts';
 import type { Pod } from './pod.ts';
 
 /** An operation of a JSON Patch (RFC 6902), as far as injection needs any. */
@@ -8,7 +8,10 @@ export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: JsonValue }
   | { readonly op: 'remove'; readonly path: string };
 
-/** An operation that does not fit the pod: a fault of this program, never of who wrote the pod. */
+/**
+ * An operation that does not fit the pod. The API server has decoded the pods that a webhook sees, so there
+ * it is a fault of this program; in a file it may be one of who wrote it.
+ */
 export class PatchError extends Error {}
 
 type Node = Record<string | number, JsonValue>;
@@ -58,6 +61,10 @@ export class PodDraft {
   }
 
   #create(path: Path, value: JsonValue): void {
+    if ((this.#at(path) ?? null) !== null) {
+      const kind = isArray(value) ? 'list' : 'mapping';
+      throw new PatchError(`the patch does not fit the pod: ${formatPath(path)} is no ${kind}`);
+    }
     const parent = path.slice(0, -1);
     if (parent.length > 0 && !isObject(this.#at(parent))) this.#create(parent, {});
     this.#apply('add', path, value);

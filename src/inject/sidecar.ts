@@ -28,7 +28,7 @@ export interface Sidecar {
  * they must not keep a pod from ending.
  */
 export function sidecarsFor(pod: Pod, template: Template, options: InjectionOptions): readonly Sidecar[] {
-  const native = isNative(pod, options);
+  const native = wantsNative(pod, options) && !isGateway(pod);
   return [
     ...template.initContainers.map((container) => sidecar(pod, container, 'initContainers')),
     ...template.containers.map((container) =>
@@ -66,7 +66,12 @@ function findStub(pod: Pod, name: string): Stub | undefined {
 }
 
 /** A pod that is to end never does while an ordinary sidecar runs: Jobs, workflow steps, bare tasks. */
-function isNative(pod: Pod, { nativeSidecar }: InjectionOptions): boolean {
+function wantsNative(pod: Pod, { nativeSidecar }: InjectionOptions): boolean {
   if (nativeSidecar !== 'jobs') return nativeSidecar === 'always';
   return (specField(pod, 'restartPolicy') ?? 'Always') !== 'Always';
+}
+
+/** A pod of nothing but stubs is its sidecar: moved to the init containers, it would leave none behind. */
+function isGateway(pod: Pod): boolean {
+  return containers(pod).every((container) => own(container, 'image') === AUTO_IMAGE);
 }

@@ -9,9 +9,6 @@ import { volumeFindings } from './volume-rules.ts';
 
 /** What is wrong with a template of the right shape, as a whole and in its containers and volumes. */
 export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
-  if (Object.values(spec).every((value) => value === null || Object.keys(value).length === 0)) {
-    yield { path, message: 'adds nothing: write at least a container' };
-  }
   yield* containerListFindings(spec, path);
   for (const [volume, at] of items(spec, 'volumes', path)) yield* volumeFindings(volume, at);
   yield* duplicates(items(spec, 'volumes', path), name, 'name');

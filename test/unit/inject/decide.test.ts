@@ -293,7 +293,7 @@ describe('a pod that has been injected', () => {
     const pod = injected();
     const annotations = {
       [OPT_IN]: 'true',
-      [STATUS]: '{"version":1,"templates":[{"name":"config","sha256":"0"}]}',
+      [STATUS]: '{"version":1,"templates":[{"name":"config","sha256":"0"}],"added":{"containers":["envoy"]}}',
     };
     const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
     expect(decide(decideInput(stale))).toMatchObject({
