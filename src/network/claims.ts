@@ -20,6 +20,8 @@ interface Claimant {
   /** What it was given: the range of its real network, and one that it is changing to. */
   holds: readonly Claim[];
   blockedBy: ObjectKey | undefined;
+  /** This process has decided about it, and knows better than a cache what it holds. */
+  isDecided: boolean;
 }
 
 interface Claim {
@@ -32,7 +34,8 @@ interface Claim {
  * not hold it, the older Network gets it, then the one with the smaller UID. A range is taken in the same turn of
  * the event loop that finds it free, so that two reconciles at once cannot both have it, whatever their caches show.
  *
- * What was given before this process began is known by the finalizer, which goes on before anything is made.
+ * What another process gave, before this one became the leader, is known by the finalizer, which goes on before
+ * anything is made.
  */
 export class Claims {
   readonly #claimants = new Map<ObjectKey, Claimant>();
@@ -50,6 +53,7 @@ export class Claims {
   /** Takes in the Network as it is now known; one that is not eligible stands in nobody's way with what it wants. */
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
+    if (!claimant.isDecided) this.#hold(claimant, givenTo(network, claimant));
     const range = isEligible ? parseRange(network.spec.cidr) : undefined;
     if (isSame(claimant.wants?.range, range)) return;
     this.#want(claimant, range);
@@ -61,6 +65,7 @@ export class Claims {
   claim(key: ObjectKey): Blocker | undefined {
     const claimant = this.#claimants.get(key);
     const range = claimant?.wants?.range;
+    if (claimant) claimant.isDecided = true;
     if (!claimant || !range || claimant.holds.some((held) => isSame(held.range, range))) return undefined;
     const blocker = this.#blockerOf(claimant, range);
     if (!blocker) {
@@ -79,6 +84,7 @@ export class Claims {
     const claimant = this.#claimants.get(key);
     const range = parseRange(cidr);
     if (!claimant || !range) return;
+    claimant.isDecided = true;
     const held = claimant.holds.map((claim) => claim.range);
     const kept = held.filter((other) => !isSame(other, range) && isSame(other, claimant.wants?.range));
     if (held.length === kept.length + 1 && held.some((other) => isSame(other, range))) return;
@@ -103,10 +109,9 @@ export class Claims {
     const known = this.#claimants.get(key);
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
-    const claimant: Claimant = { key, uid, createdAt, wants: undefined, holds: [], blockedBy: undefined };
+    const nothing = { wants: undefined, holds: [], blockedBy: undefined, isDecided: false };
+    const claimant: Claimant = { key, uid, createdAt, ...nothing };
     this.#claimants.set(key, claimant);
-    const given = parseRange(network.status?.cidr ?? network.spec.cidr);
-    if (given && hasFinalizer(network, NETWORK_FINALIZER)) this.#hold(claimant, [given]);
     return claimant;
   }
 
@@ -155,6 +160,14 @@ export class Claims {
       this.#onFreed(freed);
     }
   }
+}
+
+/** What another process has given to the Network, as far as it says so itself. */
+function givenTo(network: Network, { holds }: Claimant): readonly Range[] {
+  if (!hasFinalizer(network, NETWORK_FINALIZER)) return [];
+  // Not in the status yet: what the spec said when the finalizer was first seen, whatever it has become since.
+  if (network.status?.cidr === undefined && holds.length > 0) return holds.map(({ range }) => range);
+  return [parseRange(network.status?.cidr ?? network.spec.cidr)].filter((range) => range !== undefined);
 }
 
 function precedes(a: Claimant, b: Claimant): boolean {

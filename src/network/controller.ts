@@ -61,15 +61,15 @@ function addNetworkHandler(
   { networks, queue, resyncMs }: NetworkControllerOptions,
   acceptance: Acceptance,
 ): void {
-  const observe = (network: Network) => {
-    acceptance.observe(network);
-    queue.add(keyOf(network));
-  };
   networks.addEventHandler(
     {
-      onAdd: observe,
+      onAdd: (network) => {
+        acceptance.observe(network);
+        queue.add(keyOf(network));
+      },
       onUpdate: (previous, current) => {
-        if (isWork(previous, current)) observe(current);
+        acceptance.observe(current);
+        if (isWork(previous, current)) queue.add(keyOf(current));
       },
       onDelete: (network) => {
         acceptance.forget(network);

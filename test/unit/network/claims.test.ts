@@ -88,6 +88,23 @@ describe('a range that is held', () => {
     expect(claim('d')).toEqual({ key: 'default/b', cidr: '10.1.0.0/16' });
   });
 
+  test('is known to a process that watched another one give it', () => {
+    const { observe, claim } = newClaims();
+    observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    observe('young', '10.0.0.0/16');
+    observe('young', '10.0.0.0/16', held);
+    expect(claim('old')).toEqual({ key: 'default/young', cidr: '10.0.0.0/16' });
+  });
+
+  test('is not given up for a copy that is older than what this process did', () => {
+    const { observe, claim } = newClaims();
+    observe('a', '10.0.0.0/16');
+    claim('a');
+    observe('a', '10.0.0.0/16');
+    observe('b', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+    expect(claim('b')?.key).toBe('default/a');
+  });
+
   test('is not taken from its holder by an edit of that Network, nor by one of another', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16', held);
