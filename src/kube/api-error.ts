@@ -1,0 +1,113 @@
+/** What the API server said when it did not do what it was asked. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status, for example 409. */
+  readonly status: number;
+  /** Machine-readable reason of the Status body, for example `AlreadyExists`; empty where there was none. */
+  readonly reason: string;
+  /** How long the server asks to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** The `details.causes[].reason` values, for example `ResourceVersionTooLarge`. */
+  readonly causes: readonly string[];
+
+  constructor(init: {
+    status: number;
+    reason: string;
+    message: string;
+    retryAfterMs?: number | undefined;
+    causes?: readonly string[];
+  }) {
+    super(init.message);
+    this.status = init.status;
+    this.reason = init.reason;
+    this.retryAfterMs = init.retryAfterMs;
+    this.causes = init.causes ?? [];
+  }
+}
+
+/** The request was never answered: refused, reset, cut, or too slow. The `cause` says which. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  /** The system's or the HTTP library's code, for example `ECONNREFUSED`. */
+  readonly code: string;
+
+  constructor(message: string, code: string, cause: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+const MAX_MESSAGE_LENGTH = 1024;
+
+/**
+ * Builds the error for a Status object (meta/v1 `Status`), as an HTTP body or as the object of a watch's ERROR event.
+ * Anything else that a proxy may have answered in its place is quoted, cut to a readable length.
+ */
+export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: string): ApiError {
+  const fields = isRecord(body) ? body : {};
+  const details = isRecord(fields.details) ? fields.details : {};
+  const causes = Array.isArray(details.causes) ? details.causes : [];
+  const message =
+    typeof fields.message === 'string' && fields.message !== ''
+      ? fields.message
+      : `the API server answered ${status}${typeof body === 'string' && body !== '' ? `: ${body}` : ''}`;
+  return new ApiError({
+    status: typeof fields.code === 'number' ? fields.code : status,
+    reason: typeof fields.reason === 'string' ? fields.reason : '',
+    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    retryAfterMs: seconds(retryAfterHeader) ?? seconds(details.retryAfterSeconds),
+    causes: causes.flatMap((c) => (isRecord(c) && typeof c.reason === 'string' ? [c.reason] : [])),
+  });
+}
+
+/** The object, or the resource type itself (a CRD that is not installed), does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
+/** A create met an object of that name. */
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
+}
+
+/** A precondition did not hold: somebody else wrote in between. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists';
+}
+
+/** The object was refused by validation: sending it again cannot help. */
+export function isInvalid(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 422 || error.status === 400);
+}
+
+/** The resourceVersion is older than what the server still knows: only a list helps. */
+export function isExpired(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
+  );
+}
+
+/** The resourceVersion is newer than the server's: it was restored, or a follower lags (KEP-1904). */
+export function isTooLargeResourceVersion(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.causes.includes('ResourceVersionTooLarge') ||
+      // Servers before 1.19 and some proxies keep only the text.
+      (error.status === 504 && error.message.includes('Too large resource version')))
+  );
+}
+
+/** The creation was refused because its namespace is being deleted. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403 && error.causes.includes('NamespaceTerminating');
+}
+
+function seconds(value: unknown): number | undefined {
+  const parsed = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof parsed === 'number' && Number.isFinite(parsed) && parsed >= 0 ? parsed * 1000 : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

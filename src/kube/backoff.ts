@@ -1,0 +1,44 @@
+import type { Clock } from '../workqueue/clock.ts';
+
+export interface BackoffOptions {
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly firstMs?: number;
+  readonly maxMs?: number;
+  /** Quiet for this long since the last failure: the next one starts over. */
+  readonly resetMs?: number;
+}
+
+/**
+ * Growing delays between failures, with jitter so that many clients of one server that failed do not come back at once.
+ * The reflector's figures in client-go: 0.8 s, doubled up to 30 s, jitter 1.0 (each up to twice as long), reset after 2 min.
+ */
+export class Backoff {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #firstMs: number;
+  readonly #maxMs: number;
+  readonly #resetMs: number;
+  #nextMs: number;
+  #lastFailure = Number.NEGATIVE_INFINITY;
+
+  constructor({ clock, random, firstMs = 800, maxMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#firstMs = firstMs;
+    this.#maxMs = maxMs;
+    this.#resetMs = resetMs;
+    this.#nextMs = firstMs;
+  }
+
+  /** How long to wait after a failure now, in milliseconds. */
+  next(): number {
+    const now = this.#clock.now();
+    if (now - this.#lastFailure > this.#resetMs) this.#nextMs = this.#firstMs;
+    this.#lastFailure = now;
+    const delay = this.#nextMs * (1 + this.#random());
+    this.#nextMs = Math.min(this.#nextMs * 2, this.#maxMs);
+    return delay;
+  }
+}

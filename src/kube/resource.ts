@@ -1,0 +1,59 @@
+import type { KubeObject } from './object.ts';
+
+/** One resource of the API as its REST path names it, and how its objects are narrowed from the wire. */
+export interface Resource<T extends KubeObject> {
+  /** API group; empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The plural, lower-case name in the path. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Returns the value as the typed object it is, or throws a TypeError that says what is wrong with it. */
+  narrow(value: unknown): T;
+}
+
+/** Which object, or with no name which collection. A namespaced resource without a namespace means all of them. */
+export interface Target {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** `v1` or `group/version`, as objects carry it. */
+export function apiVersionOf(resource: Resource<KubeObject>): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/**
+ * The REST path of a target, every segment escaped: a name from outside can never change which path is called.
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)
+ */
+export function resourcePath(
+  resource: Resource<KubeObject>,
+  { namespace, name }: Target,
+  subresource?: string,
+): string {
+  const root = resource.group === '' ? ['api'] : ['apis', resource.group];
+  const scope = resource.namespaced && namespace !== undefined ? ['namespaces', namespace] : [];
+  const object = name === undefined ? [] : [name];
+  const tail = subresource === undefined ? [] : [subresource];
+  return `/${[...root, resource.version, ...scope, resource.plural, ...object, ...tail].map(encodeURIComponent).join('/')}`;
+}
+
+/** Whether the value has what every object of the API has. The rest of it the API server has validated. */
+export function isKubeObject(value: unknown): value is KubeObject {
+  if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
+  const { metadata } = value;
+  return (
+    typeof metadata === 'object' &&
+    metadata !== null &&
+    'name' in metadata &&
+    typeof metadata.name === 'string'
+  );
+}
+
+/** For resources of which nothing but metadata is read; throws a TypeError on anything else. */
+export function narrowObject(value: unknown): KubeObject {
+  if (!isKubeObject(value)) throw new TypeError('expected a Kubernetes object with a metadata.name');
+  return value;
+}
