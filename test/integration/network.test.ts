@@ -17,11 +17,7 @@ let namespace: string;
 beforeAll(async () => {
   controlPlane = await startControlPlane({ auditLog: 'Metadata' });
   await kubectl('apply', '-f', join(projectDirectory(), 'crd/networks.yaml'));
-  await kubectl(
-    'apply',
-    '-f',
-    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
-  );
+  await kubectl('apply', '-f', join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'));
   await kubectl('wait', '--for=condition=Established', 'crd', '--all');
   operator = await startNetworkOperator(controlPlane);
 }, 600_000);
@@ -36,21 +32,10 @@ test('a Network becomes Ready with its NAD', async () => {
   await apply('one', 'example-network', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' });
   await kubectl('-n', 'one', 'wait', '--for=condition=Ready', 'network/example-network', '--timeout=20s');
   console.log(await kubectl('-n', 'one', 'get', 'network', '-o', 'wide'));
-  console.log(
-    await kubectl('-n', 'one', 'get', 'network', 'example-network', '-o', 'yaml', '--show-managed-fields'),
-  );
+  console.log(await kubectl('-n', 'one', 'get', 'network', 'example-network', '-o', 'yaml', '--show-managed-fields'));
   console.log(await kubectl('-n', 'one', 'get', 'net-attach-def', '-o', 'yaml'));
   console.log(await writes('one'), operator.reasonsFor('one/example-network'));
-  await kubectl(
-    '-n',
-    'one',
-    'patch',
-    'network',
-    'example-network',
-    '--type=merge',
-    '-p',
-    '{"spec":{"gateway":"192.168.0.254"}}',
-  );
+  await kubectl('-n', 'one', 'patch', 'network', 'example-network', '--type=merge', '-p', '{"spec":{"gateway":"192.168.0.254"}}');
   await pause(500);
   console.log(await writes('one'), operator.reasonsFor('one/example-network'));
   await kubectl('-n', 'one', 'delete', 'network', 'example-network', '--timeout=20s');
@@ -76,14 +61,6 @@ async function writes(namespace: string): Promise<readonly string[]> {
   const lines = (await readFile(controlPlane.auditLogPath, 'utf8')).trim().split('\n');
   return lines
     .map((line) => JSON.parse(line))
-    .filter(
-      (e) =>
-        e.userAgent === 'envoy-initializer' &&
-        e.objectRef?.namespace === namespace &&
-        !['get', 'list', 'watch'].includes(e.verb),
-    )
-    .map(
-      (e) =>
-        `${e.verb} ${e.objectRef.resource}${e.objectRef.subresource ? `/${e.objectRef.subresource}` : ''} ${e.responseStatus?.code}`,
-    );
+    .filter((e) => e.userAgent === 'envoy-initializer' && e.objectRef?.namespace === namespace && !['get', 'list', 'watch'].includes(e.verb))
+    .map((e) => `${e.verb} ${e.objectRef.resource}${e.objectRef.subresource ? `/${e.objectRef.subresource}` : ''} ${e.responseStatus?.code}`);
 }
