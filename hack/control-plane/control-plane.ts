@@ -3,12 +3,12 @@ import type { ControlPlaneFiles } from './files.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** The processes of a control plane. */
-export interface Components {
+/** The processes of a control plane, in the order of their start. A type, so that `Object.values` knows what it holds. */
+export type Components = {
   readonly etcd: Component;
   readonly apiServer: Component;
   readonly controllerManager?: Component;
-}
+};
 
 /** What a running control plane is made of. */
 export interface ControlPlaneParts {
@@ -49,10 +49,11 @@ export class ControlPlane {
     this.#parts = parts;
   }
 
-  /** Of the processes that run now, the supervisor among them. */
-  get pids(): readonly number[] {
+  /** The process ids of what runs now, by name: `supervisor`, `etcd`, `kube-apiserver` and so on. */
+  get pids(): Readonly<Record<string, number>> {
     const { supervisor, components } = this.#parts;
-    return [supervisor, ...Object.values(components)].flatMap(({ pid }) => pid ?? []);
+    const named = [{ name: 'supervisor', pid: supervisor.pid }, ...Object.values(components)];
+    return Object.fromEntries(named.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
   }
 
   /** Runs kubectl as the admin, with no setting of the user's own. Resolves however it ends. */
