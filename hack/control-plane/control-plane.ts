@@ -36,6 +36,8 @@ export class ControlPlane {
   readonly hasControllerManager: boolean;
   /** Resolves when a process has ended that nobody stopped. */
   readonly failure: Promise<ComponentExitedError>;
+  /** For what is to run against it: that is ended first, while the API server still answers. */
+  readonly supervisor: Supervisor;
   readonly #parts: ControlPlaneParts;
 
   constructor(parts: ControlPlaneParts) {
@@ -46,6 +48,7 @@ export class ControlPlane {
     this.auditLogPath = parts.files.auditLog;
     this.hasControllerManager = parts.components.controllerManager !== undefined;
     this.failure = parts.failure;
+    this.supervisor = parts.supervisor;
     this.#parts = parts;
   }
 
@@ -67,7 +70,8 @@ export class ControlPlane {
     };
     return runCommand(this.#parts.kubectl, args, env, input);
   }
-  /** What SIGKILL ends says no goodbye to its clients, as in a crash. */
+
+  /** By SIGTERM its clients' watches end in good order, within 2 s; by SIGKILL they break off, as in a crash. */
   stopApiServer(signal?: NodeJS.Signals): Promise<void> {
     return this.#parts.components.apiServer.stop(signal);
   }

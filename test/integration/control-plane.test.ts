@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { get } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,19 +18,12 @@ import { testWithControllerManager } from '../support/test-with-controller-manag
 
 jest.setTimeout(120_000);
 
-/** All temporary directories of these tests, so that what is left of them can be seen. */
-const temporary = mkdtempSync(join(tmpdir(), 'control-plane-test-'));
-const outer = process.env.TMPDIR;
 let controlPlane: ControlPlane;
 beforeAll(async () => {
-  process.env.TMPDIR = temporary;
   controlPlane = await startControlPlane({ auditLog: 'Metadata' });
 });
 afterAll(async () => {
   await controlPlane?.stop();
-  if (outer === undefined) delete process.env.TMPDIR;
-  else process.env.TMPDIR = outer;
-  rmSync(temporary, { recursive: true });
 });
 
 /** Runs kubectl and expects it to succeed; resolves with its stdout. */
@@ -195,11 +188,13 @@ describe('without a controller manager', () => {
 
 describe('a start that fails', () => {
   test('is told at once with the end of the log, and leaves no file', async () => {
-    const before = readdirSync(temporary);
-    await expect(startControlPlane({ extraApiServerArgs: ['--no-such-flag'] })).rejects.toThrow(
+    const temporaryDirectory = mkdtempSync(join(tmpdir(), 'control-plane-test-'));
+    const starting = startControlPlane({ temporaryDirectory, extraApiServerArgs: ['--no-such-flag'] });
+    await expect(starting).rejects.toThrow(
       /kube-apiserver ended with code 1:[\s\S]*unknown flag: --no-such-flag/,
     );
-    expect(readdirSync(temporary)).toEqual(before);
+    expect(readdirSync(temporaryDirectory)).toEqual([]);
+    rmdirSync(temporaryDirectory);
   });
 
   test.each(['apiServer', 'etcd'] as const)(
@@ -227,12 +222,36 @@ describe('a start that fails', () => {
 });
 
 describe('nothing is left', () => {
-  test('when it is stopped', async () => {
+  test('when it is stopped, and what ran against it ends while the API server still answers', async () => {
     const other = await startControlPlane();
+    const lines: string[] = [];
+    const { kubectl: path } = await findBinaries(process.env);
+    let onLine = () => {};
+    const started = new Promise<void>((resolve) => {
+      onLine = resolve;
+    });
+    await other.supervisor.start({
+      name: 'client',
+      command: 'sh',
+      args: [
+        '-c',
+        `trap '"$0" get --raw /readyz; exit' TERM; echo started; while :; do sleep 0.05; done`,
+        path,
+      ],
+      env: { PATH: process.env.PATH, KUBECONFIG: other.kubeconfigPath, HOME: other.directory },
+      output: {
+        onLine: (line) => {
+          lines.push(line);
+          onLine();
+        },
+      },
+    });
+    await started;
     const pids = Object.values(other.pids);
     expect(pids.length).toBeGreaterThanOrEqual(3);
     expect(pids.every(isRunning)).toBe(true);
     await other.stop();
+    expect(lines).toEqual(['started', 'ok']);
     await untilNoneRuns(pids);
     expect(existsSync(other.directory)).toBe(false);
   });
