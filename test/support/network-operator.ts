@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -18,6 +19,8 @@ import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
 /** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
 export interface NetworkOperator {
   readonly client: KubeClient;
+  /** Resolves once every key was reconciled at least once more. */
+  reconciledAgain(keys: readonly string[]): Promise<void>;
   /** Reasons of the Events on the object, oldest first. */
   reasonsFor(key: string): readonly string[];
   stop(): Promise<void>;
@@ -41,6 +44,7 @@ export async function startNetworkOperator(
   const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS);
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: Notice }[] = [];
+  const reconciled = new EventEmitter().setMaxListeners(0);
   const reconcile = setUpNetworkController({
     client,
     networks,
@@ -54,7 +58,11 @@ export async function startNetworkOperator(
   const controller = new Controller({
     name: 'network',
     queue,
-    reconcile,
+    reconcile: async (key, signal) => {
+      const result = await reconcile(key, signal);
+      reconciled.emit(key);
+      return result;
+    },
     workers: 2,
     history: new ReconcileHistory({ wallClock: Date.now }),
     log: pino({ level: 'silent' }),
@@ -67,6 +75,9 @@ export async function startNetworkOperator(
   const running = controller.run(signal);
   return {
     client,
+    reconciledAgain: async (keys) => {
+      await Promise.all(keys.map((key) => once(reconciled, key)));
+    },
     reasonsFor: (key) => notices.filter((entry) => entry.key === key).map(({ notice }) => notice.reason),
     stop: async () => {
       stopping.abort();

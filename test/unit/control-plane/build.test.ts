@@ -89,7 +89,7 @@ describe('building the control plane', () => {
 
   test('that is killed leaves no compiler, no file and no lock', async () => {
     const fifo = join(cache, 'started');
-    execFileSync('mkfifo', [fifo]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', fifo]);
     fakeGo = makeFakeGo({}, `echo partial > "$output"; echo "$output" > ${fifo}; exec sleep 1000`);
     const env = fakeGoEnv(fakeGo, cache);
     const cli = fileURLToPath(import.meta.resolve('../../../hack/control-plane/cli.js'));
