@@ -25,7 +25,7 @@ export interface MultusOptions {
   /** Need not be synced, and cannot be where Multus is not installed. */
   readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
   /** Live pods that are attached to the Network of this key. Without it nobody counts them. */
-  readonly podsOn?: (key: ObjectKey) => readonly ObjectKey[];
+  readonly podsOn?: ((key: ObjectKey) => readonly ObjectKey[]) | undefined;
 }
 
 /** How long until a missing CRD of Multus is looked for again. */
