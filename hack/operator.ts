@@ -55,6 +55,8 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
         `--metrics-port=${metricsPort}`,
         `--tls-cert-file=${join(directory, 'tls.crt')}`,
         `--tls-key-file=${join(directory, 'tls.key')}`,
+        // Nobody is in front of this process who would have to learn that it ends.
+        '--shutdown-delay=0s',
         ...(options.args ?? []),
       ],
       output: { file: options.log },

@@ -34,7 +34,7 @@ async function play(controlPlane: ControlPlane): Promise<void> {
     '-f',
     join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
   ]);
-  await quietly(baseline, ['create', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
+  await quietly(baseline, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const plainWithoutUs = await storedPod(baseline, 'myapp-pod-plain');
   await quietly(baseline, ['delete', 'pod', 'myapp-pod-plain', '--now']);
 

@@ -4,6 +4,10 @@ import type { Logger } from 'pino';
 export function informerLog(log: Logger, resource: string) {
   return (err: unknown, doing: 'list' | 'watch' | 'handle'): void => {
     if (doing === 'handle') log.error({ resource, err }, 'an event handler threw');
-    else log.warn({ resource, doing, reason: err instanceof Error ? err.message : String(err) }, 'informer interrupted');
+    else
+      log.warn(
+        { resource, doing, reason: err instanceof Error ? err.message : String(err) },
+        'informer interrupted',
+      );
   };
 }

@@ -21,7 +21,10 @@ export interface PreflightOptions {
  * Looks at what the process meets, once the API server answers, and says loudly what will not work: a server that is too
  * old, webhooks that are not applied, flags that the applied ones do not follow. It stops nothing.
  */
-export async function preflight({ client, clock, log, flags }: PreflightOptions, signal: AbortSignal): Promise<void> {
+export async function preflight(
+  { client, clock, log, flags }: PreflightOptions,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       checkVersion(await client.request('GET', '/version', { signal }), log);
@@ -41,11 +44,19 @@ function checkVersion(version: unknown, log: Logger): void {
   const minor = /^v1\.(\d+)\./.exec(gitVersion)?.[1];
   log.info({ version: gitVersion }, 'connected to the API server');
   if (minor !== undefined && Number(minor) < OLDEST_MINOR) {
-    log.error({ version: gitVersion }, `this API server is too old: Kubernetes 1.${OLDEST_MINOR} is the floor`);
+    log.error(
+      { version: gitVersion },
+      `this API server is too old: Kubernetes 1.${OLDEST_MINOR} is the floor`,
+    );
   }
 }
 
-async function checkWebhooks(client: KubeClient, flags: SelectionFlags, log: Logger, signal: AbortSignal): Promise<void> {
+async function checkWebhooks(
+  client: KubeClient,
+  flags: SelectionFlags,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   const name = 'envoy-initializer';
   try {
     const configuration = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { signal });
@@ -54,6 +65,9 @@ async function checkWebhooks(client: KubeClient, flags: SelectionFlags, log: Log
     }
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    log.warn({ configuration: name }, 'there is no MutatingWebhookConfiguration of ours: no pod is sent here');
+    log.warn(
+      { configuration: name },
+      'there is no MutatingWebhookConfiguration of ours: no pod is sent here',
+    );
   }
 }

@@ -39,7 +39,7 @@ export interface EventSource {
   readonly instance: string;
 }
 
-export const eventResource: Resource<KubeObject> = {
+export const EVENTS: Resource<KubeObject> = {
   group: 'events.k8s.io',
   version: 'v1',
   kind: 'Event',
@@ -64,8 +64,8 @@ export function eventObject(
 ): EventObject {
   const { namespace, name } = regarding.metadata;
   return {
-    apiVersion: apiVersionOf(eventResource),
-    kind: eventResource.kind,
+    apiVersion: apiVersionOf(EVENTS),
+    kind: EVENTS.kind,
     // The Events of cluster-scoped objects are in `default`: the server allows nothing else.
     metadata: { namespace: namespace || 'default', name: eventName(name, now) },
     eventTime: microTime(now),

@@ -1,6 +1,6 @@
 import { ApiError, isAlreadyExists, isNotFound, TransportError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
-import { eventResource } from './event-object.ts';
+import { EVENTS } from './event-object.ts';
 import type { CountedEvent } from './event-series.ts';
 
 export type EventClient = Pick<KubeClient, 'create' | 'mergePatch'>;
@@ -19,7 +19,7 @@ export async function writeEvent(
   const series = count > 1 && { series: { count, lastObservedTime: counted.lastObservedTime } };
   if (counted.exists && series) {
     try {
-      await client.mergePatch(eventResource, event.metadata, series, { signal });
+      await client.mergePatch(EVENTS, event.metadata, series, { signal });
       counted.writtenCount = count;
       return;
     } catch (error) {
@@ -28,7 +28,7 @@ export async function writeEvent(
     }
   }
   try {
-    await client.create(eventResource, { ...event, ...series }, { signal });
+    await client.create(EVENTS, { ...event, ...series }, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     // An earlier try landed though its answer was lost. It may have counted less.

@@ -1,6 +1,6 @@
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
-import { type Lease, type LeaseRecord, leaseResource, recordOf, specOf } from './lease-record.ts';
+import { LEASES, type Lease, type LeaseRecord, recordOf, specOf } from './lease-record.ts';
 import type { KubeObject } from './object.ts';
 import { apiVersionOf } from './resource.ts';
 
@@ -29,13 +29,13 @@ export class LeaseLock {
   get object(): KubeObject {
     const { uid } = this.#lease?.metadata ?? {};
     const metadata = { ...this.#name, ...(uid !== undefined && { uid }) };
-    return { apiVersion: apiVersionOf(leaseResource), kind: leaseResource.kind, metadata };
+    return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata };
   }
 
   /** Undefined where there is no such Lease. */
   async get(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     try {
-      this.#lease = await this.#client.get(leaseResource, this.#name, { signal });
+      this.#lease = await this.#client.get(LEASES, this.#name, { signal });
       return recordOf(this.#lease);
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -46,7 +46,7 @@ export class LeaseLock {
   async create(record: LeaseRecord, signal: AbortSignal): Promise<void> {
     const { apiVersion, kind } = this.object;
     const lease = { apiVersion, kind, metadata: this.#name, spec: specOf(record) };
-    this.#lease = await this.#client.create(leaseResource, lease, { signal });
+    this.#lease = await this.#client.create(LEASES, lease, { signal });
   }
 
   /**
@@ -58,6 +58,6 @@ export class LeaseLock {
     if (resourceVersion === undefined)
       throw new Error('a Lease must be read or created before it is updated');
     const patch = { metadata: { resourceVersion }, spec: specOf(record) };
-    this.#lease = await this.#client.mergePatch(leaseResource, this.#name, patch, { signal });
+    this.#lease = await this.#client.mergePatch(LEASES, this.#name, patch, { signal });
   }
 }

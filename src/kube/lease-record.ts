@@ -26,7 +26,7 @@ export interface LeaseRecord {
   readonly transitions: number;
 }
 
-export const leaseResource: Resource<Lease> = {
+export const LEASES: Resource<Lease> = {
   group: 'coordination.k8s.io',
   version: 'v1',
   kind: 'Lease',

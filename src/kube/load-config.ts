@@ -5,13 +5,18 @@ import { KubeConfig } from '@kubernetes/client-node';
  * ~/.kube/config), else the pod's own service account. `master` is used in place of the server it names.
  * @throws Error when the file cannot be read or names no cluster.
  */
-export function loadKubeConfig(options: { kubeconfig: string | undefined; master: string | undefined }): KubeConfig {
+export function loadKubeConfig(options: {
+  kubeconfig: string | undefined;
+  master: string | undefined;
+}): KubeConfig {
   const config = new KubeConfig();
   if (options.kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(options.kubeconfig);
   const cluster = config.getCurrentCluster();
   if (!cluster) {
-    throw new Error(`the kubeconfig${options.kubeconfig ? ` ${options.kubeconfig}` : ''} has no current context with a cluster`);
+    throw new Error(
+      `the kubeconfig${options.kubeconfig ? ` ${options.kubeconfig}` : ''} has no current context with a cluster`,
+    );
   }
   if (options.master !== undefined) {
     const server = options.master;

@@ -25,8 +25,12 @@ describe('the manifests', () => {
     const { code, stderr, stdout } = await apply('-k', join(deploy, 'base'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('deployment.apps/envoy-initializer created');
-    expect(stdout).toContain('customresourcedefinition.apiextensions.k8s.io/networks.samplecrd.k8s.io created');
-    expect(stdout).toContain('mutatingwebhookconfiguration.admissionregistration.k8s.io/envoy-initializer created');
+    expect(stdout).toContain(
+      'customresourcedefinition.apiextensions.k8s.io/networks.samplecrd.k8s.io created',
+    );
+    expect(stdout).toContain(
+      'mutatingwebhookconfiguration.admissionregistration.k8s.io/envoy-initializer created',
+    );
   });
 
   test('applied again change nothing', async () => {
@@ -54,7 +58,9 @@ describe('the manifests', () => {
 });
 
 describe('the examples', () => {
-  const files = readdirSync(join(deploy, 'examples')).filter((file) => file.endsWith('.yaml') && !file.startsWith('bad-'));
+  const files = readdirSync(join(deploy, 'examples')).filter(
+    (file) => file.endsWith('.yaml') && !file.startsWith('bad-'),
+  );
   // The pods that opt in wait for the operator: the webhook is there and answers nobody.
   const accepted = files.filter((file) => !file.startsWith('myapp-pod') || file === 'myapp-pod-plain.yaml');
 

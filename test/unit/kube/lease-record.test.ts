@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { leaseResource, recordOf, specOf } from '../../../src/kube/lease-record.ts';
+import { LEASES, recordOf, specOf } from '../../../src/kube/lease-record.ts';
 
 describe('the record of a Lease', () => {
   test('goes from a spec to a record and back unchanged', () => {
@@ -29,6 +29,6 @@ describe('the record of a Lease', () => {
   });
 
   test('is not read from anything that is no object of the API', () => {
-    expect(() => leaseResource.narrow({ kind: 'Status' })).toThrow(TypeError);
+    expect(() => LEASES.narrow({ kind: 'Status' })).toThrow(TypeError);
   });
 });
