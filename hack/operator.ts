@@ -134,7 +134,12 @@ async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: s
   const path = join(directory, 'kubeconfig');
   await writeFile(path, admin, { mode: 0o600 });
   const config = ['config', '--kubeconfig', path];
-  const { stdout: adminUser } = await must(controlPlane, [...config, 'view', '-o', 'jsonpath={.users[0].name}']);
+  const { stdout: adminUser } = await must(controlPlane, [
+    ...config,
+    'view',
+    '-o',
+    'jsonpath={.users[0].name}',
+  ]);
   await must(controlPlane, [...config, 'delete-user', adminUser]);
   await must(controlPlane, [...config, 'set-credentials', SERVICE_ACCOUNT, '--token', token.trim()]);
   await must(controlPlane, [...config, 'set-context', '--current', '--user', SERVICE_ACCOUNT]);

@@ -10,22 +10,30 @@ export interface AppOptions {
   /** The webhooks by the path at which each is called. */
   readonly routes: Readonly<Record<string, ReviewHandler>>;
   readonly log: Logger;
-  /** Told of every answer: the path of the route, empty when there is none, and the HTTP status. */
-  readonly answered: (path: string, status: number) => void;
+  /** Told of every answer: the path of the route, empty when there is none, the HTTP status, and how long it took. */
+  readonly answered: (path: string, status: number, seconds: number) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
 }
 
 /** The Express application: how a call becomes a review, and what a webhook says an answer. */
-export function createApp({ routes, log, answered }: AppOptions): Express {
+export function createApp({ routes, log, answered, now }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
+  app.use((_request, response, next) => {
+    response.locals.startedAt = now();
+    next();
+  });
+  const done = (response: Response, path: string, status: number) =>
+    answered(path, status, (now() - response.locals.startedAt) / 1000);
   for (const [path, handler] of Object.entries(routes)) {
     app.post(path, async (request, response) => {
       const text = await review(request, response, handler);
       send(response, 200, 'application/json', text);
-      answered(path, 200);
+      done(response, path, 200);
     });
     app.all(path, (_, response) => {
       response.setHeader('Allow', 'POST');
@@ -41,7 +49,7 @@ export function createApp({ routes, log, answered }: AppOptions): Express {
     if (status >= 500) log.error({ method, path, status, err }, 'review failed');
     else log.warn({ method, path, status, reason: err.message }, 'call refused');
     sendError(request, response, status, err instanceof HttpError ? err.message : 'internal error');
-    answered(Object.hasOwn(routes, path) ? path : '', status);
+    done(response, Object.hasOwn(routes, path) ? path : '', status);
   }) satisfies ErrorRequestHandler);
   return app;
 }

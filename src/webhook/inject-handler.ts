@@ -19,15 +19,18 @@ export interface InjectionRecord {
   readonly milliseconds: number;
 }
 
+/** `fresh`: not from a cache, which may be behind the API server's own. */
+export type NamespaceLabelsOf = (
+  namespace: string,
+  options: { readonly fresh: boolean; readonly signal: AbortSignal },
+) => Promise<Readonly<Record<string, string>>>;
+
 export interface InjectHandlerOptions {
   readonly decide: DecideOptions;
   /** The templates of the moment. */
   readonly templates: () => TemplateState;
   /** The labels of a namespace; rejects when they cannot be had, and then the failurePolicy decides. */
-  readonly namespaceLabels: (
-    namespace: string,
-    signal: AbortSignal,
-  ) => Promise<Readonly<Record<string, string>>>;
+  readonly namespaceLabels: NamespaceLabelsOf;
   readonly observe: (record: InjectionRecord) => void;
   readonly log: Logger;
   /** Milliseconds, monotonic. */
@@ -57,14 +60,21 @@ async function injectRequest(
   request: AdmissionRequest,
   signal: AbortSignal,
 ): Promise<Injection> {
-  const labels = isPodCreation(request) ? await namespaceLabels(request.namespace, signal) : {};
-  return inject({
-    request,
-    pod: request.object ?? {},
-    namespaceLabels: labels,
-    options: decide,
-    state: templates(),
-  });
+  const injectWith = async (fresh: boolean) =>
+    inject({
+      request,
+      pod: request.object ?? {},
+      namespaceLabels: isPodCreation(request)
+        ? await namespaceLabels(request.namespace, { fresh, signal })
+        : {},
+      options: decide,
+      state: templates(),
+    });
+  const injection = await injectWith(false);
+  // The API server sends no pod that did not opt in: its namespace has been labelled a moment ago, which its own cache
+  // knows and ours does not.
+  const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
+  return behind ? await injectWith(true) : injection;
 }
 
 function toVerdict(injection: Injection): Verdict {

@@ -10,7 +10,7 @@ import { memoryLog } from '../../support/memory-log.ts';
 
 interface Setting {
   readonly state?: TemplateState;
-  readonly labels?: (namespace: string) => Promise<Record<string, string>>;
+  readonly labels?: (namespace: string, fresh: boolean) => Promise<Record<string, string>>;
 }
 
 function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Setting = {}) {
@@ -21,9 +21,9 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
   const handler = createInjectHandler({
     decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
     templates: () => state,
-    namespaceLabels: (namespace) => {
-      asked.push(namespace);
-      return labels(namespace);
+    namespaceLabels: (namespace, { fresh }) => {
+      asked.push(fresh ? `${namespace}, fresh` : namespace);
+      return labels(namespace, fresh);
     },
     observe: (record) => records.push(record),
     log: logged.log,
@@ -55,6 +55,12 @@ describe('the inject webhook', () => {
     const { review, asked } = setUp({ labels: optedInNamespace });
     expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
     expect(asked).toEqual(['shop']);
+  });
+
+  test('asks once more, and not the cache, before it leaves a pod that was sent for its namespace', async () => {
+    const { review, asked } = setUp({ labels: async (_, fresh) => (fresh ? { [OPT_IN]: 'true' } : {}) });
+    expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
+    expect(asked).toEqual(['shop', 'shop, fresh']);
   });
 
   test.each(['UPDATE', 'DELETE', 'CONNECT'])(

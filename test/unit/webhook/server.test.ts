@@ -35,6 +35,7 @@ beforeEach(async () => {
     routes: { '/inject': (request, signal) => handler(request, signal) },
     log: logged.log,
     answered: (path, status) => answers.push([path, status]),
+    now: () => performance.now(),
   });
   server = new WebhookServer({ app, keyPair, log: logged.log });
   port = await server.listen(0, 'localhost');
@@ -279,7 +280,7 @@ describe('the TLS server', () => {
   });
 
   test('rejects when its port is taken', async () => {
-    const app = createApp({ routes: {}, log: logged.log, answered: () => {} });
+    const app = createApp({ routes: {}, log: logged.log, answered: () => {}, now: () => 0 });
     const second = new WebhookServer({ app, keyPair, log: logged.log });
     await expect(second.listen(port, 'localhost')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await second.close(0);
