@@ -1,0 +1,7 @@
+/**
+ * Thrown by a reconcile when trying again cannot help until something changes: it is logged once and not
+ * retried (controller-runtime's `reconcile.TerminalError`).
+ */
+export class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+}

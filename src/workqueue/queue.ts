@@ -1,0 +1,131 @@
+import type { Clock } from './clock.ts';
+import { Fifo } from './fifo.ts';
+import type { QueueGauges, QueueMetrics } from './metrics.ts';
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly metrics?: QueueMetrics;
+}
+
+/**
+ * A queue of keys with the semantics of client-go's workqueue (`util/workqueue/queue.go`):
+ * - fair: keys are handed out in the order they were added;
+ * - stingy: a key added several times before it is handed out is handed out once;
+ * - one at a time: a key in work is never handed out again before it is done; added meanwhile, it comes back then;
+ * - it can be shut down, with or without waiting for the work to end.
+ *
+ * Keys are compared as in a Map; undefined is no key.
+ */
+export class Queue<K> implements QueueGauges {
+  protected readonly clock: Clock;
+  protected readonly metrics: QueueMetrics | undefined;
+  /** Keys to hand out. Each is dirty and not processing. */
+  readonly #queue = new Fifo<K>();
+  /** Keys that need processing, and since when. */
+  readonly #dirty = new Map<K, number>();
+  /** Keys handed out and not done, and since when, oldest first. One that is dirty too is queued again by done(). */
+  readonly #processing = new Map<K, number>();
+  /** Consumers in the order they came. There are some only while nothing is queued. */
+  readonly #consumers: ((key: K | undefined) => void)[] = [];
+  readonly #drainers: (() => void)[] = [];
+  #shuttingDown = false;
+
+  constructor({ clock, metrics }: QueueOptions) {
+    this.clock = clock;
+    this.metrics = metrics;
+  }
+
+  /** Keys that get() would hand out at once. */
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  get shuttingDown(): boolean {
+    return this.#shuttingDown;
+  }
+
+  get depth(): number {
+    return this.#dirty.size;
+  }
+
+  get unfinishedWorkSeconds(): number {
+    const now = this.clock.now();
+    let milliseconds = 0;
+    for (const since of this.#processing.values()) milliseconds += now - since;
+    return milliseconds / 1000;
+  }
+
+  get longestRunningProcessorSeconds(): number {
+    const { value: oldest } = this.#processing.values().next();
+    return oldest === undefined ? 0 : (this.clock.now() - oldest) / 1000;
+  }
+
+  /** Marks the key as needing work. Ignored once the queue is shutting down. */
+  add(key: K): void {
+    if (this.#shuttingDown || this.#dirty.has(key)) return;
+    this.#dirty.set(key, this.clock.now());
+    this.metrics?.added();
+    if (!this.#processing.has(key)) this.#enqueue(key);
+  }
+
+  /**
+   * Resolves with the next key, or with undefined once the queue is shut down and nothing is queued.
+   * Who gets a key must call done() with it.
+   */
+  get(): Promise<K | undefined> {
+    const key = this.#take();
+    if (key !== undefined || this.#shuttingDown) return Promise.resolve(key);
+    return new Promise((resolve) => this.#consumers.push(resolve));
+  }
+
+  /** Ends the work on a key; it is queued again if it was added meanwhile. Ignored for a key that is not in work. */
+  done(key: K): void {
+    const since = this.#processing.get(key);
+    if (since === undefined) return;
+    this.#processing.delete(key);
+    this.metrics?.workDuration((this.clock.now() - since) / 1000);
+    if (this.#dirty.has(key)) this.#enqueue(key);
+    if (this.#isIdle()) this.#releaseDrainers();
+  }
+
+  /** Takes no more keys; those queued are still handed out. Ends the wait of every shutDownWithDrain(). */
+  shutDown(): void {
+    this.#refuseKeys();
+    this.#releaseDrainers();
+  }
+
+  /** As shutDown(), and resolves once every key is done. Somebody must go on taking keys until then. */
+  shutDownWithDrain(): Promise<void> {
+    this.#refuseKeys();
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#drainers.push(resolve));
+  }
+
+  #enqueue(key: K): void {
+    this.#queue.push(key);
+    this.#consumers.shift()?.(this.#take());
+  }
+
+  #take(): K | undefined {
+    const key = this.#queue.shift();
+    if (key === undefined) return undefined;
+    const now = this.clock.now();
+    this.metrics?.queueDuration((now - (this.#dirty.get(key) ?? now)) / 1000);
+    this.#dirty.delete(key);
+    this.#processing.set(key, now);
+    return key;
+  }
+
+  #isIdle(): boolean {
+    return this.#processing.size === 0 && this.#queue.length === 0;
+  }
+
+  #refuseKeys(): void {
+    this.#shuttingDown = true;
+    for (const release of this.#consumers.splice(0)) release(undefined);
+  }
+
+  #releaseDrainers(): void {
+    for (const release of this.#drainers.splice(0)) release();
+  }
+}

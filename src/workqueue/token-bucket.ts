@@ -1,0 +1,33 @@
+import type { Clock } from './clock.ts';
+
+export interface TokenBucketOptions {
+  readonly clock: Clock;
+  readonly ratePerSecond: number;
+  /** Tokens in the full bucket, which it is at first. */
+  readonly burst: number;
+}
+
+/** A rate that holds over time, with bursts: the reserving use of Go's `x/time/rate`. */
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #ratePerMs: number;
+  readonly #burst: number;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor({ clock, ratePerSecond, burst }: TokenBucketOptions) {
+    this.#clock = clock;
+    this.#ratePerMs = ratePerSecond / 1000;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#filledAt = clock.now();
+  }
+
+  /** Takes a token, on credit when there is none. @returns the milliseconds until it is there. */
+  reserve(): number {
+    const now = this.#clock.now();
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) * this.#ratePerMs) - 1;
+    this.#filledAt = now;
+    return Math.max(0, -this.#tokens / this.#ratePerMs);
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from '@jest/globals';
+import { held, newController, scripted, startController, until } from './controller-setup.ts';
+
+describe('stopping a controller', () => {
+  test('waits for the running reconciles and starts none of those queued', async () => {
+    const { reconcile, started, release } = held();
+    const { clock, queue, log, stop, stopped } = startController(reconcile, { workers: 2 });
+    for (const name of ['a', 'b', 'c']) queue.add(name);
+    await until(() => started.length === 2);
+    let isStopped = false;
+    const end = stopped.then(() => {
+      isStopped = true;
+    });
+    stop.abort();
+    release('a');
+    await clock.advanceAsync(29_999);
+    expect(isStopped).toBe(false);
+    release('b');
+    await end;
+    expect(started).toEqual(['a', 'b']);
+    expect(clock.pendingTimers).toBe(0);
+    expect(log).toEqual([]);
+  });
+
+  test('gives up at the drain timeout and says what was still running', async () => {
+    const { reconcile, started, release } = held();
+    const { clock, queue, log, controller, stop, stopped } = startController(reconcile, {
+      drainTimeoutMs: 10_000,
+    });
+    queue.add('default/stuck');
+    await until(() => started.length === 1);
+    stop.abort();
+    await clock.advanceAsync(10_000);
+    await stopped;
+    expect(log).toMatchObject([
+      {
+        level: 40,
+        msg: 'reconciles are still running after the drain timeout',
+        running: ['default/stuck'],
+        drainTimeoutMs: 10_000,
+      },
+    ]);
+    release('default/stuck');
+    await until(() => controller.running().length === 0);
+  });
+
+  test('waits for 30 s unless told otherwise', async () => {
+    const { reconcile, started } = held();
+    const { clock, queue, log, stop, stopped } = startController(reconcile);
+    queue.add('default/stuck');
+    await until(() => started.length === 1);
+    stop.abort();
+    await clock.advanceAsync(29_999);
+    expect(log).toEqual([]);
+    await clock.advanceAsync(1);
+    await stopped;
+    expect(log).toMatchObject([{ drainTimeoutMs: 30_000 }]);
+  });
+
+  test('aborts the signal of the reconciles, and one that fails by it raises no alarm and is not retried', async () => {
+    let started = false;
+    const { clock, queue, history, log, metrics, stop, stopped } = startController(async (_, signal) => {
+      started = true;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      throw signal.reason;
+    });
+    queue.add('default/example');
+    await until(() => started);
+    stop.abort();
+    await stopped;
+    expect(log).toMatchObject([
+      {
+        level: 30,
+        msg: 'reconcile was cut short by the shutdown',
+        key: 'default/example',
+        err: { name: 'AbortError' },
+      },
+    ]);
+    expect(history.get('default/example')).toBeUndefined();
+    expect(metrics.results).toEqual([['error', 0]]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('ends at once when nothing runs, and leaves keys that wait for a retry', async () => {
+    const { reconcile } = scripted(new Error('no'));
+    const { clock, queue, metrics, stop, stopped } = startController(reconcile);
+    queue.add('default/example');
+    await until(() => metrics.results.length === 1);
+    stop.abort();
+    await stopped;
+    await clock.advanceAsync(1000);
+    expect(metrics.results).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+test('a controller whose signal has aborted before it runs reconciles nothing', async () => {
+  const { reconcile, keys } = scripted();
+  const { controller, queue } = newController(reconcile);
+  queue.add('default/example');
+  await controller.run(AbortSignal.abort());
+  expect(keys).toEqual([]);
+});
+
+test('a controller does not stay up without work: a queue shut down by others is an error', async () => {
+  const { queue, stopped } = startController(scripted().reconcile);
+  queue.shutDown();
+  await expect(stopped).rejects.toThrow('controller network has stopped: its queue was shut down');
+});
