@@ -5,6 +5,7 @@ import {
   type ConfigMap,
   configMap,
   deleted,
+  failed,
   listOf,
   modified,
 } from '../../support/scripted-objects.ts';
@@ -81,6 +82,20 @@ describe('handlers', () => {
     await relist(watch);
     await until(() => handler.heard.length === 3);
     expect(handler.heard[2]).toBe('delete a=11, last seen so');
+  });
+
+  test('an object that the server lost goes with the list that follows its error', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a, b);
+    watch.stream(added(configMap('corrupt', 11)));
+    // A corrupt object was deleted unsafely: the server has no last state of it to send.
+    watch.stream(failed(500, { reason: 'StoreReadError' })).end();
+    await setup.clock.pass(800);
+    (await setup.server.next()).answer(listOf(12, [a, b]));
+    await until(() => handler.heard.length === 4);
+    expect(handler.heard.slice(2)).toEqual(['add corrupt=11', 'delete corrupt=11, last seen so']);
+    expect(names(setup.informer.lister.list())).toEqual(['a', 'b']);
   });
 
   test('hear nothing of an event that was sent twice, or of a deletion of what they never heard of', async () => {
