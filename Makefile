@@ -1,0 +1,90 @@
+# Every target does its own set-up. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The project's own Node, tsc, jest and biome, before the machine's.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+IMAGE ?= envoy-initializer:0.0.1
+JEST := NODE_OPTIONS='--experimental-vm-modules --enable-source-maps --no-warnings' jest
+SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
+
+.PHONY: help
+help: ## Lists the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ First things
+
+.PHONY: run
+run: dist/.built control-plane ## Shows the main job on an embedded control plane, until Ctrl-C (ONCE=1: checks each claim and ends)
+	@node hack/run.ts $(if $(ONCE),--once)
+
+.PHONY: test
+test: lint unit integration ## Lints and tests everything
+
+##@ Parts of it
+
+.PHONY: lint
+lint: node_modules/.installed ## Formatting, lint, import rules, unused code, and the types in step with the CRD
+	@biome ci .
+	@knip
+	@node hack/generate-types.ts --check
+
+.PHONY: unit
+unit: build/.compiled ## Unit tests, with no control plane
+	@$(JEST) build/test/unit
+
+.PHONY: integration
+integration: build/.compiled dist/.built control-plane ## Tests against a real etcd, API server and controller-manager
+	@$(JEST) --runInBand build/test/integration
+
+.PHONY: compare
+compare: build/.compiled control-plane ## What client-node's informer and ours survive, as a table
+	@node build/test/compare/main.js
+
+##@ Work on it
+
+.PHONY: format
+format: node_modules/.installed ## Formats, and fixes what lint can fix
+	@biome check --write .
+
+.PHONY: generate
+generate: node_modules/.installed ## Writes src/network/types.ts from crd/
+	@node hack/generate-types.ts
+
+.PHONY: control-plane
+control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-controller-manager and kubectl, once
+	@node hack/control-plane/cli.ts build
+
+.PHONY: control-plane-up
+control-plane-up: control-plane ## Starts an empty control plane, until Ctrl-C
+	@node hack/control-plane/cli.ts up
+
+.PHONY: image
+image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or "buildah bud")
+	@$(or $(BUILDER),docker build) --tag $(IMAGE) $(if $(BASE),--build-arg BASE=$(BASE)) .
+
+.PHONY: clean
+clean: ## Removes what was built here; the control plane's cache stays
+	@rm -rf build dist coverage
+
+.PHONY: clean-cache
+clean-cache: node_modules/.installed ## Removes the control plane's binaries of this version
+	@rm -rf "$$(node hack/control-plane/cli.ts path)"
+
+# Files, so that nothing is done twice.
+
+node_modules/.installed: package-lock.json package.json
+	@command -v npm >/dev/null || { echo 'npm is missing: install Node.js 20 or newer, which brings it (nodejs.org)' >&2; exit 2; }
+	@echo 'Installing the pinned packages (about 20 s)…'
+	@npm ci --loglevel=error
+	@touch $@
+
+build/.compiled: node_modules/.installed tsconfig.json $(SOURCES)
+	@rm -rf build
+	@tsc
+	@touch $@
+
+dist/.built: node_modules/.installed tsconfig.json tsconfig.build.json $(filter src/%,$(SOURCES))
+	@npm run --silent build
+	@touch $@

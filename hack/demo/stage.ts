@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import type { CommandResult, Narrator } from './narrator.ts';
+
+/** What every act of the demo has at hand. */
+export interface Stage {
+  readonly narrator: Narrator;
+  readonly controlPlane: ControlPlane;
+  readonly webhookUrl: string;
+  readonly metricsUrl: string;
+  readonly caPem: string;
+}
+
+/** Runs kubectl and shows the command with what it printed. */
+export async function show(
+  { narrator, controlPlane }: Stage,
+  args: readonly string[],
+): Promise<CommandResult> {
+  const result = await controlPlane.kubectl(args.map(fromProject));
+  narrator.command(`kubectl ${args.map(quoted).join(' ')}`, result);
+  return result;
+}
+
+/** Runs kubectl unseen; what it printed, or an error with what it complained of. */
+export async function quietly({ controlPlane }: Stage, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await controlPlane.kubectl(args.map(fromProject));
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** Files are shown as a reader in the project's root would type them, wherever this runs. */
+function fromProject(arg: string): string {
+  return arg.startsWith('deploy/') || arg.startsWith('crd/') ? join(projectDirectory(), arg) : arg;
+}
+
+function quoted(arg: string): string {
+  return /^[-\w./=:,@]+$/.test(arg) ? arg : `'${arg}'`;
+}

@@ -1,0 +1,162 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { createAuthority, issueCertificate } from '../src/tls/authority.ts';
+import type { ControlPlane } from './control-plane/control-plane.ts';
+import { freePorts } from './control-plane/free-ports.ts';
+import { projectDirectory } from './control-plane/project-directory.ts';
+import type { SupervisedProcess } from './control-plane/supervised-process.ts';
+import { eventually } from './eventually.ts';
+
+export const OPERATOR_NAMESPACE = 'envoy-initializer';
+const SERVICE_ACCOUNT = 'envoy-initializer';
+
+export interface OperatorOptions {
+  /** Flags beside those that say where things are. */
+  readonly args?: readonly string[];
+  /** File that its log goes to. */
+  readonly log: string;
+}
+
+/** The operator as a process of its own beside an embedded control plane, with the rights of its own service account. */
+export interface Operator {
+  readonly webhookUrl: string;
+  readonly metricsUrl: string;
+  /** The authority by which the webhook's certificate is trusted, PEM. */
+  readonly caPem: string;
+  readonly process: SupervisedProcess;
+  /** Starts it again after it has ended; resolves when it is ready. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Applies crd/ and deploy/overlays/dev, rendered with a free port's url and the caBundle of a certificate issued here,
+ * and starts `serve` as it is started in a cluster. Resolves when it is ready.
+ */
+export async function startOperator(controlPlane: ControlPlane, options: OperatorOptions): Promise<Operator> {
+  const directory = join(controlPlane.directory, 'operator');
+  await mkdir(directory, { recursive: true });
+  const [port = 0, metricsPort = 0] = await freePorts(2);
+  const webhookUrl = `https://127.0.0.1:${port}`;
+  const metricsUrl = `http://127.0.0.1:${metricsPort}`;
+  const caPem = await issueServingCertificate(directory);
+  await applyOverlay(controlPlane, directory, webhookUrl, caPem);
+  const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
+
+  const start = async (): Promise<SupervisedProcess> => {
+    const started = await controlPlane.startProcess({
+      name: 'envoy-initializer',
+      command: process.execPath,
+      args: [
+        join(projectDirectory(), 'dist/main.js'),
+        'serve',
+        `--kubeconfig=${kubeconfig}`,
+        `--namespace=${OPERATOR_NAMESPACE}`,
+        `--port=${port}`,
+        `--metrics-port=${metricsPort}`,
+        `--tls-cert-file=${join(directory, 'tls.crt')}`,
+        `--tls-key-file=${join(directory, 'tls.key')}`,
+        // Nobody is in front of this process who would have to learn that it ends.
+        '--shutdown-delay=0s',
+        ...(options.args ?? []),
+      ],
+      output: { file: options.log },
+    });
+    await untilReady(metricsUrl, started, options.log);
+    return started;
+  };
+
+  let running = await start();
+  return {
+    webhookUrl,
+    metricsUrl,
+    caPem,
+    get process() {
+      return running;
+    },
+    async restart() {
+      await running.exited;
+      running = await start();
+    },
+  };
+}
+
+async function issueServingCertificate(directory: string): Promise<string> {
+  const validity = {
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 30 * 24 * 3600_000),
+  };
+  const authority = await createAuthority({ commonName: 'envoy-initializer', ...validity });
+  const leaf = await issueCertificate(authority, {
+    commonName: 'envoy-initializer',
+    dnsNames: ['localhost'],
+    ipAddresses: ['127.0.0.1'],
+    usage: 'server',
+    ...validity,
+  });
+  await writeFile(join(directory, 'tls.crt'), leaf.certPem);
+  await writeFile(join(directory, 'tls.key'), leaf.keyPem, { mode: 0o600 });
+  return authority.certPem;
+}
+
+/** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
+async function applyOverlay(
+  controlPlane: ControlPlane,
+  directory: string,
+  url: string,
+  caPem: string,
+): Promise<void> {
+  const clientConfig = { url: `${url}/inject`, caBundle: Buffer.from(caPem).toString('base64') };
+  const operations = [0, 1].map((i) => ({
+    op: 'replace',
+    path: `/webhooks/${i}/clientConfig`,
+    value: clientConfig,
+  }));
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [relative(directory, join(projectDirectory(), 'deploy/overlays/dev'))],
+    patches: [
+      {
+        target: { kind: 'MutatingWebhookConfiguration', name: 'envoy-initializer' },
+        patch: JSON.stringify(operations),
+      },
+    ],
+  };
+  await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+  await must(controlPlane, ['apply', '-k', directory]);
+}
+
+async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: string): Promise<string> {
+  const { stdout: token } = await must(controlPlane, [
+    ...['create', 'token', SERVICE_ACCOUNT, '--namespace', OPERATOR_NAMESPACE, '--duration', '24h'],
+  ]);
+  const admin = await readFile(controlPlane.kubeconfigPath, 'utf8');
+  const path = join(directory, 'kubeconfig');
+  await writeFile(path, admin, { mode: 0o600 });
+  const config = ['config', '--kubeconfig', path];
+  await must(controlPlane, [...config, 'set-credentials', SERVICE_ACCOUNT, '--token', token.trim()]);
+  await must(controlPlane, [...config, 'set-context', '--current', '--user', SERVICE_ACCOUNT]);
+  return path;
+}
+
+async function untilReady(metricsUrl: string, started: SupervisedProcess, log: string): Promise<void> {
+  const ended = started.exited.then(async ({ code, signal }) => {
+    const tail = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-10).join('\n');
+    throw new Error(`the operator ended before it was ready (${signal ?? `exit code ${code}`}):\n${tail}`);
+  });
+  await Promise.race([
+    eventually(`${metricsUrl}/readyz says ok`, async () => (await fetch(`${metricsUrl}/readyz`)).ok),
+    ended,
+  ]);
+}
+
+/** kubectl, rejecting with what it printed when it failed. */
+export async function must(
+  controlPlane: ControlPlane,
+  args: readonly string[],
+  input?: string,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const result = await controlPlane.kubectl(args, input === undefined ? {} : { input });
+  if (result.code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${result.stderr.trim()}`);
+  return result;
+}

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { ControlPlane } from './control-plane/control-plane.ts';
+import { projectDirectory } from './control-plane/project-directory.ts';
+import { startControlPlane } from './control-plane/start.ts';
+import { playInjection, storedPod } from './demo/injection.ts';
+import { Narrator } from './demo/narrator.ts';
+import { playNetwork } from './demo/network.ts';
+import { quietly, type Stage, show } from './demo/stage.ts';
+import { must, OPERATOR_NAMESPACE, startOperator } from './operator.ts';
+
+// The main job, shown: a control plane, the operator beside it, and the demo played with kubectl.
+// `--once` checks each claim and ends: 0 when all hold, 1 when one does not.
+
+const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
+const stop = stopOnSignals();
+const narrator = new Narrator((text) => process.stdout.write(text), process.stdout.isTTY ?? false);
+
+narrator.heading('Setting up');
+const controlPlane = await startControlPlane({ log: (message) => narrator.say(message) });
+try {
+  const finished = play(controlPlane);
+  // A Ctrl-C in the middle of it ends it there: what it was doing fails with the control plane.
+  await Promise.race([finished, stop, controlPlane.failure.then((error) => Promise.reject(error))]);
+} finally {
+  await controlPlane.stop();
+}
+process.exit(narrator.broken.length > 0 ? 1 : 0);
+
+async function play(controlPlane: ControlPlane): Promise<void> {
+  const baseline = { narrator, controlPlane, webhookUrl: '', metricsUrl: '', caPem: '' };
+  await must(controlPlane, [
+    'apply',
+    '-f',
+    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
+  ]);
+  await quietly(baseline, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
+  const plainWithoutUs = await storedPod(baseline, 'myapp-pod-plain');
+  await quietly(baseline, ['delete', 'pod', 'myapp-pod-plain', '--now']);
+
+  narrator.heading("The template, and Envoy's own configuration");
+  await show(baseline, ['create', 'namespace', OPERATOR_NAMESPACE]);
+  await show(baseline, ['apply', '-f', 'deploy/examples/template.yaml']);
+  await show(baseline, [
+    ...['create', 'configmap', 'envoy', `--namespace=${OPERATOR_NAMESPACE}`, '--from-file'],
+    'deploy/examples/envoy.json',
+  ]);
+
+  narrator.heading('The operator');
+  const log = join(controlPlane.directory, 'operator.log');
+  const operator = await startOperator(controlPlane, { log });
+  narrator.say(`envoy-initializer serve, as a process of its own (pid ${operator.process.pid}), is ready.`);
+  narrator.say(`Its log: ${log}`);
+
+  const stage: Stage = { ...baseline, ...operator };
+  await playInjection(stage, plainWithoutUs);
+  await playNetwork(stage);
+  sumUp();
+  if (values.once) return;
+  narrator.heading('Yours now, until Ctrl-C. In another terminal:');
+  process.stdout.write(`\n  export KUBECONFIG=${controlPlane.kubeconfigPath}\n\n`);
+  await stop;
+}
+
+function sumUp(): void {
+  narrator.heading('So');
+  narrator.say(`${narrator.claims - narrator.broken.length} of ${narrator.claims} claims hold.`);
+  for (const sentence of narrator.broken) narrator.say(`✗ ${sentence}`);
+}
+
+/** Resolves at the first Ctrl-C, SIGTERM or hang-up. */
+function stopOnSignals(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
+  });
+}

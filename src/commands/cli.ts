@@ -1,0 +1,38 @@
+import { Command, CommanderError } from 'commander';
+import { addServeOptions, type ServeOptions } from '../config.ts';
+import { stopSignal } from '../shutdown.ts';
+import { VERSION } from '../version.ts';
+import { serve } from './serve.ts';
+
+/** 0 fine, 1 findings, 2 usage or failure. */
+export type ExitCode = 0 | 1 | 2;
+
+/** Reads the command line and runs what it names. Errors of usage are one line on standard error. */
+export async function runCli(argv: readonly string[]): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const program = new Command('envoy-initializer')
+    .description(
+      'Injects the Envoy sidecar into pods at admission, and turns Network objects into real networks.',
+    )
+    .version(VERSION, '-V, --version', 'print the version')
+    .exitOverride()
+    .configureOutput({ outputError: (message, write) => write(`${message.trim().replaceAll('\n', ' ')}\n`) });
+
+  addServeOptions(
+    program
+      .command('serve')
+      .description('run the webhook and the Network controller')
+      .allowExcessArguments(false),
+  ).action(async (options: ServeOptions) => {
+    exitCode = await serve(options, stopSignal());
+  });
+
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Help and version end this way too, with code 0; commander has printed what there is to say.
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  return exitCode;
+}

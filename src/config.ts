@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** One option: how its text is read, its text by default (none: undefined), and what it is for. */
+interface OptionSpec<T> {
+  readonly parse: (text: string) => T;
+  readonly default?: string | (() => string);
+  readonly help: string;
+  /** How the value is named in the help; none for a switch. */
+  readonly value?: string;
+}
+
+const SERVICE_ACCOUNT_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+const SERVE_OPTIONS = {
+  kubeconfig: {
+    parse: text,
+    value: 'file',
+    help: 'kubeconfig to use outside a cluster (default: $KUBECONFIG, ~/.kube/config, or the pod itself)',
+  },
+  master: {
+    parse: url,
+    value: 'url',
+    help: 'address of the API server, in place of the one in the kubeconfig',
+  },
+  namespace: {
+    parse: dnsName,
+    value: 'name',
+    default: ownNamespace,
+    help: "the operator's namespace: of the template and the lease",
+  },
+  configmap: {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy-initializer',
+    help: 'ConfigMap that holds the template, in its key `config`',
+  },
+  annotation: {
+    parse: qualifiedName,
+    value: 'key',
+    default: 'initializer.kubernetes.io/envoy',
+    help: 'label and annotation by which pods and namespaces opt in or out',
+  },
+  'initializer-name': {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy.initializer.kubernetes.io',
+    help: 'name of the webhook for pods that opt in themselves',
+  },
+  'require-annotation': { parse: bool, default: 'true', help: 'false: inject all pods that do not opt out' },
+  port: { parse: port, value: 'port', default: '8443', help: 'port of the webhook (HTTPS); 0: any free one' },
+  'metrics-port': {
+    parse: port,
+    value: 'port',
+    default: '8080',
+    help: 'port of /metrics, /healthz, /readyz and /debug (HTTP); 0: any free one',
+  },
+  'tls-cert-file': {
+    parse: text,
+    value: 'file',
+    default: '/etc/envoy-initializer/tls/tls.crt',
+    help: "the webhook's certificate chain (PEM); read again when it changes",
+  },
+  'tls-key-file': {
+    parse: text,
+    value: 'file',
+    default: '/etc/envoy-initializer/tls/tls.key',
+    help: "the certificate's key (PEM)",
+  },
+  workers: { parse: count, value: 'n', default: '2', help: 'Networks reconciled at once' },
+  resync: {
+    parse: duration,
+    value: 'duration',
+    default: '30s',
+    help: 'how often every Network is looked at again without a change',
+  },
+  'leader-elect': {
+    parse: bool,
+    default: 'true',
+    help: 'reconcile Networks only while holding the lease; the webhook always answers',
+  },
+  'shutdown-delay': {
+    parse: duration,
+    value: 'duration',
+    default: '5s',
+    help: 'how long the webhook still answers once told to end, while others learn of it',
+  },
+  'network-provider': {
+    parse: oneOf('multus'),
+    value: 'name',
+    default: 'multus',
+    help: 'what makes Networks real where they do not say: multus',
+  },
+  'log-level': {
+    parse: oneOf('debug', 'info', 'warn', 'error'),
+    value: 'level',
+    default: 'info',
+    help: 'debug, info, warn or error',
+  },
+  'log-format': {
+    parse: oneOf('json', 'pretty'),
+    value: 'format',
+    default: 'json',
+    help: 'json (for programs) or pretty (for people)',
+  },
+} as const satisfies Record<string, OptionSpec<unknown>>;
+
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : S;
+
+type Parsed<S extends OptionSpec<unknown>> = S extends { readonly default: string | (() => string) }
+  ? ReturnType<S['parse']>
+  : ReturnType<S['parse']> | undefined;
+
+/** The options of `serve`, parsed; durations in milliseconds. */
+export type ServeOptions = {
+  readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
+};
+
+/** Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `ENVOY_INITIALIZER_LOG_LEVEL`. */
+export function addServeOptions(command: Command): Command {
+  for (const [name, spec] of Object.entries<OptionSpec<unknown>>(SERVE_OPTIONS)) {
+    const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
+      .env(`ENVOY_INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
+      .argParser(spec.parse);
+    if (!spec.value) option.preset('true');
+    const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
+    if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** The namespace of the pod that this runs in; outside a cluster the one that deploy/ makes. */
+function ownNamespace(): string {
+  try {
+    return readFileSync(SERVICE_ACCOUNT_NAMESPACE, 'utf8').trim();
+  } catch {
+    return 'envoy-initializer';
+  }
+}
+
+function text(value: string): string {
+  if (value === '') throw new InvalidArgumentError('It must not be empty.');
+  return value;
+}
+
+function url(value: string): string {
+  const { protocol } = URL.parse(value) ?? {};
+  if (protocol !== 'https:' && protocol !== 'http:') {
+    throw new InvalidArgumentError('Write a URL such as https://127.0.0.1:6443.');
+  }
+  return value;
+}
+
+/** A DNS subdomain (RFC 1123), as names of objects and of webhooks are. */
+function dnsName(value: string): string {
+  if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
+    throw new InvalidArgumentError(
+      "Write lower-case letters, digits, '-' and '.', such as envoy-initializer.",
+    );
+  }
+  return value;
+}
+
+/** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
+function qualifiedName(value: string): string {
+  if (
+    !/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value)
+  ) {
+    throw new InvalidArgumentError('Write a label key such as initializer.kubernetes.io/envoy.');
+  }
+  return value;
+}
+
+function bool(value: string): boolean {
+  if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Write true or false.');
+  return value === 'true';
+}
+
+function port(value: string): number {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Write a port from 0 to 65535.');
+  return parsed;
+}
+
+function count(value: string): number {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed < 1 || parsed > 1000)
+    throw new InvalidArgumentError('Write a number from 1 to 1000.');
+  return parsed;
+}
+
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+/** Node's timers wait no longer than this, near 25 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A duration as Go writes it (`30s`, `1h30m`), in milliseconds. */
+function duration(value: string): number {
+  const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
+  const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
+  if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {
+    throw new InvalidArgumentError('Write a duration such as 30s, 5m or 1h30m.');
+  }
+  return total;
+}
+
+function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
+  return (value) => {
+    const choice = choices.find((c) => c === value);
+    if (choice === undefined) throw new InvalidArgumentError(`Write ${choices.join(' or ')}.`);
+    return choice;
+  };
+}

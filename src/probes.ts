@@ -1,0 +1,52 @@
+import { createServer, type Server } from 'node:http';
+import express from 'express';
+import type { Registry } from 'prom-client';
+
+/** One thing that must be so before the process takes work. */
+export interface ReadinessCheck {
+  readonly name: string;
+  /** What is missing, in a few words; undefined when nothing is. */
+  readonly failure: () => string | undefined;
+}
+
+export interface ProbesOptions {
+  readonly registry: Registry;
+  readonly checks: readonly ReadinessCheck[];
+  /** Pages under /debug: name to what it shows, as JSON. */
+  readonly debug: Readonly<Record<string, () => unknown>>;
+}
+
+/**
+ * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns; the API server is none of
+ * its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what is missing, one a
+ * line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. It does not listen yet.
+ */
+export function createProbesServer({ registry, checks, debug }: ProbesOptions): Server {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/healthz', (_request, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  app.get('/readyz', (request, response) => {
+    const results = checks.map(({ name, failure }) => ({ name, failure: failure() }));
+    const ready = results.every((result) => result.failure === undefined);
+    const lines = results.map(({ name, failure }) =>
+      failure ? `[-]${name} failed: ${failure}` : `[+]${name} ok`,
+    );
+    const verbose = !ready || 'verbose' in request.query;
+    response
+      .status(ready ? 200 : 503)
+      .type('text/plain')
+      .send(verbose ? `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}\n` : 'ok\n');
+  });
+  app.get('/metrics', async (_request, response) => {
+    response.type(registry.contentType).send(await registry.metrics());
+  });
+  for (const [name, page] of Object.entries(debug)) {
+    app.get(`/debug/${name}`, (_request, response) => {
+      response.json(page());
+    });
+  }
+  return createServer(app);
+}
