@@ -1,0 +1,31 @@
+import type { KubeClient } from '../kube/client.ts';
+import { labelsOnly, NAMESPACES } from '../kube/core-resources.ts';
+import { Informer, type InformerOptions } from '../kube/informer.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { NamespaceLabelsOf } from '../webhook/inject-handler.ts';
+import type { Clock } from '../workqueue/clock.ts';
+
+/** The labels of namespaces, from a cache of nothing else. */
+export interface NamespaceLabels {
+  hasSynced(): boolean;
+  watch(signal: AbortSignal): Promise<void>;
+  /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
+  readonly labels: NamespaceLabelsOf;
+}
+
+export function namespaceLabels(
+  client: KubeClient,
+  clock: Clock,
+  onError: InformerOptions<KubeObject>['onError'],
+): NamespaceLabels {
+  const informer = new Informer({ client, clock, resource: NAMESPACES, transform: labelsOnly, onError });
+  return {
+    hasSynced: () => informer.hasSynced(),
+    watch: (signal) => informer.run(signal),
+    async labels(namespace, { fresh, signal }) {
+      const cached = fresh ? undefined : informer.lister.get(namespace);
+      const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal }));
+      return found.metadata.labels ?? {};
+    },
+  };
+}

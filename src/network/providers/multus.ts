@@ -1,0 +1,154 @@
+import { isNamespaceTerminating, isNotFound } from '../../kube/api-error.ts';
+import { keyOf, type ObjectKey } from '../../kube/object.ts';
+import { hasFinalizer, withoutFinalizer } from '../finalizer.ts';
+import { NETWORK_FINALIZER } from '../names.ts';
+import { NETWORKS, type NetworkAttachmentDefinition } from '../resources.ts';
+import { type Shape, sameShape } from '../shape.ts';
+import type { Network } from '../types.ts';
+import {
+  AttachmentStore,
+  type AttachmentStoreOptions,
+  refOf,
+  undefinedIfNotFound,
+} from './attachment-store.ts';
+import { attachmentFor, networkOwner, shapeIn } from './multus-attachment.ts';
+import {
+  heldByOthers,
+  nameConflict,
+  ready,
+  terminating,
+  terminatingNamespace,
+  unavailable,
+} from './multus-findings.ts';
+import { disownmentOf, repairOf } from './multus-repair.ts';
+import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
+
+export interface MultusOptions extends AttachmentStoreOptions {
+  /** Live pods that are attached to the Network of this key. Without it nobody counts them. */
+  readonly podsOn?: ((key: ObjectKey) => readonly ObjectKey[]) | undefined;
+}
+
+/**
+ * Makes a Network real as a NetworkAttachmentDefinition of the same name, which Multus attaches pods to by the CNI
+ * plugins bridge and host-local. The definition is ours by the owner reference with the Network's UID, and by
+ * nothing else: one of somebody else's is never changed.
+ */
+export class MultusProvider implements Provider {
+  readonly name = 'multus';
+  readonly #client: MultusOptions['client'];
+  readonly #podsOn: MultusOptions['podsOn'];
+  readonly #store: AttachmentStore;
+
+  constructor(options: MultusOptions) {
+    this.#client = options.client;
+    this.#podsOn = options.podsOn;
+    this.#store = new AttachmentStore(options);
+  }
+
+  /** Whatever the CRD's rules let through, bridge and host-local can do. */
+  validate(): Refusal | undefined {
+    return undefined;
+  }
+
+  async actual(network: Network, signal: AbortSignal): Promise<Shape | undefined> {
+    const known = this.#store.known(keyOf(network));
+    const found = known ?? (this.#store.hasSynced() ? undefined : await this.#store.live(network, signal));
+    return found && isOwnedBy(found, network) ? shapeIn(found) : undefined;
+  }
+
+  async usage(network: Network): Promise<Usage | undefined> {
+    return this.#podsOn && { pods: this.#podsOn(keyOf(network)) };
+  }
+
+  async ensure(network: Network, shape: Shape, signal: AbortSignal): Promise<Realised | NotReady> {
+    const known = this.#store.known(keyOf(network));
+    const step = (found: NetworkAttachmentDefinition | undefined) =>
+      this.#ensure(network, shape, found, signal);
+    try {
+      return await this.#store.fromLiveIfStale(network, known, step, signal);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return terminatingNamespace(network);
+      if (isNotFound(error)) return unavailable();
+      throw error;
+    }
+  }
+
+  async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    // A definition that the cache does not show may have been created a moment ago.
+    const first = this.#store.known(keyOf(network)) ?? (await this.#store.live(network, signal));
+    const step = (found: NetworkAttachmentDefinition | undefined) =>
+      this.#remove(network, found, retain, signal);
+    return this.#store.fromLiveIfStale(network, first, step, signal);
+  }
+
+  async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const found = this.#store.known(key);
+    if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#letGo(found, signal);
+  }
+
+  async #ensure(
+    network: Network,
+    shape: Shape,
+    found: NetworkAttachmentDefinition | undefined,
+    signal: AbortSignal,
+  ): Promise<Realised | NotReady> {
+    const wanted = attachmentFor(network, shape);
+    if (!found) {
+      await this.#store.create(wanted, signal);
+      return ready(shape, network.status?.cidr === undefined ? 'created' : 'restored');
+    }
+    if (!isOwnedBy(found, network)) return this.#inTheWay(found, signal);
+    if (found.metadata.deletionTimestamp) {
+      const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+      if (left.metadata.finalizers?.length) return terminating(left);
+      await this.#store.create(wanted, signal);
+      return ready(shape, 'restored');
+    }
+    const repair = repairOf(found, wanted);
+    if (repair.length === 0) return ready(shape, 'none');
+    await this.#store.patch(found, repair, signal);
+    const before = shapeIn(found);
+    return ready(shape, before && !sameShape(before, shape) ? 'updated' : 'restored');
+  }
+
+  async #remove(
+    network: Network,
+    found: NetworkAttachmentDefinition | undefined,
+    retain: boolean,
+    signal: AbortSignal,
+  ): Promise<Removal> {
+    if (!found) return { kind: 'gone' };
+    const isOurs = isOwnedBy(found, network);
+    // Disowned by somebody (as by `kubectl delete --cascade=orphan`): our finalizer must not outlive the Network.
+    const isNobodys = !networkOwner(found);
+    if (!isOurs || retain) {
+      if (isOurs || isNobodys) await this.#store.patch(found, disownmentOf(found), signal);
+      return { kind: 'gone' };
+    }
+    if (!found.metadata.deletionTimestamp) await this.#store.delete(found, signal);
+    const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+    const others = left.metadata.finalizers ?? [];
+    return others.length === 0 ? { kind: 'gone' } : heldByOthers(left, others);
+  }
+
+  /** Another's definition of our name is a conflict; one that an earlier Network left behind is helped to go. */
+  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady> {
+    if (!networkOwner(found)) return nameConflict(found);
+    await this.#letGo(found, signal);
+    return terminating(found);
+  }
+
+  /** Takes our finalizer off a definition whose Network is no more: the garbage collector does the rest. */
+  async #letGo(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
+    const owner = networkOwner(found);
+    const live = await this.#client.get(NETWORKS, refOf(found), { signal }).catch(undefinedIfNotFound);
+    // Our cache is behind: that Network is there.
+    if (owner && live?.metadata.uid === owner.uid) return;
+    const release = withoutFinalizer(found, NETWORK_FINALIZER);
+    await this.#store.patch(found, release, signal).catch(undefinedIfNotFound);
+  }
+}
+
+function isOwnedBy(found: NetworkAttachmentDefinition, network: Network): boolean {
+  return networkOwner(found)?.uid === network.metadata.uid;
+}
