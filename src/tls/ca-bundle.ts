@@ -1,9 +1,9 @@
 import type { Operation } from 'fast-json-patch';
 import type { KubeClient } from '../kube/client.ts';
+import type { WebhookConfiguration } from '../kube/core-resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import type { WebhookConfiguration } from './webhook-configuration.ts';
 
 /** A webhook configuration of ours and the cache in which it is seen. */
 export interface BundleTarget {

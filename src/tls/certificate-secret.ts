@@ -1,7 +1,7 @@
 import { isAlreadyExists, isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { SECRETS } from '../kube/core-resources.ts';
 import type { KeyMaterial } from './key-material.ts';
-import { secretResource } from './secret.ts';
 import { OWN_CERTIFICATE, readSecret, type SecretContent, secretData } from './secret-content.ts';
 
 /** What is in the Secret, and the resourceVersion at which it was. */
@@ -31,7 +31,7 @@ export class CertificateSecret {
   /** Asks the server itself, not a cache. Undefined where there is none. */
   async read(signal: AbortSignal): Promise<StoredContent | undefined> {
     try {
-      const secret = await this.#client.get(secretResource, this, { signal });
+      const secret = await this.#client.get(SECRETS, this, { signal });
       return { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -50,7 +50,7 @@ export class CertificateSecret {
       data: Object.fromEntries(Object.entries(secretData(material)).filter(([, value]) => value !== null)),
     };
     try {
-      await this.#client.create(secretResource, secret, { signal });
+      await this.#client.create(SECRETS, secret, { signal });
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return false;
@@ -65,7 +65,7 @@ export class CertificateSecret {
     signal: AbortSignal,
   ): Promise<void> {
     const metadata = { resourceVersion, ...mark(material) };
-    await this.#client.mergePatch(secretResource, this, { metadata, data: secretData(material) }, { signal });
+    await this.#client.mergePatch(SECRETS, this, { metadata, data: secretData(material) }, { signal });
   }
 }
 

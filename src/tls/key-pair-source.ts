@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
+import type { Secret } from '../kube/core-resources.ts';
 import type { CertifiedKey } from './certificate.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import type { CertificateSecret } from './certificate-secret.ts';
 import type { KeyMaterial } from './key-material.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { replacement, type Signer } from './renewal.ts';
-import type { Secret } from './secret.ts';
 import { readSecret, type SecretContent } from './secret-content.ts';
 
 /** What a TLS server needs, PEM; the certificate may be followed by its chain. */

@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import type { Result } from '../kube/controller.ts';
-import { Informer } from '../kube/informer.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  SECRETS,
+  type Secret,
+  type WebhookConfiguration,
+} from '../kube/core-resources.ts';
+import { Informer, type InformerOptions } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -13,9 +19,7 @@ import { type KeyPair, KeyPairSource } from './key-pair-source.ts';
 import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 import { Loop } from './loop.ts';
 import { NamespaceOwner } from './namespace-owner.ts';
-import { type Secret, secretResource } from './secret.ts';
 import type { ServerNames } from './server-names.ts';
-import { mutatingWebhookConfigurations, type WebhookConfiguration } from './webhook-configuration.ts';
 import { x509Signer } from './x509-signer.ts';
 
 export interface ManagedCertificatesOptions {
@@ -25,6 +29,8 @@ export interface ManagedCertificatesOptions {
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
+  /** What is done about an error of the informer of that resource. */
+  readonly onInformerError: (plural: string) => InformerOptions<KubeObject>['onError'];
   /** The operator's own. */
   readonly namespace: string;
   /** What the API server calls the webhook by. */
@@ -54,11 +60,11 @@ export class ManagedCertificates {
   constructor(options: ManagedCertificatesOptions) {
     const { client, clock, namespace, names, lifetimes = defaultLifetimes } = options;
     const { secretName = 'envoy-initializer-tls', configurationName: name = 'envoy-initializer' } = options;
-    const { configurationKinds = [mutatingWebhookConfigurations] } = options;
+    const { configurationKinds = [MUTATING_WEBHOOK_CONFIGURATIONS] } = options;
     const secret = new CertificateSecret({ client, namespace, name: secretName });
     const parts = { ...options, lifetimes, secret, signer: x509Signer(names) };
     this.#options = options;
-    this.#secrets = this.#informer(secretResource, secretName, namespace);
+    this.#secrets = this.#informer(SECRETS, secretName, namespace);
     this.#configurations = configurationKinds.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
@@ -129,14 +135,14 @@ export class ManagedCertificates {
   };
 
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
-    const { client, clock, log } = this.#options;
+    const { client, clock, onInformerError } = this.#options;
     const informer = new Informer({
       client,
       clock,
       resource,
       namespace,
       fieldSelector: `metadata.name=${name}`,
-      onError: (err, doing) => log.warn({ err, doing, resource: resource.plural }, 'watching failed'),
+      onError: onInformerError(resource.plural),
     });
     informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
     return informer;

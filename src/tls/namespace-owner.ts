@@ -1,17 +1,8 @@
 import type { Operation } from 'fast-json-patch';
 import type { KubeClient } from '../kube/client.ts';
+import { NAMESPACES } from '../kube/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/object.ts';
-import { narrowObject, type Resource } from '../kube/resource.ts';
 import { CA_FIELD_MANAGER, type SeenConfiguration, unchangedSince } from './ca-bundle.ts';
-
-const namespaceResource: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-  narrow: narrowObject,
-};
 
 export interface NamespaceOwnerOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
@@ -35,7 +26,7 @@ export class NamespaceOwner {
   /** Names the configurations that it has changed. Rejects with 403 without the right to delete them: see below. */
   async own(seen: readonly SeenConfiguration[], signal: AbortSignal): Promise<readonly string[]> {
     if (seen.length === 0) return [];
-    const namespace = await this.#client.get(namespaceResource, { name: this.#namespace }, { signal });
+    const namespace = await this.#client.get(NAMESPACES, { name: this.#namespace }, { signal });
     const changed: string[] = [];
     for (const { resource, configuration } of seen) {
       const operations = ownerOperations(configuration, namespace);

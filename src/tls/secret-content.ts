@@ -1,3 +1,4 @@
+import type { Secret } from '../kube/core-resources.ts';
 import {
   type Certificate,
   type CertifiedKey,
@@ -6,7 +7,6 @@ import {
   readCertifiedKey,
 } from './certificate.ts';
 import { bundlePem, type KeyMaterial } from './key-material.ts';
-import type { Secret } from './secret.ts';
 
 /**
  * Marks a Secret as ours to change, for as long as it names the certificate that is in it: who puts another one there,

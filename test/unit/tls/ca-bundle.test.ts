@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
-import { CaBundle, holdsBundle } from '../../../src/tls/ca-bundle.ts';
 import {
-  mutatingWebhookConfigurations,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
-} from '../../../src/tls/webhook-configuration.ts';
+} from '../../../src/kube/core-resources.ts';
+import { CaBundle, holdsBundle } from '../../../src/tls/ca-bundle.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const signal = new AbortController().signal;
@@ -36,7 +36,7 @@ beforeEach(() => {
     clock,
     targets: [
       {
-        resource: mutatingWebhookConfigurations,
+        resource: MUTATING_WEBHOOK_CONFIGURATIONS,
         name: 'envoy-initializer',
         informer: { hasSynced: () => synced, lister },
       },
@@ -108,7 +108,7 @@ describe('the caBundle', () => {
   });
 
   test('is held only if every webhook holds it', () => {
-    const resource = mutatingWebhookConfigurations;
+    const resource = MUTATING_WEBHOOK_CONFIGURATIONS;
     const seen = (...bundles: string[]) => [{ resource, configuration: configuration(...bundles) }];
     expect(holdsBundle(seen('A', 'A'), 'A')).toBe(true);
     expect(holdsBundle(seen('A', 'AB'), 'A')).toBe(false);

@@ -2,15 +2,15 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import { pino } from 'pino';
 import { ApiError } from '../../../src/kube/api-error.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  type WebhookConfiguration,
+} from '../../../src/kube/core-resources.ts';
 import { CaBundle } from '../../../src/tls/ca-bundle.ts';
 import { CertificateKeeper } from '../../../src/tls/certificate-keeper.ts';
 import { bundlePem, type KeyMaterial } from '../../../src/tls/key-material.ts';
 import type { Lifetimes } from '../../../src/tls/lifetimes.ts';
 import { replacement } from '../../../src/tls/renewal.ts';
-import {
-  mutatingWebhookConfigurations,
-  type WebhookConfiguration,
-} from '../../../src/tls/webhook-configuration.ts';
 import { FakeSigner } from './fake-signer.ts';
 
 /** Something as it was from a moment on. */
@@ -139,7 +139,7 @@ export class SimulatedKeeper {
         clock,
         targets: [
           {
-            resource: mutatingWebhookConfigurations,
+            resource: MUTATING_WEBHOOK_CONFIGURATIONS,
             name: 'envoy-initializer',
             informer: { hasSynced: () => true, lister },
           },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Secret } from '../../../src/kube/core-resources.ts';
 import { bundlePem, type KeyMaterial } from '../../../src/tls/key-material.ts';
 import { replacement } from '../../../src/tls/renewal.ts';
-import type { Secret } from '../../../src/tls/secret.ts';
 import { OWN_CERTIFICATE, readSecret, secretData } from '../../../src/tls/secret-content.ts';
 import { x509Signer } from '../../../src/tls/x509-signer.ts';
 
