@@ -52,9 +52,11 @@ function newReplica(stage: CertificateStage, options: Partial<WebhookReplicaOpti
   return Object.assign(replica, { lines });
 }
 
-/** Three replicas behind one address, the first of which leads, and a configuration by which pods come to them. */
+/** Three replicas behind one address, the first of which leads and the last of which lags, and a configuration by which pods come to them. */
 async function newService(stage: CertificateStage, options: Partial<WebhookReplicaOptions> = {}) {
-  const replicas = [0, 1, 2].map(() => newReplica(stage, { ...options, freshConnections: true }));
+  const replicas = [0, 50, 400].map((lagMs) => {
+    return newReplica(stage, { ...options, lagMs, freshConnections: true });
+  });
   const service = new RoundRobin(() => replicas.map(({ port }) => port));
   cleanups.push(() => service.close());
   const manifest = webhooksAt(stage.name, await service.listen());

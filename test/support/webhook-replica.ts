@@ -15,6 +15,8 @@ export interface WebhookReplicaOptions {
   readonly lifetimes?: Lifetimes;
   /** Asks callers to come by a new connection each time, so that each checks the certificate of the moment. */
   readonly freshConnections?: boolean;
+  /** How far its server is behind, in milliseconds, as on a slow machine. */
+  readonly lagMs?: number;
 }
 
 /** One replica of an operator whose webhook admits everything: its server, and the certificates it keeps. */
@@ -81,8 +83,8 @@ export class WebhookReplica {
 
   #serve(pair: KeyPair): void {
     this.keyPairs.push(pair);
-    const { log } = this.#options;
-    if (this.#server) this.#server.setKeyPair(pair);
+    const { log, lagMs } = this.#options;
+    if (this.#server) setTimeout((server) => server.setKeyPair(pair), lagMs, this.#server);
     else this.#server = new WebhookServer({ app: admitAll(log), keyPair: pair, log });
     this.#changes.emit('change');
   }
