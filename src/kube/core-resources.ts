@@ -22,6 +22,7 @@ export const NAMESPACES: Resource<KubeObject> = {
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
+  metadataOnly: true,
   narrow: narrowObject,
 };
 
