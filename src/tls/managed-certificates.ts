@@ -124,10 +124,11 @@ export class ManagedCertificates {
     return {};
   }
 
-  /** Undefined as long as the configurations are not known. */
+  /** Undefined as long as it is not known what is served, or where. */
   #isInSync(): boolean | undefined {
     const { content } = this.#source;
-    const bundle = content && trusted(content);
+    if (!content || content.kind === 'unusable') return undefined;
+    const bundle = trusted(content);
     if (bundle === undefined) return true;
     const seen = this.#bundle.observe();
     return seen && holdsBundle(seen, bundle);
