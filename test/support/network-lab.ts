@@ -12,7 +12,11 @@ import {
   type NetworkAttachmentDefinition,
 } from '../../src/network/resources.ts';
 import type { Network, NetworkSpec } from '../../src/network/types.ts';
-import { type NetworkOperator, type NetworkOperatorOptions, startNetworkOperator } from './network-operator.ts';
+import {
+  type NetworkOperator,
+  type NetworkOperatorOptions,
+  startNetworkOperator,
+} from './network-operator.ts';
 
 const NAMESPACE_AND_NAME = 'custom-columns=A:metadata.namespace,B:metadata.name';
 const TIMEOUT_MS = 20_000;
@@ -119,7 +123,15 @@ export class NetworkLab {
   /** Makes an event of the attachment, and waits until the reconcile that it causes is over, and all before it. */
   async touchAttachment(namespace: string, name: string): Promise<void> {
     const again = this.operator.reconciledAgain([`${namespace}/${name}`]);
-    await this.kubectl(['-n', namespace, 'annotate', '--overwrite', 'net-attach-def', name, `touched=${this.#touches++}`]);
+    await this.kubectl([
+      '-n',
+      namespace,
+      'annotate',
+      '--overwrite',
+      'net-attach-def',
+      name,
+      `touched=${this.#touches++}`,
+    ]);
     await again;
   }
 
@@ -132,7 +144,14 @@ export class NetworkLab {
 
   /** Takes the finalizers off all attachments, so that their CRD can go. */
   async releaseAttachments(): Promise<void> {
-    const names = await this.kubectl(['get', 'net-attach-def', '-A', '--no-headers', '-o', NAMESPACE_AND_NAME]);
+    const names = await this.kubectl([
+      'get',
+      'net-attach-def',
+      '-A',
+      '--no-headers',
+      '-o',
+      NAMESPACE_AND_NAME,
+    ]);
     const attachments = names.split('\n').filter(Boolean);
     for (const [namespace = '', name = ''] of attachments.map((line) => line.split(/ +/))) {
       const patch = '{"metadata":{"finalizers":null}}';
@@ -145,10 +164,16 @@ export class NetworkLab {
     const lines = (await readFile(this.controlPlane.auditLogPath, 'utf8')).split('\n').filter(Boolean);
     return lines
       .map((line) => JSON.parse(line) as AuditEntry)
-      .filter(({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace)
+      .filter(
+        ({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace,
+      )
       .filter(({ verb }) => WRITE_VERBS.has(verb))
       .map(({ verb, objectRef: { resource, subresource, name } = {} }) =>
-        [verb, subresource ? `${resource}/${subresource}` : resource, ...(verb === 'create' ? [] : [name])].join(' '),
+        [
+          verb,
+          subresource ? `${resource}/${subresource}` : resource,
+          ...(verb === 'create' ? [] : [name]),
+        ].join(' '),
       );
   }
 }
@@ -188,11 +213,7 @@ export async function eventually<T>(
   }
 }
 
-async function kubectl(
-  controlPlane: ControlPlane,
-  args: readonly string[],
-  input = '',
-): Promise<string> {
+async function kubectl(controlPlane: ControlPlane, args: readonly string[], input = ''): Promise<string> {
   const { stdout, stderr, code } = await controlPlane.kubectl(args, { input });
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
