@@ -32,7 +32,9 @@ export function selectTemplates(
   state: TemplateState,
 ): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
   if ('fault' in state) return { templates: [], unknownTemplates: [] };
-  const names = (annotation(pod, keys.templates) ?? DEFAULT_TEMPLATE).split(',').map((name) => name.trim());
+  const names = annotation(pod, keys.templates)
+    ?.split(',')
+    .map((name) => name.trim()) ?? [DEFAULT_TEMPLATE];
   const templates: Template[] = [];
   const unknownTemplates: string[] = [];
   for (const name of new Set(names)) {
