@@ -1,0 +1,106 @@
+import { type Command, Option } from 'commander';
+import { text } from '../config.ts';
+import { keysFor } from '../inject/keys.ts';
+import { PatchError } from '../inject/patch.ts';
+import { describeObject, type PodTemplateRule } from '../inject/workload.ts';
+import {
+  type InjectManifestsOptions,
+  injectManifests,
+  type SiteResult,
+} from '../manifests/inject-manifests.ts';
+import { ManifestError } from '../manifests/manifests.ts';
+import type { ExitCode } from './cli.ts';
+import { joinManifests } from './join-manifests.ts';
+import { templatesOf } from './template-source.ts';
+import { nameOfInput, readInput, type Terminal, UsageError } from './terminal.ts';
+import {
+  addClusterOptions,
+  type ClusterOptions,
+  filenameOption,
+  namespaceOption,
+  podTemplateOption,
+} from './tool-options.ts';
+
+export interface InjectOptions extends ClusterOptions {
+  readonly filename: readonly string[];
+  readonly template?: string;
+  readonly all?: boolean;
+  readonly namespace?: string;
+  readonly podTemplatePath?: readonly PodTemplateRule[];
+}
+
+export function addInjectOptions(command: Command): Command {
+  command
+    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+    .addOption(
+      new Option(
+        '--template <file>',
+        'a ConfigMap manifest or a template alone (default: the live ConfigMap)',
+      )
+        .env('ENVOY_INITIALIZER_TEMPLATE')
+        .argParser(text),
+    )
+    .option('--all', 'inject also pods that say nothing; those that opt out are left alone')
+    .addOption(namespaceOption('namespace of objects that name none (default: default)'))
+    .addOption(podTemplateOption());
+  return addClusterOptions(command);
+}
+
+/**
+ * Prints the manifests with their pods injected, and on standard error what became of each. Nothing is printed where
+ * anything fails, so that no half of a stream is applied.
+ */
+export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
+  const inputs: (readonly [string, string])[] = [];
+  for (const file of options.filename) inputs.push([nameOfInput(file), await readInput(terminal, file)]);
+  const settings: InjectManifestsOptions = {
+    decide: {
+      keys: keysFor(options.annotation),
+      requireAnnotation: !options.all,
+      operatorNamespace: options.operatorNamespace,
+    },
+    state: { set: await templatesOf(terminal, options) },
+    namespace: options.namespace ?? 'default',
+    podTemplates: options.podTemplatePath ?? [],
+  };
+  const outputs: string[] = [];
+  const results: SiteResult[] = [];
+  for (const [name, input] of inputs) {
+    const output = injectFile(name, input, settings);
+    outputs.push(output.text);
+    results.push(...output.results);
+  }
+  terminal.out(joinManifests(outputs));
+  for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
+  return results.some(isFinding) ? 1 : 0;
+}
+
+function injectFile(name: string, input: string, settings: InjectManifestsOptions) {
+  try {
+    return injectManifests(input, settings);
+  } catch (cause) {
+    if (cause instanceof PatchError) throw new UsageError(`${name}: ${cause.message}`, { cause });
+    if (cause instanceof ManifestError) throw new UsageError(located(name, cause), { cause });
+    throw cause;
+  }
+}
+
+/** `web.yaml:3:5: …`, as compilers write it. */
+export function located(name: string, { message, location }: ManifestError): string {
+  return location ? `${name}:${location.line}:${location.column}: ${message}` : `${name}: ${message}`;
+}
+
+function report({ site, injection, mistakes }: SiteResult): string[] {
+  const name = describeObject(site.object);
+  const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
+  if (injection.outcome === 'injected') return [`${name}: injected`, ...hints];
+  const { reason, messages } = injection.skip;
+  const verb = injection.outcome === 'denied' ? 'would be refused' : 'not injected';
+  return [...messages.map((message) => `${name}: ${verb} (${reason}): ${message}`), ...hints];
+}
+
+/** What the webhook would warn of, or refuse; and what only looks like an opt-in. */
+function isFinding({ injection, mistakes }: SiteResult): boolean {
+  const warned = injection.outcome !== 'injected' && injection.skip.warn;
+  return warned || injection.outcome === 'denied' || mistakes.length > 0;
+}
