@@ -5,6 +5,7 @@ import { VERSION } from '../version.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
 import { serve } from './serve.ts';
 import { processTerminal, type Terminal, UsageError } from './terminal.ts';
+import { addUninjectOptions, type UninjectOptions, uninjectCommand } from './uninject.ts';
 
 /** 0 fine, 1 findings, 2 usage or failure. */
 export type ExitCode = 0 | 1 | 2;
@@ -42,6 +43,14 @@ export async function runCli(
       .allowExcessArguments(false),
   ).action(async (options: InjectOptions) => {
     exitCode = await injectCommand(options, terminal);
+  });
+  addUninjectOptions(
+    program
+      .command('uninject')
+      .description('print manifests as they were before inject')
+      .allowExcessArguments(false),
+  ).action(async (options: UninjectOptions) => {
+    exitCode = await uninjectCommand(options, terminal);
   });
 
   try {

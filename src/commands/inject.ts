@@ -1,18 +1,16 @@
 import { type Command, Option } from 'commander';
 import { text } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
-import { PatchError } from '../inject/patch.ts';
 import { describeObject, type PodTemplateRule } from '../inject/workload.ts';
 import {
   type InjectManifestsOptions,
   injectManifests,
   type SiteResult,
 } from '../manifests/inject-manifests.ts';
-import { ManifestError } from '../manifests/manifests.ts';
 import type { ExitCode } from './cli.ts';
-import { joinManifests } from './join-manifests.ts';
+import { rewriteFiles } from './rewrite-files.ts';
 import { templatesOf } from './template-source.ts';
-import { nameOfInput, readInput, type Terminal, UsageError } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
@@ -46,13 +44,8 @@ export function addInjectOptions(command: Command): Command {
   return addClusterOptions(command);
 }
 
-/**
- * Prints the manifests with their pods injected, and on standard error what became of each. Nothing is printed where
- * anything fails, so that no half of a stream is applied.
- */
+/** Prints the manifests with their pods injected, and on standard error what became of each. */
 export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
-  const inputs: (readonly [string, string])[] = [];
-  for (const file of options.filename) inputs.push([nameOfInput(file), await readInput(terminal, file)]);
   const settings: InjectManifestsOptions = {
     decide: {
       keys: keysFor(options.annotation),
@@ -63,31 +56,9 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
     namespace: options.namespace ?? 'default',
     podTemplates: options.podTemplatePath ?? [],
   };
-  const outputs: string[] = [];
-  const results: SiteResult[] = [];
-  for (const [name, input] of inputs) {
-    const output = injectFile(name, input, settings);
-    outputs.push(output.text);
-    results.push(...output.results);
-  }
-  terminal.out(joinManifests(outputs));
+  const results = await rewriteFiles(terminal, options.filename, (input) => injectManifests(input, settings));
   for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
   return results.some(isFinding) ? 1 : 0;
-}
-
-function injectFile(name: string, input: string, settings: InjectManifestsOptions) {
-  try {
-    return injectManifests(input, settings);
-  } catch (cause) {
-    if (cause instanceof PatchError) throw new UsageError(`${name}: ${cause.message}`, { cause });
-    if (cause instanceof ManifestError) throw new UsageError(located(name, cause), { cause });
-    throw cause;
-  }
-}
-
-/** `web.yaml:3:5: …`, as compilers write it. */
-export function located(name: string, { message, location }: ManifestError): string {
-  return location ? `${name}:${location.line}:${location.column}: ${message}` : `${name}: ${message}`;
 }
 
 function report({ site, injection, mistakes }: SiteResult): string[] {
