@@ -45,7 +45,7 @@ export function inject(input: DecideInput): Injection {
   const refusal = findRefusal(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
   keepDefaultContainer(draft, input.pod, status);
-  const done = status.build(decision.templates);
+  const done = status.build(decision.templates, input.pod, draft.pod);
   draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
   return { outcome: 'injected', operations: draft.operations, pod: draft.pod, status: done };
 }

@@ -1,4 +1,5 @@
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+import { findMoved, type Moved, parseMoved } from './moved.ts';
 import { findContainer, type Pod } from './pod.ts';
 import type { Template } from './template.ts';
 
@@ -32,6 +33,8 @@ export interface Status {
   readonly added: Added;
   /** The pod's own containers over which the template's were laid, by name, as they were. */
   readonly overlaid: JsonObject;
+  /** Where those of them were that are now in the other list: init containers, or no longer. */
+  readonly moved: Moved;
 }
 
 /** The version of the annotation's form, not of this program: its pods outlive its upgrades. */
@@ -59,16 +62,20 @@ export class StatusBuilder {
     return Boolean(this.#added.containers?.includes(name)) || Object.hasOwn(this.#overlaid, name);
   }
 
-  build(templates: readonly Template[]): Status {
-    const applied = templates.map(({ name, hash }) => ({ name, sha256: hash }));
-    return { templates: applied, added: this.#added, overlaid: this.#overlaid };
+  build(templates: readonly Template[], before: Pod, after: Pod): Status {
+    return {
+      templates: templates.map(({ name, hash }) => ({ name, sha256: hash })),
+      added: this.#added,
+      overlaid: this.#overlaid,
+      moved: findMoved(before, after, Object.keys(this.#overlaid)),
+    };
   }
 }
 
 /** The text of the status annotation. What there is nothing to say about is left out. */
-export function formatStatus({ templates, added, overlaid }: Status): string {
-  const some = Object.keys(overlaid).length > 0 ? { overlaid } : {};
-  return JSON.stringify({ version: VERSION, templates, added, ...some });
+export function formatStatus({ templates, added, ...rest }: Status): string {
+  const some = Object.entries(rest).filter(([, value]) => Object.keys(value).length > 0);
+  return JSON.stringify({ version: VERSION, templates, added, ...Object.fromEntries(some) });
 }
 
 /** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
@@ -91,6 +98,7 @@ export function parseStatus(text: string | undefined): Status | undefined {
     templates,
     added: isObject(added) ? namesOf(added) : {},
     overlaid: isObject(overlaid) ? overlaid : {},
+    moved: parseMoved(own(status, 'moved')),
   };
 }
 
