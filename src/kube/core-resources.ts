@@ -36,6 +36,7 @@ export const NAMESPACES: Resource<KubeObject> = {
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
+  metadataOnly: true,
   narrow: narrowObject,
 };
 

@@ -54,7 +54,8 @@ export class ManagedCertificates {
   readonly #bundle: CaBundle;
   readonly #source: KeyPairSource;
   readonly #following: Loop;
-  readonly #keeping: Loop;
+  readonly #keeper: CertificateKeeper;
+  #keeping: Loop | undefined;
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
@@ -70,16 +71,14 @@ export class ManagedCertificates {
     });
     this.#bundle = new CaBundle({ client, clock, targets: this.#configurations });
     this.#source = new KeyPairSource(parts);
-    const keeper = new CertificateKeeper({
+    this.#keeper = new CertificateKeeper({
       ...parts,
       bundle: this.#bundle,
       owner: new NamespaceOwner({ client, namespace }),
       lastGood: () => this.#source.lastGood,
     });
     const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
-    const keeping = (signal: AbortSignal) => keeper.reconcile(signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
-    this.#keeping = new Loop({ ...options, name: 'certificate-keeper', reconcile: keeping });
   }
 
   /** Every replica's part, until the signal aborts. Call it once. */
@@ -93,9 +92,14 @@ export class ManagedCertificates {
     await Promise.all([...running, ...synced, this.#following.run(signal)]);
   }
 
-  /** The leader's part, until the signal aborts. Call it once, while run() runs. */
-  lead(signal: AbortSignal): Promise<void> {
-    return this.#keeping.run(signal);
+  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const reconcile = (stop: AbortSignal) => this.#keeper.reconcile(stop);
+    const keeping = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
+    this.#keeping = keeping;
+    await keeping.run(signal).finally(() => {
+      this.#keeping = undefined;
+    });
   }
 
   /**
@@ -132,7 +136,7 @@ export class ManagedCertificates {
 
   readonly #wake = (): void => {
     this.#following.wake();
-    this.#keeping.wake();
+    this.#keeping?.wake();
   };
 
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
