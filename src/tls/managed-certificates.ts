@@ -54,8 +54,9 @@ export class ManagedCertificates {
   readonly #bundle: CaBundle;
   readonly #source: KeyPairSource;
   readonly #following: Loop;
-  readonly #keeper: CertificateKeeper;
-  #keeping: Loop | undefined;
+  readonly #newKeeper: () => CertificateKeeper;
+  /** One while this replica leads; two for a moment, where it leads again before its last term has come to its end. */
+  readonly #terms = new Set<Loop>();
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
@@ -69,14 +70,12 @@ export class ManagedCertificates {
     this.#configurations = configurationKinds.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
-    this.#bundle = new CaBundle({ client, clock, targets: this.#configurations });
+    const newBundle = () => new CaBundle({ client, clock, targets: this.#configurations });
+    this.#bundle = newBundle();
     this.#source = new KeyPairSource(parts);
-    this.#keeper = new CertificateKeeper({
-      ...parts,
-      bundle: this.#bundle,
-      owner: new NamespaceOwner({ client, namespace }),
-      lastGood: () => this.#source.lastGood,
-    });
+    const owner = new NamespaceOwner({ client, namespace });
+    const lastGood = () => this.#source.lastGood;
+    this.#newKeeper = () => new CertificateKeeper({ ...parts, bundle: newBundle(), owner, lastGood });
     const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
   }
@@ -94,12 +93,16 @@ export class ManagedCertificates {
 
   /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
   async lead(signal: AbortSignal): Promise<void> {
-    const reconcile = (stop: AbortSignal) => this.#keeper.reconcile(stop);
-    const keeping = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
-    this.#keeping = keeping;
-    await keeping.run(signal).finally(() => {
-      this.#keeping = undefined;
-    });
+    // For how long a caBundle has been in place is for each term to see for itself.
+    const keeper = this.#newKeeper();
+    const reconcile = (stop: AbortSignal) => keeper.reconcile(stop);
+    const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
+    this.#terms.add(term);
+    try {
+      await term.run(signal);
+    } finally {
+      this.#terms.delete(term);
+    }
   }
 
   /**
@@ -136,7 +139,7 @@ export class ManagedCertificates {
 
   readonly #wake = (): void => {
     this.#following.wake();
-    this.#keeping?.wake();
+    for (const term of this.#terms) term.wake();
   };
 
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
