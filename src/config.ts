@@ -58,14 +58,13 @@ const SERVE_OPTIONS = {
   'tls-cert-file': {
     parse: text,
     value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.crt',
-    help: "the webhook's certificate chain (PEM); read again when it changes",
+    help: "the webhook's certificate chain (PEM), read again when it changes; without it, the operator keeps its own",
   },
-  'tls-key-file': {
-    parse: text,
-    value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.key',
-    help: "the certificate's key (PEM)",
+  'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'webhook-url': {
+    parse: url,
+    value: 'url',
+    help: 'where the API server finds the webhook outside the cluster: a name for the certificate that the operator keeps',
   },
   workers: { parse: count, value: 'n', default: '2', help: 'Networks reconciled at once' },
   resync: {

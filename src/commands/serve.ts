@@ -5,23 +5,28 @@ import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
-import { LeaderElector } from '../kube/leader-elector.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
-import { clientMetrics, createRegistry, eventMetrics, leaderMetrics } from '../metrics.ts';
+import {
+  certificateMetrics,
+  clientMetrics,
+  createRegistry,
+  eventMetrics,
+  leaderMetrics,
+} from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
+import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
+import { leadership } from './leadership.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
-// client-go's figures for leaders that reconcile.
-const ELECTION = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 /**
  * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
@@ -62,11 +67,10 @@ async function run(
     log,
     metrics: eventMetrics(registry),
   });
-  const elector = new LeaderElector({
-    ...ELECTION,
+  const election = leadership({
+    enabled: options.leaderElect,
     client: api.leaseClient,
     clock,
-    wallClock: () => new Date(),
     lease: { namespace: options.namespace, name: COMPONENT },
     identity: `${identity}_${randomUUID()}`,
     log,
@@ -75,10 +79,7 @@ async function run(
   });
   const networks = networkDuty({
     client: api.client,
-    leaderClient: api.guarded(() => {
-      if (options.leaderElect && !elector.isLeader())
-        throw new Error('this process does not lead: nothing is written');
-    }),
+    leaderClient: api.guarded(election.assertLeading),
     events,
     registry,
     clock,
@@ -88,10 +89,19 @@ async function run(
     defaultProvider: options.networkProvider,
   });
   const webhook = webhookDuty({ options, client: api.client, events, registry, clock, log });
+  const certificates = certificateDuty({
+    options,
+    client: api.client,
+    clock,
+    log,
+    metrics: certificateMetrics(registry),
+    onKeyPair: webhook.setKeyPair,
+  });
   const probes = createProbesServer({
     registry,
     checks: [
       ...webhook.checks,
+      { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
     debug: { controllers: () => [networks.debug()] },
@@ -99,8 +109,6 @@ async function run(
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
   const background = new AbortController();
-  // The lease may be lost too: then this process ends, though nobody told it to.
-  const leave = AbortSignal.any([stop, background.signal]);
   let running: Promise<unknown> = Promise.resolve();
   try {
     await listen(probes, options.metricsPort);
@@ -110,22 +118,21 @@ async function run(
       events.run(background.signal),
       networks.watch(background.signal),
       webhook.watch(background.signal),
+      certificates.run(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log);
-    const outcome = options.leaderElect
-      ? await elector.run(leave, (leading) => networks.reconcile(leading))
-      : await networks.reconcile(leave).then(() => 'stopped' as const);
-    if (outcome === 'lost') {
-      log.error('the lease is lost: ending, so that no two lead');
-      return 2;
-    }
-    await grace;
+    const led = election.run(stop, async (leading) => {
+      await Promise.all([networks.reconcile(leading), certificates.lead(leading)]);
+    });
+    // What runs in the background ends only with an error that nobody can mend.
+    await Promise.race([Promise.all([led, grace]), running]);
     return 0;
   } finally {
     await webhook.close();
     background.abort(new Error('the process is ending'));
-    await running;
+    // Its error, if any, is on its way already.
+    await running.catch(() => undefined);
     probes.close();
     probes.closeAllConnections();
     await api.close();
