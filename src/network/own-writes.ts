@@ -18,7 +18,8 @@ export class OwnWrites<T extends KubeObject> {
     const cached = this.#cache.get(key);
     const written = this.#written.get(key);
     if (written === undefined) return cached;
-    if (cached && (isNewer(written, cached) || (isGone(written) && !isNewer(cached, written)))) return written;
+    if (cached && (isNewer(written, cached) || (isGone(written) && !isNewer(cached, written))))
+      return written;
     this.#written.delete(key);
     return cached;
   }

@@ -13,8 +13,18 @@ describe('a Network is with', () => {
   test.each([
     ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
     ['the default where it names none', newNetwork(), 'neutron', 'neutron'],
-    ['the one that realised it', newNetwork({ finalizers, status: { provider: 'multus' } }), 'neutron', 'multus'],
-    ['the default where it was never realised', newNetwork({ status: { provider: 'neutron' } }), 'multus', 'multus'],
+    [
+      'the one that realised it',
+      newNetwork({ finalizers, status: { provider: 'multus' } }),
+      'neutron',
+      'multus',
+    ],
+    [
+      'the default where it was never realised',
+      newNetwork({ status: { provider: 'neutron' } }),
+      'multus',
+      'multus',
+    ],
   ])('%s', (_, network, defaultName, expected) => {
     expect(new ProviderRegistry([multus], defaultName).of(network).name).toBe(expected);
   });
