@@ -1,0 +1,36 @@
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A lock that this process holds. */
+export interface BuildLock {
+  release(): void;
+}
+
+const RETRY_MS = 250;
+/** SQLite's result code for a lock that another holds (https://sqlite.org/rescode.html#busy). */
+const SQLITE_BUSY = 5;
+
+/**
+ * Takes the lock of this file; undefined where another process has it. Node has no flock(2) but SQLite built in,
+ * which has: the kernel drops the lock when its owner dies, so that none is ever left behind, and none to be broken.
+ */
+export function tryBuildLock(file: string): BuildLock | undefined {
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return { release: () => database.close() };
+  } catch (err) {
+    database.close();
+    if (err instanceof Error && 'errcode' in err && err.errcode === SQLITE_BUSY) return undefined;
+    throw err;
+  }
+}
+
+/** Takes the lock of this file once nobody else has it. */
+export async function waitForBuildLock(file: string): Promise<BuildLock> {
+  for (;;) {
+    const lock = tryBuildLock(file);
+    if (lock !== undefined) return lock;
+    await delay(RETRY_MS);
+  }
+}

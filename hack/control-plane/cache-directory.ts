@@ -1,0 +1,35 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { PinnedModule } from './pinned-module.ts';
+
+/** A system that Go builds for, in Go's own words. */
+export interface Target {
+  readonly goos: string;
+  readonly goarch: string;
+}
+
+const GOARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+/** The system this program runs on. kube-apiserver knows Linux and macOS. */
+export function hostTarget(platform: string = process.platform, arch: string = process.arch): Target {
+  if (platform !== 'linux' && platform !== 'darwin') {
+    throw new Error(`the control plane runs on linux and darwin, got ${platform}: use a container or WSL`);
+  }
+  return { goos: platform, goarch: GOARCH[arch] ?? arch };
+}
+
+/** Where binaries of these versions, for this system, are kept between runs and between checkouts. */
+export function cacheDirectory(
+  env: NodeJS.ProcessEnv,
+  { kubernetesVersion, digest }: PinnedModule,
+  { goos, goarch }: Target,
+): string {
+  const caches = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
+  return join(
+    caches,
+    'envoy-initializer',
+    'control-plane',
+    `${kubernetesVersion}-${digest}`,
+    `${goos}-${goarch}`,
+  );
+}

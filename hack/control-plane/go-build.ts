@@ -1,0 +1,67 @@
+import type { BinaryName } from './binaries.ts';
+import type { Target } from './cache-directory.ts';
+import type { PinnedModule } from './pinned-module.ts';
+import type { Supervisor } from './supervisor.ts';
+
+/** One binary to build. */
+export interface GoBuild {
+  readonly name: BinaryName;
+  /** The file to write. */
+  readonly output: string;
+  /** Where Go may keep what it needs meanwhile. */
+  readonly temporaryDirectory: string;
+  readonly module: PinnedModule;
+  readonly target: Target;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const PACKAGES: Readonly<Record<BinaryName, string>> = {
+  etcd: 'go.etcd.io/etcd/server/v3',
+  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+};
+
+/** Lines of Go's output that an error quotes. */
+const QUOTED_LINES = 20;
+
+/** Runs `go build` under a supervisor, so that it ends with us. Rejects with the end of its output where it fails. */
+export async function goBuild(
+  supervisor: Supervisor,
+  build: GoBuild,
+  onLine: (line: string) => void,
+): Promise<void> {
+  const lines: string[] = [];
+  const process = await supervisor.start({
+    name: `go build ${build.name}`,
+    command: 'go',
+    args: ['build', ...flags(build.module), '-o', build.output, PACKAGES[build.name]],
+    cwd: build.module.directory,
+    env: {
+      ...build.env,
+      CGO_ENABLED: '0',
+      GOOS: build.target.goos,
+      GOARCH: build.target.goarch,
+      GOWORK: 'off',
+      GOTMPDIR: build.temporaryDirectory,
+    },
+    output: {
+      onLine: (line) => {
+        lines.push(line);
+        onLine(line);
+      },
+    },
+  });
+  const { code, signal } = await process.exited;
+  if (code === 0) return;
+  throw new Error(
+    `go build of ${build.name} ended with ${signal ?? `code ${code}`}:\n${lines.slice(-QUOTED_LINES).join('\n')}`,
+  );
+}
+
+/** Without its version a server calls itself v0.0.0-master, which kubectl refuses to parse. */
+function flags({ kubernetesVersion }: PinnedModule): string[] {
+  const variables = ['k8s.io/component-base/version.gitVersion', 'k8s.io/client-go/pkg/version.gitVersion'];
+  const values = variables.map((name) => `-X ${name}=${kubernetesVersion}`).join(' ');
+  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', `-s -w ${values}`];
+}

@@ -1,0 +1,101 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Binaries } from './binaries.ts';
+import { findBinaries } from './build.ts';
+import { Component, ComponentExitedError } from './component.ts';
+import { apiServerSpec, controllerManagerSpec, etcdSpec, type Ports } from './component-specs.ts';
+import { type Components, ControlPlane } from './control-plane.ts';
+import { createCredentials } from './credentials.ts';
+import { type AuditLevel, controlPlaneFiles, writeFiles } from './files.ts';
+import { freePorts } from './free-ports.ts';
+import { type Supervisor, startSupervisor } from './supervisor.ts';
+
+export interface ControlPlaneOptions {
+  /** Told what has become ready. */
+  readonly log?: (message: string) => void;
+  /** Makes the API server write each request to `auditLogPath`. */
+  readonly auditLog?: AuditLevel;
+  readonly extraApiServerArgs?: readonly string[];
+  /** By default those that `findBinaries` finds. */
+  readonly binaries?: Binaries;
+  /** By default free ones; asked again where another process was quicker to use one. */
+  readonly choosePorts?: () => Promise<Ports>;
+}
+
+const PORT_ATTEMPTS = 5;
+
+/**
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback, and waits until they serve. Rejects, leaving
+ * nothing behind, where a binary is missing or a process ends: the message has the end of its log.
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const binaries = options.binaries ?? (await findBinaries(process.env));
+  for (let attempt = 1; ; attempt += 1) {
+    const supervisor = await startSupervisor();
+    try {
+      return await startUnder(supervisor, binaries, options);
+    } catch (err) {
+      await supervisor.stop();
+      if (attempt === PORT_ATTEMPTS || !isPortTaken(err)) throw err;
+      options.log?.('another process took a port meanwhile: trying others');
+    }
+  }
+}
+
+async function startUnder(
+  supervisor: Supervisor,
+  binaries: Binaries,
+  options: ControlPlaneOptions,
+): Promise<ControlPlane> {
+  const { log = () => {}, auditLog, extraApiServerArgs = [], choosePorts = chooseFreePorts } = options;
+  const [directory, credentials, ports] = await Promise.all([
+    supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-control-plane-')),
+    createCredentials(new Date()),
+    choosePorts(),
+  ]);
+  const files = controlPlaneFiles(directory);
+  const server = `https://127.0.0.1:${ports.apiServer}`;
+  await writeFiles(files, credentials, server, auditLog ?? 'None');
+
+  let onUnexpectedExit: (err: ComponentExitedError) => void = () => {};
+  const failure = new Promise<ComponentExitedError>((resolve) => {
+    onUnexpectedExit = resolve;
+  });
+  const isAudited = auditLog !== undefined;
+  const settings = { binaries, files, credentials, ports, server, isAudited, extraApiServerArgs };
+  const controllerManager = binaries['kube-controller-manager'];
+  const components: Components = {
+    etcd: new Component(supervisor, etcdSpec(settings), onUnexpectedExit),
+    apiServer: new Component(supervisor, apiServerSpec(settings), onUnexpectedExit),
+    ...(controllerManager && {
+      controllerManager: new Component(
+        supervisor,
+        controllerManagerSpec(settings, controllerManager),
+        onUnexpectedExit,
+      ),
+    }),
+  };
+  // One after the other: each would otherwise wait for the one before with pauses longer than its start.
+  for (const component of Object.values(components)) {
+    await component.start();
+    log(`${component.name} is ready`);
+  }
+  return new ControlPlane({
+    supervisor,
+    components,
+    files,
+    server,
+    caPem: credentials.caPem,
+    kubectl: binaries.kubectl,
+    failure,
+  });
+}
+
+async function chooseFreePorts(): Promise<Ports> {
+  const [apiServer = 0, etcd = 0] = await freePorts(2);
+  return { apiServer, etcd };
+}
+
+function isPortTaken(err: unknown): boolean {
+  return err instanceof ComponentExitedError && err.message.includes('address already in use');
+}

@@ -1,0 +1,144 @@
+// @peculiar/x509 asks for this polyfill to be loaded before it (its README, "Reflect Polyfill Required").
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  type JsonGeneralNames,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  Name,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** A certificate and its private key (PKCS#8), both PEM. */
+export interface CertificateAndKey {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** The time in which a certificate is valid, both ends included. */
+export interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** What a new authority calls itself, and how long it is valid. */
+export interface AuthorityRequest extends Validity {
+  readonly commonName: string;
+}
+
+/** What an authority is asked to sign. */
+export interface CertificateRequest extends Validity {
+  readonly commonName: string;
+  /** The Kubernetes API server reads these as the groups of a client (`O=system:masters`). */
+  readonly organization?: readonly string[];
+  /** What a client may call a server by. Go's TLS reads these only, never the common name. */
+  readonly dnsNames?: readonly string[];
+  readonly ipAddresses?: readonly string[];
+  readonly usage: 'server' | 'client';
+}
+
+const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
+const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
+/** RFC 5280 4.2.1.3 wants both usages critical on an authority; one level below it, no further authorities. */
+const AUTHORITY_USAGE = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
+
+/** Makes a self-signed authority with a new ECDSA P-256 key. */
+export async function createAuthority(request: AuthorityRequest): Promise<CertificateAndKey> {
+  const keys = await generateKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    {
+      name: subject(request.commonName),
+      keys,
+      notBefore: request.notBefore,
+      notAfter: request.notAfter,
+      signingAlgorithm: SIGNATURE,
+      extensions: [
+        new BasicConstraintsExtension(true, 0, true),
+        new KeyUsagesExtension(AUTHORITY_USAGE, true),
+        await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+      ],
+    },
+    webcrypto,
+  );
+  return toPem(certificate, keys);
+}
+
+/** Issues a certificate with a new ECDSA P-256 key. Rejects when the authority's PEM cannot be read. */
+export async function issueCertificate(
+  authority: CertificateAndKey,
+  request: CertificateRequest,
+): Promise<CertificateAndKey> {
+  const issuer = new X509Certificate(authority.certPem);
+  const keys = await generateKeys();
+  const certificate = await X509CertificateGenerator.create(
+    {
+      subject: subject(request.commonName, request.organization),
+      issuer: issuer.subjectName,
+      publicKey: keys.publicKey,
+      signingKey: await importSigningKey(authority.keyPem),
+      notBefore: request.notBefore,
+      notAfter: request.notAfter,
+      signingAlgorithm: SIGNATURE,
+      extensions: await leafExtensions(issuer, keys, request),
+    },
+    webcrypto,
+  );
+  return toPem(certificate, keys);
+}
+
+async function leafExtensions(
+  issuer: X509Certificate,
+  keys: webcrypto.CryptoKeyPair,
+  request: CertificateRequest,
+): Promise<Extension[]> {
+  const usage = request.usage === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth;
+  const names: JsonGeneralNames = [
+    ...(request.dnsNames ?? []).map((value) => ({ type: 'dns', value }) as const),
+    ...(request.ipAddresses ?? []).map((value) => ({ type: 'ip', value }) as const),
+  ];
+  return [
+    new BasicConstraintsExtension(false, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([usage]),
+    await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+    await AuthorityKeyIdentifierExtension.create(issuer.publicKey, false, webcrypto),
+    ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
+  ];
+}
+
+// As UTF8String objects: of plain strings the library unquotes and decodes what looks like an RFC 4514 escape.
+function subject(commonName: string, organization: readonly string[] = []): Name {
+  return new Name([
+    ...organization.map((name) => ({ O: [{ utf8String: name }] })),
+    { CN: [{ utf8String: commonName }] },
+  ]);
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
+}
+
+async function importSigningKey(keyPem: string): Promise<webcrypto.CryptoKey> {
+  const der = PemConverter.decodeFirst(keyPem);
+  return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
+}
+
+async function toPem(
+  certificate: X509Certificate,
+  keys: webcrypto.CryptoKeyPair,
+): Promise<CertificateAndKey> {
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return {
+    certPem: `${certificate.toString('pem')}\n`,
+    keyPem: `${PemConverter.encode(pkcs8, PemConverter.PrivateKeyTag)}\n`,
+  };
+}
