@@ -80,6 +80,11 @@ async function startUnder(
     await component.start();
     log(`${component.name} is ready`);
   }
+  if (components.controllerManager === undefined) {
+    log(
+      'no kube-controller-manager: nothing is garbage-collected, no namespace ends, no Deployment gets pods',
+    );
+  }
   return new ControlPlane({
     supervisor,
     components,
