@@ -1,0 +1,28 @@
+import { readdir, rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { formatReference, parseReference, type Reference } from './reference.ts';
+
+/** Gives an image a name in a registry: a link to its OCI layout. One of that name before it is forgotten. */
+export async function linkImage(images: string, name: string, layout: string): Promise<void> {
+  const link = join(images, fileName(parseReference(name)));
+  await symlink(layout, `${link}.new`);
+  await rename(`${link}.new`, link);
+}
+
+/** The directory of the image of this name, if there is one. */
+export function linkOf(images: string, reference: Reference): string {
+  return join(images, fileName(reference));
+}
+
+/** The directories of all images of a repository, whatever their tags. */
+export async function linksOf(
+  images: string,
+  { host, repository }: Omit<Reference, 'tag'>,
+): Promise<string[]> {
+  const prefix = fileName({ host, repository, tag: '' });
+  return (await readdir(images)).filter((name) => name.startsWith(prefix)).map((name) => join(images, name));
+}
+
+function fileName(reference: Reference): string {
+  return encodeURIComponent(formatReference(reference));
+}
