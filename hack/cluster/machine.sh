@@ -6,6 +6,7 @@
 #   machine.sh run NAME DIRECTORY INIT RANGE   runs a machine until SIGTERM; prints `ready PID ADDRESS HOST_ADDRESS`
 #   machine.sh sweep                           removes what machines left that were killed together with this script
 #   machine.sh sweep NAME                      the same for one, which is about to end
+#   machine.sh overlaid DIRECTORY COMMAND…     runs a command, keeping what it writes about the system in DIRECTORY
 #
 # NAME names the cgroups; DIRECTORY is made, for all that the machine keeps on disk; INIT is to be its first process;
 # RANGE is that of addresses that stand for others, as those of Services do.
@@ -115,18 +116,42 @@ plug_in() {
   ip route add "$2" dev eth0
 }
 
-# Where a node writes, the directories of the machine outside are overlaid, and so left as they are.
-lay_out() {
-  for path in /etc /opt /var/lib /var/log; do
+# In namespaces of mounts only.
+overlaid() {
+  if [ "$1" != --within ]; then exec unshare --mount sh "$0" overlaid --within "$@"; fi
+  directory=$2
+  shift 2
+  overlay "$directory"
+  exec "$@"
+}
+
+# Lays directories over those of the machine outside, which are left as they are.
+overlay() {
+  for path in /etc /opt /var/cache /var/lib /var/log; do
     layer=$1/overlay$path
     mkdir -p "$layer/upper" "$layer/work"
     mount -t overlay overlay -o "lowerdir=$path,upperdir=$layer/upper,workdir=$layer/work" "$path"
   done
+}
+
+lay_out() {
+  storage=$1
+  # An overlay cannot lie on an overlay, as a container's own files are: then memory has to do.
+  if [ "$(stat --file-system --format %T "$1")" = overlayfs ]; then
+    storage=$1/memory
+    mkdir "$storage"
+    mount -t tmpfs -o mode=700 tmpfs "$storage"
+  fi
+  overlay "$storage"
   mount -t tmpfs -o mode=755 tmpfs /run
-  # What is to be written from outside, too; and overlays for containers, which cannot lie on an overlay.
-  for path in /etc/cni/net.d /opt/cni/bin /var/lib/containerd /var/lib/kubelet; do
-    mkdir -p "$path" "$1/disk$path"
-    mount --bind "$1/disk$path" "$path"
+  for path in /var/lib/containerd /var/lib/kubelet; do
+    mkdir -p "$path" "$storage$path"
+    mount --bind "$storage$path" "$path"
+  done
+  # To be written from outside, too.
+  for path in /etc/cni/net.d /opt/cni/bin; do
+    mkdir -p "$path" "$1$path"
+    mount --bind "$1$path" "$path"
   done
   mount -t proc proc /proc
   # A kubelet sets these, for the whole of the machine outside. Here it finds them set.

@@ -27,14 +27,14 @@ export interface Machine {
   readonly hostAddress: string;
   /** Resolves when all of it is gone, whoever ended it. */
   readonly gone: Promise<void>;
-  /** The path outside of one of the directories that machine.sh keeps on disk. */
+  /** The path outside of a directory inside that is there for both: see machine.sh. */
   outside(path: string): string;
   /** The same command, to be run in it. */
   inside(commandLine: CommandLine): CommandLine;
 }
 
 /** A directory of the machine outside that is laid over inside, and so cannot hold what the node needs to see. */
-const LAID_OVER = ['/etc', '/opt', '/run', '/var/lib', '/var/log'];
+const LAID_OVER = ['/etc', '/opt', '/run', '/var/cache', '/var/lib', '/var/log'];
 /** Until processes have ended, mounts are gone and files are removed. */
 const STOP_TIMEOUT_MS = 60_000;
 
@@ -68,13 +68,14 @@ export async function startMachine(supervisor: Supervisor, init: string): Promis
   const gone = process.exited.then(() => sweepMachines(name));
   const failed = process.exited.then((status) => Promise.reject(explain(status, lines)));
   const [pid = '', address = '', hostAddress = ''] = await Promise.race([ready, failed]);
-  failed.catch(() => {});
+  // Whoever stops the cluster hears of it.
+  for (const ending of [failed, gone]) ending.catch(() => {});
   const enter = ['--target', pid, '--mount', '--net', '--pid', '--ipc', '--uts', '--'];
   const inside = ({ command, args }: CommandLine) => ({
     command: 'nsenter',
     args: [...enter, command, ...args],
   });
-  const outside = (path: string) => join(directory, 'disk', path);
+  const outside = (path: string) => join(directory, path);
   return { name, directory, address, hostAddress, gone, outside, inside };
 }
 

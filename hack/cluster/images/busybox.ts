@@ -8,7 +8,7 @@ import { addBusybox, findProgram } from './rootfs.ts';
 export async function busyboxImage(): Promise<CachedImage> {
   return {
     name: 'busybox',
-    key: await imageKey(import.meta.url, await readFile(await findProgram('busybox'))),
+    key: await imageKey(await readFile(await findProgram('busybox'))),
     make: async (layout, scratch) => {
       await addBusybox(scratch);
       await writeOciLayout(layout, scratch, { Cmd: ['sh'], Env: [DEFAULT_PATH] });

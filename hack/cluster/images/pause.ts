@@ -47,7 +47,7 @@ export async function ensurePause(env: NodeJS.ProcessEnv): Promise<string> {
 export async function pauseImage(program: string): Promise<CachedImage> {
   return {
     name: 'pause',
-    key: await imageKey(import.meta.url, await readFile(program)),
+    key: await imageKey(await readFile(program)),
     make: async (layout, scratch) => {
       await copyFile(program, join(scratch, 'pause'));
       await writeOciLayout(layout, scratch, { Entrypoint: ['/pause'], User: '65535:65535' });
