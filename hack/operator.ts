@@ -55,6 +55,8 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
         `--metrics-port=${metricsPort}`,
         `--tls-cert-file=${join(directory, 'tls.crt')}`,
         `--tls-key-file=${join(directory, 'tls.key')}`,
+        // Nobody is in front of this process who would have to learn that it ends.
+        '--shutdown-delay=0s',
         ...(options.args ?? []),
       ],
       output: { file: options.log },
@@ -79,7 +81,10 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
 }
 
 async function issueServingCertificate(directory: string): Promise<string> {
-  const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 30 * 24 * 3600_000) };
+  const validity = {
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 30 * 24 * 3600_000),
+  };
   const authority = await createAuthority({ commonName: 'envoy-initializer', ...validity });
   const leaf = await issueCertificate(authority, {
     commonName: 'envoy-initializer',
@@ -94,9 +99,18 @@ async function issueServingCertificate(directory: string): Promise<string> {
 }
 
 /** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
-async function applyOverlay(controlPlane: ControlPlane, directory: string, url: string, caPem: string): Promise<void> {
+async function applyOverlay(
+  controlPlane: ControlPlane,
+  directory: string,
+  url: string,
+  caPem: string,
+): Promise<void> {
   const clientConfig = { url: `${url}/inject`, caBundle: Buffer.from(caPem).toString('base64') };
-  const operations = [0, 1].map((i) => ({ op: 'replace', path: `/webhooks/${i}/clientConfig`, value: clientConfig }));
+  const operations = [0, 1].map((i) => ({
+    op: 'replace',
+    path: `/webhooks/${i}/clientConfig`,
+    value: clientConfig,
+  }));
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
@@ -130,7 +144,10 @@ async function untilReady(metricsUrl: string, started: SupervisedProcess, log: s
     const tail = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-10).join('\n');
     throw new Error(`the operator ended before it was ready (${signal ?? `exit code ${code}`}):\n${tail}`);
   });
-  await Promise.race([eventually(`${metricsUrl}/readyz says ok`, async () => (await fetch(`${metricsUrl}/readyz`)).ok), ended]);
+  await Promise.race([
+    eventually(`${metricsUrl}/readyz says ok`, async () => (await fetch(`${metricsUrl}/readyz`)).ok),
+    ended,
+  ]);
 }
 
 /** kubectl, rejecting with what it printed when it failed. */

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { ControlPlane } from './control-plane/control-plane.ts';
 import { projectDirectory } from './control-plane/project-directory.ts';
 import { startControlPlane } from './control-plane/start.ts';
@@ -29,8 +29,12 @@ process.exit(narrator.broken.length > 0 ? 1 : 0);
 
 async function play(controlPlane: ControlPlane): Promise<void> {
   const baseline = { narrator, controlPlane, webhookUrl: '', metricsUrl: '', caPem: '' };
-  await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml')]);
-  await quietly(baseline, ['create', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
+  await must(controlPlane, [
+    'apply',
+    '-f',
+    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
+  ]);
+  await quietly(baseline, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const plainWithoutUs = await storedPod(baseline, 'myapp-pod-plain');
   await quietly(baseline, ['delete', 'pod', 'myapp-pod-plain', '--now']);
 

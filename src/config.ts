@@ -79,6 +79,12 @@ const SERVE_OPTIONS = {
     default: 'true',
     help: 'reconcile Networks only while holding the lease; the webhook always answers',
   },
+  'shutdown-delay': {
+    parse: duration,
+    value: 'duration',
+    default: '5s',
+    help: 'how long the webhook still answers once told to end, while others learn of it',
+  },
   'network-provider': {
     parse: oneOf('multus'),
     value: 'name',
@@ -199,7 +205,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 function duration(value: string): number {
   const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
-  if (parts.map(([part]) => part).join('') !== value || total < 1 || total > LONGEST_MS) {
+  if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {
     throw new InvalidArgumentError('Write a duration such as 30s, 5m or 1h30m.');
   }
   return total;

@@ -1,6 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ClientMetrics } from './kube/client.ts';
 import type { ControllerMetrics } from './kube/controller-metrics.ts';
+import type { EventMetrics } from './kube/event-drops.ts';
+import type { LeaderMetrics } from './kube/leader-elector.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
 
 /** From 1 ms to 30 s: an admission and a reconcile both fall in the middle. */
@@ -19,12 +21,25 @@ export function createRegistry(): Registry {
  * The metrics of one queue under client-go's names (util/workqueue/metrics.go), labelled as controller-runtime does.
  * `gauges` is read at each scrape.
  */
-export function queueMetrics(registry: Registry, name: string): { metrics: QueueMetrics; watch(gauges: QueueGauges): void } {
+export function queueMetrics(
+  registry: Registry,
+  name: string,
+): { metrics: QueueMetrics; watch(gauges: QueueGauges): void } {
   const labels = { name, controller: name };
   const labelNames = ['name', 'controller'];
   const registers = [registry];
-  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue', labelNames, registers });
-  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys that were to come back later', labelNames, registers });
+  const adds = new Counter({
+    name: 'workqueue_adds_total',
+    help: 'Keys added to the queue',
+    labelNames,
+    registers,
+  });
+  const retries = new Counter({
+    name: 'workqueue_retries_total',
+    help: 'Keys that were to come back later',
+    labelNames,
+    registers,
+  });
   const waited = new Histogram({
     name: 'workqueue_queue_duration_seconds',
     help: 'How long keys waited in the queue',
@@ -40,7 +55,15 @@ export function queueMetrics(registry: Registry, name: string): { metrics: Queue
     buckets: QUEUE_BUCKETS,
   });
   const gauge = (metric: string, help: string, read: () => number) =>
-    new Gauge({ name: metric, help, labelNames, registers, collect() { this.set(labels, read()); } });
+    new Gauge({
+      name: metric,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.set(labels, read());
+      },
+    });
   return {
     metrics: {
       added: () => adds.inc(labels),
@@ -50,7 +73,11 @@ export function queueMetrics(registry: Registry, name: string): { metrics: Queue
     },
     watch(gauges) {
       gauge('workqueue_depth', 'Keys in the queue', () => gauges.depth);
-      gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys in work, added up', () => gauges.unfinishedWorkSeconds);
+      gauge(
+        'workqueue_unfinished_work_seconds',
+        'Time spent on the keys in work, added up',
+        () => gauges.unfinishedWorkSeconds,
+      );
       gauge(
         'workqueue_longest_running_processor_seconds',
         'Time spent on the key that has been in work the longest',
@@ -71,7 +98,12 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
     labelNames: ['controller', 'result'],
     registers,
   });
-  const errors = new Counter({ name: 'controller_runtime_reconcile_errors_total', help: 'Reconciles that failed', labelNames, registers });
+  const errors = new Counter({
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Reconciles that failed',
+    labelNames,
+    registers,
+  });
   const terminal = new Counter({
     name: 'controller_runtime_terminal_reconcile_errors_total',
     help: 'Reconciles that failed in a way that trying again cannot mend',
@@ -85,8 +117,18 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
     registers,
     buckets: SECONDS_BUCKETS,
   });
-  const active = new Gauge({ name: 'controller_runtime_active_workers', help: 'Workers at work', labelNames, registers });
-  const max = new Gauge({ name: 'controller_runtime_max_concurrent_reconciles', help: 'Workers there are', labelNames, registers });
+  const active = new Gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Workers at work',
+    labelNames,
+    registers,
+  });
+  const max = new Gauge({
+    name: 'controller_runtime_max_concurrent_reconciles',
+    help: 'Workers there are',
+    labelNames,
+    registers,
+  });
   return {
     maxConcurrentReconciles: (workers) => max.set(labels, workers),
     activeWorkers: (workers) => active.set(labels, workers),
@@ -120,5 +162,88 @@ export function clientMetrics(registry: Registry): ClientMetrics {
       total.inc({ method, code });
       time.observe({ verb: method }, seconds);
     },
+  };
+}
+
+/** Whether this process leads, under client-go's name. */
+export function leaderMetrics(registry: Registry, name: string): LeaderMetrics {
+  const status = new Gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this process holds the lease: 1, else 0',
+    labelNames: ['name'],
+    registers: [registry],
+  });
+  return { masterStatus: (leading) => status.set({ name }, leading ? 1 : 0) };
+}
+
+/** Events that were not recorded, by why. */
+export function eventMetrics(registry: Registry): EventMetrics {
+  const dropped = new Counter({
+    name: 'envoy_initializer_events_dropped_total',
+    help: 'Events that were not recorded, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  return { dropped: (reason) => dropped.inc({ reason }) };
+}
+
+/** What the webhook did, and with which template. */
+export interface InjectionMetrics {
+  /** A pod was decided: the decision, and for a skip the reason (a closed set each). */
+  decided(decision: string, reason: string): void;
+  /** An admission request was answered after so long, with this HTTP status. */
+  answered(code: number, seconds: number): void;
+  inFlight(change: 1 | -1): void;
+  templateAdopted(generation: number): void;
+  templateRejected(): void;
+}
+
+/** controller-runtime's names for the webhook (pkg/webhook/internal/metrics), our own for what is ours alone. */
+export function injectionMetrics(registry: Registry, webhook: string): InjectionMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'controller_runtime_webhook_requests_total',
+    help: 'Admission requests by HTTP status code',
+    labelNames: ['webhook', 'code'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'controller_runtime_webhook_latency_seconds',
+    help: 'How long admission requests took',
+    labelNames: ['webhook'],
+    registers,
+    buckets: SECONDS_BUCKETS,
+  });
+  const inFlight = new Gauge({
+    name: 'controller_runtime_webhook_requests_in_flight',
+    help: 'Admission requests being answered',
+    labelNames: ['webhook'],
+    registers,
+  });
+  const injections = new Counter({
+    name: 'envoy_initializer_injections_total',
+    help: 'Pods decided, by decision and reason',
+    labelNames: ['decision', 'reason'],
+    registers,
+  });
+  const generation = new Gauge({
+    name: 'envoy_initializer_template_generation',
+    help: 'How often a template has been adopted by this process',
+    registers,
+  });
+  const rejected = new Counter({
+    name: 'envoy_initializer_template_rejected_total',
+    help: 'Templates that were refused for their faults',
+    registers,
+  });
+  return {
+    decided: (decision, reason) => injections.inc({ decision, reason }),
+    answered(code, seconds) {
+      requests.inc({ webhook, code: String(code) });
+      latency.observe({ webhook }, seconds);
+    },
+    inFlight: (change) => inFlight.inc({ webhook }, change),
+    templateAdopted: (count) => generation.set(count),
+    templateRejected: () => rejected.inc(),
   };
 }

@@ -17,11 +17,12 @@ const SQLITE_BUSY = 5;
 export function tryBuildLock(file: string): BuildLock | undefined {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    database.exec('BEGIN EXCLUSIVE');
+    // Nothing is written, so that there is nothing to roll back from a journal file.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return { release: () => database.close() };
   } catch (err) {
     database.close();
-    if (err instanceof Error && 'errcode' in err && err.errcode === SQLITE_BUSY) return undefined;
+    if (isBusy(err)) return undefined;
     throw err;
   }
 }
@@ -33,4 +34,8 @@ export async function waitForBuildLock(file: string): Promise<BuildLock> {
     if (lock !== undefined) return lock;
     await delay(RETRY_MS);
   }
+}
+
+function isBusy(err: unknown): boolean {
+  return typeof err === 'object' && err !== null && 'errcode' in err && err.errcode === SQLITE_BUSY;
 }

@@ -27,12 +27,13 @@ async function path(): Promise<void> {
 async function up(): Promise<void> {
   const binaries = await ensureBinaries(process.env, process.stderr);
   const controlPlane = await startControlPlane({ binaries, log: say });
-  say(`${controlPlane.server}, logs in ${controlPlane.directory}/logs; Ctrl-C ends it and removes all of it`);
-  process.stdout.write(`export KUBECONFIG=${controlPlane.kubeconfigPath}\n`);
-  const failure = await Promise.race([
+  const ended = Promise.race([
     controlPlane.failure,
     ...['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal).then(() => undefined)),
   ]);
+  say(`${controlPlane.server}, logs in ${controlPlane.directory}/logs; Ctrl-C ends it and removes all of it`);
+  process.stdout.write(`export KUBECONFIG=${controlPlane.kubeconfigPath}\n`);
+  const failure = await ended;
   await controlPlane.stop();
   if (failure !== undefined) throw failure;
 }

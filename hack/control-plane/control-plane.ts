@@ -1,14 +1,15 @@
 import type { Component, ComponentExitedError } from './component.ts';
 import type { ControlPlaneFiles } from './files.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
+import type { ProcessSpec, SupervisedProcess } from './supervised-process.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** The processes of a control plane. */
-export interface Components {
+/** The processes of a control plane, in the order of their start. A type, so that `Object.values` knows what it holds. */
+export type Components = {
   readonly etcd: Component;
   readonly apiServer: Component;
   readonly controllerManager?: Component;
-}
+};
 
 /** What a running control plane is made of. */
 export interface ControlPlaneParts {
@@ -36,6 +37,8 @@ export class ControlPlane {
   readonly hasControllerManager: boolean;
   /** Resolves when a process has ended that nobody stopped. */
   readonly failure: Promise<ComponentExitedError>;
+  /** For what is to run against it: that is ended first, while the API server still answers. */
+  readonly supervisor: Supervisor;
   readonly #parts: ControlPlaneParts;
 
   constructor(parts: ControlPlaneParts) {
@@ -46,13 +49,20 @@ export class ControlPlane {
     this.auditLogPath = parts.files.auditLog;
     this.hasControllerManager = parts.components.controllerManager !== undefined;
     this.failure = parts.failure;
+    this.supervisor = parts.supervisor;
     this.#parts = parts;
   }
 
-  /** Of the processes that run now, the supervisor among them. */
-  get pids(): readonly number[] {
+  /** The process ids of what runs now, by name: `supervisor`, `etcd`, `kube-apiserver` and so on. */
+  get pids(): Readonly<Record<string, number>> {
     const { supervisor, components } = this.#parts;
-    return [supervisor, ...Object.values(components)].flatMap(({ pid }) => pid ?? []);
+    const named = [{ name: 'supervisor', pid: supervisor.pid }, ...Object.values(components)];
+    return Object.fromEntries(named.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
+  }
+
+  /** Starts another process that goes when this does, before what it talks to. */
+  startProcess(spec: ProcessSpec): Promise<SupervisedProcess> {
+    return this.#parts.supervisor.start(spec);
   }
 
   /** Runs kubectl as the admin, with no setting of the user's own. Resolves however it ends. */
@@ -66,7 +76,8 @@ export class ControlPlane {
     };
     return runCommand(this.#parts.kubectl, args, env, input);
   }
-  /** What SIGKILL ends says no goodbye to its clients, as in a crash. */
+
+  /** By SIGTERM its clients' watches end in good order, within 2 s; by SIGKILL they break off, as in a crash. */
   stopApiServer(signal?: NodeJS.Signals): Promise<void> {
     return this.#parts.components.apiServer.stop(signal);
   }

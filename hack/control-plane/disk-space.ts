@@ -1,5 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from './has-code.ts';
 
 /** What a directory is going to grow by. */
 export interface DiskNeed {
@@ -44,8 +45,7 @@ async function readFileSystem(path: string): Promise<FileSystem> {
     const [{ dev }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { device: dev, freeBytes: bavail * bsize };
   } catch (err) {
-    const isAbsent = err instanceof Error && 'code' in err && err.code === 'ENOENT';
-    if (!isAbsent || dirname(path) === path) throw err;
+    if (!hasCode(err, 'ENOENT') || dirname(path) === path) throw err;
     return readFileSystem(dirname(path));
   }
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
+import { hasCode } from './has-code.ts';
 
 /** Where Go keeps what it compiled and what it downloaded. */
 export interface GoToolchain {
@@ -41,8 +42,7 @@ async function goEnv(env: NodeJS.ProcessEnv, required: string): Promise<Partial<
     });
     return JSON.parse(stdout) as Partial<Record<string, string>>;
   } catch (cause) {
-    const isAbsent = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    if (!isAbsent) throw new Error('`go env` failed', { cause });
+    if (!hasCode(cause, 'ENOENT')) throw new Error('`go env` failed', { cause });
     throw new Error(
       `the control plane is not built yet and there is no \`go\` on the PATH: install Go ${required} or newer ` +
         `(https://go.dev/dl) to build it once, ${ASSETS}`,

@@ -1,10 +1,11 @@
+import { hasCode } from './has-code.ts';
+
 /** Sends SIGKILL to what runs in a process group. That there is nothing, as mostly, is an error to kill(2) only. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (err) {
-    const code = err instanceof Error && 'code' in err ? err.code : undefined;
     // macOS answers EPERM for a group of zombies.
-    if (code !== 'ESRCH' && code !== 'EPERM') throw err;
+    if (!hasCode(err, 'ESRCH', 'EPERM')) throw err;
   }
 }

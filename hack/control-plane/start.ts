@@ -2,9 +2,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { findBinaries } from './build.ts';
-import { Component, ComponentExitedError } from './component.ts';
-import { apiServerSpec, controllerManagerSpec, etcdSpec, type Ports } from './component-specs.ts';
-import { type Components, ControlPlane } from './control-plane.ts';
+import { Component, ComponentExitedError, type ComponentSpec } from './component.ts';
+import {
+  apiServerSpec,
+  type ComponentSettings,
+  controllerManagerSpec,
+  etcdSpec,
+  type Ports,
+} from './component-specs.ts';
+import { ControlPlane, type ControlPlaneParts } from './control-plane.ts';
 import { createCredentials } from './credentials.ts';
 import { type AuditLevel, controlPlaneFiles, writeFiles } from './files.ts';
 import { freePorts } from './free-ports.ts';
@@ -18,6 +24,8 @@ export interface ControlPlaneOptions {
   readonly extraApiServerArgs?: readonly string[];
   /** By default those that `findBinaries` finds. */
   readonly binaries?: Binaries;
+  /** Where its own directory is made; by default the system's place for such. */
+  readonly temporaryDirectory?: string;
   /** By default free ones; asked again where another process was quicker to use one. */
   readonly choosePorts?: () => Promise<Ports>;
 }
@@ -47,34 +55,20 @@ async function startUnder(
   binaries: Binaries,
   options: ControlPlaneOptions,
 ): Promise<ControlPlane> {
-  const { log = () => {}, auditLog, extraApiServerArgs = [], choosePorts = chooseFreePorts } = options;
+  const { log = () => {}, auditLog, extraApiServerArgs = [] } = options;
   const [directory, credentials, ports] = await Promise.all([
-    supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-control-plane-')),
+    supervisor.makeDirectory(
+      join(options.temporaryDirectory ?? tmpdir(), 'envoy-initializer-control-plane-'),
+    ),
     createCredentials(new Date()),
-    choosePorts(),
+    (options.choosePorts ?? chooseFreePorts)(),
   ]);
   const files = controlPlaneFiles(directory);
   const server = `https://127.0.0.1:${ports.apiServer}`;
   await writeFiles(files, credentials, server, auditLog ?? 'None');
-
-  let onUnexpectedExit: (err: ComponentExitedError) => void = () => {};
-  const failure = new Promise<ComponentExitedError>((resolve) => {
-    onUnexpectedExit = resolve;
-  });
   const isAudited = auditLog !== undefined;
   const settings = { binaries, files, credentials, ports, server, isAudited, extraApiServerArgs };
-  const controllerManager = binaries['kube-controller-manager'];
-  const components: Components = {
-    etcd: new Component(supervisor, etcdSpec(settings), onUnexpectedExit),
-    apiServer: new Component(supervisor, apiServerSpec(settings), onUnexpectedExit),
-    ...(controllerManager && {
-      controllerManager: new Component(
-        supervisor,
-        controllerManagerSpec(settings, controllerManager),
-        onUnexpectedExit,
-      ),
-    }),
-  };
+  const { components, failure } = createComponents(supervisor, settings);
   // One after the other: each would otherwise wait for the one before with pauses longer than its start.
   for (const component of Object.values(components)) {
     await component.start();
@@ -85,15 +79,38 @@ async function startUnder(
       'no kube-controller-manager: nothing is garbage-collected, no namespace ends, no Deployment gets pods',
     );
   }
+  const { caPem } = credentials;
   return new ControlPlane({
     supervisor,
     components,
+    failure,
     files,
     server,
-    caPem: credentials.caPem,
+    caPem,
     kubectl: binaries.kubectl,
-    failure,
   });
+}
+
+function createComponents(
+  supervisor: Supervisor,
+  settings: ComponentSettings,
+): Pick<ControlPlaneParts, 'components' | 'failure'> {
+  let onUnexpectedExit: (err: ComponentExitedError) => void = () => {};
+  const failure = new Promise<ComponentExitedError>((resolve) => {
+    onUnexpectedExit = resolve;
+  });
+  const create = (spec: ComponentSpec) => new Component(supervisor, spec, onUnexpectedExit);
+  const controllerManager = settings.binaries['kube-controller-manager'];
+  return {
+    components: {
+      etcd: create(etcdSpec(settings)),
+      apiServer: create(apiServerSpec(settings)),
+      ...(controllerManager && {
+        controllerManager: create(controllerManagerSpec(settings, controllerManager)),
+      }),
+    },
+    failure,
+  };
 }
 
 async function chooseFreePorts(): Promise<Ports> {

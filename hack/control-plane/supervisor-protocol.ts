@@ -1,5 +1,5 @@
 /** Where the output of a process goes: nowhere, appended to a file, or line by line to whoever started it. */
-export type OutputTo = 'nothing' | 'lines' | { readonly file: string };
+type OutputTo = 'nothing' | 'lines' | { readonly file: string };
 
 /** Starts a process. The name is free again once it has exited. */
 export interface StartCommand {

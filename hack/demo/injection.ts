@@ -17,18 +17,39 @@ async function byAnnotation(stage: Stage): Promise<void> {
   narrator.heading('A pod that opts in by annotation');
   await show(stage, ['apply', '-f', 'deploy/examples/myapp-pod.yaml']);
   const { stdout: names } = await show(stage, ['get', 'pod', 'myapp-pod', ...CONTAINERS]);
-  narrator.claim("the pod's containers are its own first, then envoy", names === 'myapp-container envoy', names);
+  narrator.claim(
+    "the pod's containers are its own first, then envoy",
+    names === 'myapp-container envoy',
+    names,
+  );
   const pod: unknown = JSON.parse(await quietly(stage, ['get', 'pod', 'myapp-pod', '-o', 'json']));
-  const { stdout: volumes } = await show(stage, ['get', 'pod', 'myapp-pod', '-o', 'jsonpath={.spec.volumes[*].name}']);
+  const { stdout: volumes } = await show(stage, [
+    'get',
+    'pod',
+    'myapp-pod',
+    '-o',
+    'jsonpath={.spec.volumes[*].name}',
+  ]);
   narrator.claim('the volume envoy-conf is there', volumes.split(' ').includes('envoy-conf'), volumes);
 
   const before: unknown = JSON.parse(
-    await quietly(stage, ['create', '--dry-run=client', '-o', 'json', '-f', 'deploy/examples/myapp-pod.yaml']),
+    await quietly(stage, [
+      'create',
+      '--dry-run=client',
+      '-o',
+      'json',
+      '-f',
+      'deploy/examples/myapp-pod.yaml',
+    ]),
   );
   narrator.say('The patch that the webhook answers to the API server for this pod:');
   const patch = await admit(stage, before);
   for (const operation of patch) narrator.say(`  ${JSON.stringify(operation)}`);
-  narrator.claim('it only adds', patch.length > 0 && patch.every(({ op }) => op === 'add'), JSON.stringify(patch));
+  narrator.claim(
+    'it only adds',
+    patch.length > 0 && patch.every(({ op }) => op === 'add'),
+    JSON.stringify(patch),
+  );
   const again = await admit(stage, pod);
   narrator.claim('a second admission gives no patch', again.length === 0, JSON.stringify(again));
 }
@@ -71,7 +92,11 @@ async function notOptedIn(stage: Stage, withoutUs: string): Promise<void> {
   const { stdout: names } = await show(stage, ['get', 'pod', 'myapp-pod-plain', ...CONTAINERS]);
   narrator.claim('it has its own container alone', names === 'myapp-container', names);
   const stored = await storedPod(stage, 'myapp-pod-plain');
-  narrator.claim('it is what the API server stored before the operator was there', stored === withoutUs, stored);
+  narrator.claim(
+    'it is what the API server stored before the operator was there',
+    stored === withoutUs,
+    stored,
+  );
   const after = await injectionRequests(stage.metricsUrl);
   narrator.claim('the API server did not ask us about it', before === after, `${after - before} requests`);
 }
@@ -79,6 +104,7 @@ async function notOptedIn(stage: Stage, withoutUs: string): Promise<void> {
 /** A pod as it is stored, without what differs each time: identity, times, the random name of the token's volume. */
 export async function storedPod(stage: Stage, name: string): Promise<string> {
   const pod = JSON.parse(await quietly(stage, ['get', 'pod', name, '-o', 'json']));
-  for (const field of ['uid', 'resourceVersion', 'creationTimestamp', 'managedFields']) delete pod.metadata[field];
+  for (const field of ['uid', 'resourceVersion', 'creationTimestamp', 'managedFields'])
+    delete pod.metadata[field];
   return JSON.stringify(pod, null, 1).replaceAll(/kube-api-access-\w+/g, 'kube-api-access');
 }

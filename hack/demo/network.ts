@@ -19,10 +19,22 @@ async function create(stage: Stage): Promise<void> {
   narrator.claim('it becomes Ready', code === 0);
   await show(stage, ['get', 'network']);
   await show(stage, ['describe', NETWORK]);
-  const { stdout: owner } = await show(stage, ['get', NAD, '-o', 'jsonpath={.metadata.ownerReferences[0].kind}']);
-  narrator.claim('it owns a NetworkAttachmentDefinition, which Multus attaches pods by', owner === 'Network', owner);
+  const { stdout: owner } = await show(stage, [
+    'get',
+    NAD,
+    '-o',
+    'jsonpath={.metadata.ownerReferences[0].kind}',
+  ]);
+  narrator.claim(
+    'it owns a NetworkAttachmentDefinition, which Multus attaches pods by',
+    owner === 'Network',
+    owner,
+  );
   const { stdout: config } = await show(stage, ['get', NAD, '-o', 'jsonpath={.spec.config}']);
-  narrator.claim('of its range and gateway', config.includes('"192.168.0.0/16"') && config.includes('"192.168.0.1"'));
+  narrator.claim(
+    'of its range and gateway',
+    config.includes('"192.168.0.0/16"') && config.includes('"192.168.0.1"'),
+  );
 }
 
 async function update(stage: Stage): Promise<void> {

@@ -13,7 +13,10 @@ export interface Stage {
 }
 
 /** Runs kubectl and shows the command with what it printed. */
-export async function show({ narrator, controlPlane }: Stage, args: readonly string[]): Promise<CommandResult> {
+export async function show(
+  { narrator, controlPlane }: Stage,
+  args: readonly string[],
+): Promise<CommandResult> {
   const result = await controlPlane.kubectl(args.map(fromProject));
   narrator.command(`kubectl ${args.map(quoted).join(' ')}`, result);
   return result;

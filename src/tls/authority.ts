@@ -25,7 +25,7 @@ export interface CertificateAndKey {
 }
 
 /** The time in which a certificate is valid, both ends included. */
-export interface Validity {
+interface Validity {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }

@@ -23,15 +23,23 @@ export function configurationMismatches(configuration: unknown, flags: Selection
   const limited = namespaces?.namespaceSelector.includes(annotation) ?? true;
   const found: string[] = [];
   if (!own) {
-    found.push(`no webhook is named ${initializerName} (--initializer-name): pods that opt in themselves are not sent here`);
+    found.push(
+      `no webhook is named ${initializerName} (--initializer-name): pods that opt in themselves are not sent here`,
+    );
   } else if (own.conditions !== '' && !own.conditions.includes(annotation)) {
-    found.push(`the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): pods that carry it are not sent here`);
+    found.push(
+      `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): pods that carry it are not sent here`,
+    );
   }
   if (!requireAnnotation && limited) {
-    found.push('--require-annotation=false asks for all pods, but only namespaces with the opt-in label are sent here: apply a configuration without that selector');
+    found.push(
+      '--require-annotation=false asks for all pods, but only namespaces with the opt-in label are sent here: apply a configuration without that selector',
+    );
   }
   if (requireAnnotation && namespaces && !limited) {
-    found.push('pods of all namespaces are sent here, but without --require-annotation=false those that did not opt in are left alone');
+    found.push(
+      'pods of all namespaces are sent here, but without --require-annotation=false those that did not opt in are left alone',
+    );
   }
   return found;
 }

@@ -1,0 +1,31 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type ClientMetrics, KubeClient } from '../kube/client.ts';
+import { Transport } from '../kube/transport.ts';
+import type { Clock } from '../workqueue/clock.ts';
+
+/** The ways in which the process talks to the API server. */
+export interface ApiAccess {
+  readonly client: KubeClient;
+  /** For the lease alone, over connections of its own: nothing else that we send may hold up a renewal. */
+  readonly leaseClient: KubeClient;
+  /** The same as `client`, but each request asks first: it throws where it may not be made. */
+  guarded(mayRequest: () => void): KubeClient;
+  close(): Promise<void>;
+}
+
+/** Less than the time in which a leader must renew, so that a renewal can be tried again. */
+const LEASE_TIMEOUT_MS = 4_000;
+
+export function apiAccess(config: KubeConfig, clock: Clock, metrics: ClientMetrics): ApiAccess {
+  const transport = new Transport(config, clock);
+  const leaseTransport = new Transport(config, clock);
+  return {
+    client: new KubeClient({ transport, clock, metrics }),
+    leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
+    guarded: (mayRequest) =>
+      new KubeClient({ transport, clock, metrics, waitTurn: () => Promise.resolve().then(mayRequest) }),
+    async close() {
+      await Promise.all([transport.close(), leaseTransport.close()]);
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import type { Logger } from 'pino';
+
+/** Logs what an informer mends by itself as a warning, and a handler that threw as the error in our code that it is. */
+export function informerLog(log: Logger, resource: string) {
+  return (err: unknown, doing: 'list' | 'watch' | 'handle'): void => {
+    if (doing === 'handle') log.error({ resource, err }, 'an event handler threw');
+    else
+      log.warn(
+        { resource, doing, reason: err instanceof Error ? err.message : String(err) },
+        'informer interrupted',
+      );
+  };
+}

@@ -1,0 +1,35 @@
+import type { KubeClient } from '../kube/client.ts';
+import { labelsOnly, NAMESPACES } from '../kube/core-resources.ts';
+import { Informer, type InformerOptions } from '../kube/informer.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { Clock } from '../workqueue/clock.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The labels of namespaces, from a cache of nothing else. */
+export interface NamespaceLabels {
+  hasSynced(): boolean;
+  watch(signal: AbortSignal): Promise<void>;
+  /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
+  labels(
+    namespace: string,
+    options: { readonly fresh: boolean; readonly signal: AbortSignal },
+  ): Promise<Labels>;
+}
+
+export function namespaceLabels(
+  client: KubeClient,
+  clock: Clock,
+  onError: InformerOptions<KubeObject>['onError'],
+): NamespaceLabels {
+  const informer = new Informer({ client, clock, resource: NAMESPACES, transform: labelsOnly, onError });
+  return {
+    hasSynced: () => informer.hasSynced(),
+    watch: (signal) => informer.run(signal),
+    async labels(namespace, { fresh, signal }) {
+      const cached = fresh ? undefined : informer.lister.get(namespace);
+      const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal }));
+      return found.metadata.labels ?? {};
+    },
+  };
+}

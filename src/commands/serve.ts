@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { hostname } from 'node:os';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import type { ServeOptions } from '../config.ts';
+import { LeaderElector } from '../kube/leader-elector.ts';
+import { loadKubeConfig } from '../kube/load-config.ts';
+import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
+import { sleep } from '../kube/sleep.ts';
+import { createLogger } from '../log.ts';
+import { clientMetrics, createRegistry, eventMetrics, leaderMetrics } from '../metrics.ts';
+import { createProbesServer } from '../probes.ts';
+import { systemClock } from '../workqueue/clock.ts';
+import { apiAccess } from './api-access.ts';
+import type { ExitCode } from './cli.ts';
+import { networkDuty } from './network-duty.ts';
+import { preflight } from './preflight.ts';
+import { webhookDuty } from './webhook-duty.ts';
+
+const COMPONENT = 'envoy-initializer';
+// client-go's figures for leaders that reconcile.
+const ELECTION = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+/**
+ * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
+ * nothing below starts by itself. Resolves with the process's exit code.
+ */
+export async function serve(options: ServeOptions, stop: AbortSignal): Promise<ExitCode> {
+  const log = createLogger(options.logLevel, options.logFormat);
+  let config: KubeConfig;
+  try {
+    config = loadKubeConfig(options);
+  } catch (err) {
+    log.fatal({ err }, 'there is no usable kubeconfig');
+    return 2;
+  }
+  try {
+    return await run(options, config, log, stop);
+  } catch (err) {
+    log.fatal({ err }, 'cannot go on');
+    return 2;
+  }
+}
+
+async function run(
+  options: ServeOptions,
+  config: KubeConfig,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<ExitCode> {
+  const clock = systemClock;
+  const registry = createRegistry();
+  const api = apiAccess(config, clock, clientMetrics(registry));
+  const identity = hostname();
+  const events = new QueuedEventRecorder({
+    client: api.client,
+    clock,
+    wallClock: () => new Date(),
+    source: { controller: COMPONENT, instance: identity },
+    log,
+    metrics: eventMetrics(registry),
+  });
+  const elector = new LeaderElector({
+    ...ELECTION,
+    client: api.leaseClient,
+    clock,
+    wallClock: () => new Date(),
+    lease: { namespace: options.namespace, name: COMPONENT },
+    identity: `${identity}_${randomUUID()}`,
+    log,
+    metrics: leaderMetrics(registry, COMPONENT),
+    events,
+  });
+  const networks = networkDuty({
+    client: api.client,
+    leaderClient: api.guarded(() => {
+      if (options.leaderElect && !elector.isLeader())
+        throw new Error('this process does not lead: nothing is written');
+    }),
+    events,
+    registry,
+    clock,
+    log,
+    workers: options.workers,
+    resyncMs: options.resync,
+    defaultProvider: options.networkProvider,
+  });
+  const webhook = webhookDuty({ options, client: api.client, events, registry, clock, log });
+  const probes = createProbesServer({
+    registry,
+    checks: [
+      ...webhook.checks,
+      { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
+    ],
+    debug: { controllers: () => [networks.debug()] },
+  });
+
+  // Outlives `stop`: what answers the API server goes on until nobody asks any more.
+  const background = new AbortController();
+  // The lease may be lost too: then this process ends, though nobody told it to.
+  const leave = AbortSignal.any([stop, background.signal]);
+  let running: Promise<unknown> = Promise.resolve();
+  try {
+    await listen(probes, options.metricsPort);
+    const port = await webhook.listen();
+    log.info({ webhook: port, metrics: portOf(probes) }, 'listening');
+    running = Promise.all([
+      events.run(background.signal),
+      networks.watch(background.signal),
+      webhook.watch(background.signal),
+      preflight({ client: api.client, clock, log, flags: options }, background.signal),
+    ]);
+    const grace = graceAfter(stop, options.shutdownDelay, log);
+    const outcome = options.leaderElect
+      ? await elector.run(leave, (leading) => networks.reconcile(leading))
+      : await networks.reconcile(leave).then(() => 'stopped' as const);
+    if (outcome === 'lost') {
+      log.error('the lease is lost: ending, so that no two lead');
+      return 2;
+    }
+    await grace;
+    return 0;
+  } finally {
+    await webhook.close();
+    background.abort(new Error('the process is ending'));
+    await running;
+    probes.close();
+    probes.closeAllConnections();
+    await api.close();
+    log.info('ended');
+  }
+}
+
+/** kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out. */
+async function graceAfter(stop: AbortSignal, delayMs: number, log: Logger): Promise<void> {
+  if (!stop.aborted) await once(stop, 'abort');
+  log.info({ delayMs }, 'told to end: not ready any more, answering until nobody asks');
+  await sleep(systemClock, delayMs);
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port);
+  // Rejects with the server's error where the port cannot be had.
+  await once(server, 'listening');
+}
+
+function portOf(server: Server): number | undefined {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : undefined;
+}

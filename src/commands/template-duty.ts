@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+import { formatFault } from '../inject/fault.ts';
+import { isAlreadyExists } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../kube/core-resources.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { Informer } from '../kube/informer.ts';
+import type { InjectionMetrics } from '../metrics.ts';
+import { DEFAULT_TEMPLATE } from '../webhook/default-template.ts';
+import { LiveTemplates } from '../webhook/live-templates.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { informerLog } from './informer-log.ts';
+
+export interface TemplateDutyOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly events: EventRecorder;
+  readonly metrics: InjectionMetrics;
+  readonly namespace: string;
+  readonly configMap: string;
+}
+
+/** The templates of the moment, kept in step with their ConfigMap. */
+export interface TemplateDuty {
+  readonly templates: LiveTemplates;
+  hasSynced(): boolean;
+  /** Follows the ConfigMap until the signal aborts, and makes one of the default template where there is none. */
+  watch(signal: AbortSignal): Promise<void>;
+}
+
+export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
+  const { client, clock, log, events, metrics, namespace, configMap: name } = options;
+  const ref = { metadata: { namespace, name } };
+  const informer = new Informer<ConfigMap>({
+    client,
+    clock,
+    resource: CONFIG_MAPS,
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+    onError: informerLog(log, 'configmaps'),
+  });
+  const regarding = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
+  });
+  const templates = new LiveTemplates({
+    adopted(set, generation) {
+      metrics.templateAdopted(generation);
+      const names = [...set.templates.keys()];
+      log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
+      const note = `Pods created from now on get the templates ${names.join(', ')}`;
+      events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+    },
+    rejected(faults) {
+      metrics.templateRejected();
+      const found = faults.map(formatFault);
+      log.error({ configMap: name, faults: found }, 'template refused: the last good one stays');
+      const note = `The last good template stays: ${found.join('; ')}`;
+      events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
+    },
+  });
+  informer.addEventHandler({
+    onAdd: (configMap) => templates.update(configMap),
+    onUpdate: (_, configMap) => templates.update(configMap),
+    onDelete: () => templates.update(undefined),
+  });
+
+  /** By POST and only at the start: what users do with it from then on is theirs to decide. */
+  async function createDefault(signal: AbortSignal): Promise<void> {
+    try {
+      await informer.waitForSync(signal);
+      if (informer.lister.size > 0) return;
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', ...ref, data: { config: DEFAULT_TEMPLATE } };
+      await client.create(CONFIG_MAPS, configMap, { signal });
+      log.info({ configMap: name }, 'there was no template: the default one was made');
+    } catch (err) {
+      if (signal.aborted || isAlreadyExists(err)) return;
+      log.error({ configMap: name, err }, 'there is no template, and the default one cannot be made');
+    }
+  }
+
+  return {
+    templates,
+    hasSynced: () => informer.hasSynced(),
+    async watch(signal) {
+      await Promise.all([informer.run(signal), createDefault(signal)]);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ServeOptions } from '../config.ts';
+import { keysFor } from '../inject/keys.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { injectionMetrics } from '../metrics.ts';
+import type { ReadinessCheck } from '../probes.ts';
+import { createApp } from '../webhook/app.ts';
+import { createInjectHandler } from '../webhook/inject-handler.ts';
+import { loadKeyPair } from '../webhook/key-pair.ts';
+import { KeyPairWatcher } from '../webhook/key-pair-watcher.ts';
+import { WebhookServer } from '../webhook/server.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { informerLog } from './informer-log.ts';
+import { namespaceLabels } from './namespace-labels.ts';
+import { templateDuty } from './template-duty.ts';
+
+export interface WebhookDutyOptions {
+  readonly options: ServeOptions;
+  readonly client: KubeClient;
+  readonly events: EventRecorder;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The webhook, wired; on every replica. */
+export interface WebhookDuty {
+  readonly checks: readonly ReadinessCheck[];
+  /** Resolves with the port; rejects when it cannot be had or there is no usable key pair. */
+  listen(): Promise<number>;
+  /** Keeps the template, the namespaces' labels and the key pair in step until the signal aborts. Once it listens. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Answers what is under way, and no more. */
+  close(): Promise<void>;
+}
+
+/** The API server waits no longer than this for an answer (timeoutSeconds of deploy/base/webhook.yaml). */
+const CLOSE_GRACE_MS = 5_000;
+
+export function webhookDuty({
+  options,
+  client,
+  events,
+  registry,
+  clock,
+  log,
+}: WebhookDutyOptions): WebhookDuty {
+  const metrics = injectionMetrics(registry, '/inject');
+  const { namespace, configmap: configMap } = options;
+  const template = templateDuty({ client, clock, log, events, metrics, namespace, configMap });
+  const namespaces = namespaceLabels(client, clock, informerLog(log, 'namespaces'));
+  const inject = createInjectHandler({
+    decide: {
+      keys: keysFor(options.annotation),
+      requireAnnotation: options.requireAnnotation,
+      operatorNamespace: namespace,
+    },
+    templates: () => template.templates.state,
+    namespaceLabels: (name, signal) => namespaces.labels(name, { fresh: false, signal }),
+    observe: ({ decision, reason }) => metrics.decided(decision, reason ?? ''),
+    log,
+    now: () => clock.now(),
+  });
+  const app = createApp({ routes: { '/inject': inject }, log, answered: (_, status) => metrics.answered(status, 0) });
+  const files = { certFile: options.tlsCertFile, keyFile: options.tlsKeyFile };
+  let server: WebhookServer | undefined;
+  let keyPairs: KeyPairWatcher | undefined;
+  return {
+    checks: [
+      { name: 'webhook', failure: () => (server ? undefined : 'it does not listen yet') },
+      {
+        name: 'template',
+        failure: () => (template.hasSynced() ? undefined : 'its ConfigMap is not read yet'),
+      },
+      {
+        name: 'namespaces',
+        failure: () => (namespaces.hasSynced() ? undefined : 'their labels are not read yet'),
+      },
+    ],
+    async listen() {
+      const current = await loadKeyPair(files);
+      const started = new WebhookServer({ app, keyPair: current, log });
+      const port = await started.listen(options.port);
+      server = started;
+      keyPairs = new KeyPairWatcher({
+        files,
+        current,
+        changed(keyPair) {
+          started.setKeyPair(keyPair);
+          log.info({ files }, 'certificate read again');
+        },
+        failed: (err) => log.error({ files, err }, 'certificate not usable: the last good one stays'),
+      });
+      return port;
+    },
+    async watch(signal) {
+      await Promise.all([template.watch(signal), namespaces.watch(signal), keyPairs?.run(signal)]);
+    },
+    async close() {
+      await server?.close(CLOSE_GRACE_MS);
+    },
+  };
+}

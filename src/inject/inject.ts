@@ -1,0 +1,74 @@
+import type { Conflict } from './conflict.ts';
+import { type DecideInput, decide } from './decide.ts';
+import { mergeTemplate } from './merge.ts';
+import { isExplicit, resolveOptIn } from './opt-in.ts';
+import { DEFAULT_OPTIONS } from './options.ts';
+import { type PatchOperation, PodDraft } from './patch.ts';
+import { annotation, containers, nameOf, type Pod } from './pod.ts';
+import type { Skip, SkipReason } from './reason.ts';
+import { findRefusal } from './refusal.ts';
+import { formatStatus, type Status, StatusBuilder } from './status.ts';
+
+/** What is to become of a pod. */
+export type Injection =
+  | {
+      readonly outcome: 'injected';
+      /** What turns the given pod into `pod`: at least one operation. */
+      readonly operations: readonly PatchOperation[];
+      readonly pod: Pod;
+      readonly status: Status;
+    }
+  /** Left as it is. */
+  | { readonly outcome: 'skipped'; readonly skip: Skip }
+  /** Refused, by the operator's own choice (`onConflict: deny`). */
+  | { readonly outcome: 'denied'; readonly skip: Skip };
+
+/** Names the container that `kubectl exec` and `kubectl logs` take when none is given. */
+const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
+
+/**
+ * Decides about a pod and, if it is to have a sidecar, adds it. The pod that is given stays as it is.
+ * Throws PatchError when an operation does not fit the pod.
+ */
+export function inject(input: DecideInput): Injection {
+  const decision = decide(input);
+  if (!decision.inject) return { outcome: 'skipped', skip: decision };
+  const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
+  const draft = new PodDraft(input.pod);
+  const status = new StatusBuilder();
+  for (const template of decision.templates) {
+    const conflicts = mergeTemplate(draft, template, { options, status });
+    if (conflicts.length === 0) continue;
+    const skip = skipped(input, 'conflict', conflicts.map(formatConflict));
+    return { outcome: options.onConflict === 'deny' ? 'denied' : 'skipped', skip };
+  }
+  const refusal = findRefusal(input.pod, draft.pod, input.namespaceLabels);
+  if (refusal) return { outcome: 'skipped', skip: skipped(input, refusal.reason, refusal.messages) };
+  keepDefaultContainer(draft, input.pod, status);
+  const done = status.build(decision.templates);
+  draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
+  return { outcome: 'injected', operations: draft.operations, pod: draft.pod, status: done };
+}
+
+function skipped(input: DecideInput, reason: SkipReason, messages: readonly string[]): Skip {
+  const explicit = isExplicit(resolveOptIn(input.pod, input.namespaceLabels, input.options));
+  return { inject: false, reason, messages, explicit, warn: true };
+}
+
+function formatConflict({ path, message }: Conflict): string {
+  return `${path}: ${message}`;
+}
+
+/**
+ * kubectl takes a pod's first container, so that `kubectl logs` shows the application's as before. Only
+ * where a sidecar was put before it does that have to be said.
+ */
+function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
+  const names = containers(draft.pod).map(nameOf);
+  const [first = ''] = names;
+  const application = names.find((name) => !status.hasContainer(name));
+  if (!application || !status.hasContainer(first) || first === containers(before).map(nameOf)[0]) return;
+  if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
+  draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
+  status.added('annotations', DEFAULT_CONTAINER_KEY);
+}

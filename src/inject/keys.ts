@@ -1,0 +1,16 @@
+/** The names of every label and annotation that injection reads or writes. */
+export interface Keys {
+  /** Opts in or out: a label or annotation of a pod, or a label of a namespace. */
+  readonly optIn: string;
+  /** The annotation in which an injected pod records what was done to it. */
+  readonly status: string;
+  /** The annotation that names the templates to use. */
+  readonly templates: string;
+}
+
+export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
+
+/** The keys that follow from the one given by `--annotation`. */
+export function keysFor(base: string = DEFAULT_KEY): Keys {
+  return { optIn: base, status: `${base}-status`, templates: `${base}-templates` };
+}

@@ -1,0 +1,114 @@
+import { type Conflict, findConflicts, findHostAlias, findMount, findVolume } from './conflict.ts';
+import { type JsonObject, own, ownObjects, ownString } from './json.ts';
+import type { InjectionOptions } from './options.ts';
+import type { PodDraft } from './patch.ts';
+import { containers, nameOf } from './pod.ts';
+import { type Sidecar, sidecarsFor } from './sidecar.ts';
+import type { AddedKind, StatusBuilder } from './status.ts';
+import type { Template } from './template.ts';
+
+/** What is the same for all the templates that one pod gets. */
+export interface MergeContext {
+  readonly options: InjectionOptions;
+  /** Takes down what is added, and knows what earlier templates have added. */
+  readonly status: StatusBuilder;
+}
+
+/**
+ * Adds a template to a pod, or nothing at all: what is in the way is returned. Wherever the pod and the
+ * template set the same scalar, the pod's own value stays.
+ */
+export function mergeTemplate(
+  draft: PodDraft,
+  template: Template,
+  context: MergeContext,
+): readonly Conflict[] {
+  const sidecars = sidecarsFor(draft.pod, template, context.options);
+  const names = new Set(sidecars.map(({ name }) => name));
+  const apps = containers(draft.pod).filter(
+    (container) => !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container)),
+  );
+  const conflicts = [...findConflicts(draft.pod, template, sidecars, apps)];
+  if (conflicts.length > 0) return conflicts;
+  addSidecars(draft, sidecars, context);
+  for (const app of apps) addToContainer(draft, nameOf(app), template, context);
+  addToSpec(draft, template, context);
+  for (const field of ['securityContext', 'dnsConfig'] as const) {
+    addFields(draft, ['spec', field], template[field], field, context);
+  }
+  for (const field of ['labels', 'annotations'] as const) {
+    addFields(draft, ['metadata', field], template[field], field, context);
+  }
+  return [];
+}
+
+function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {
+  const placed = { containers: 0, initContainers: 0 };
+  for (const { name, container, list, stub } of sidecars) {
+    if (stub) status.overlaid(name, stub.container);
+    else status.added(list, name);
+    if (stub?.list === list) {
+      draft.replace(['spec', list, indexOf(draft, list, name)], container);
+      continue;
+    }
+    if (stub) draft.remove(['spec', stub.list, indexOf(draft, stub.list, name)]);
+    draft.insert(['spec', list], container, options.position === 'first' ? placed[list] : 'end');
+    placed[list] += 1;
+  }
+}
+
+function indexOf(draft: PodDraft, list: string, name: string): number {
+  const all = own(own(draft.pod, 'spec'), list) as readonly JsonObject[];
+  return all.findIndex((container) => nameOf(container) === name);
+}
+
+function addToContainer(draft: PodDraft, name: string, template: Template, { status }: MergeContext): void {
+  const path = ['spec', 'containers', indexOf(draft, 'containers', name)];
+  const current = containers(draft.pod).find((container) => nameOf(container) === name);
+  for (const variable of template.env) {
+    if (ownObjects(current, 'env').some((own) => nameOf(own) === nameOf(variable))) continue;
+    draft.insert([...path, 'env'], variable);
+    status.added('env', `${name}/${nameOf(variable)}`);
+  }
+  for (const mount of template.volumeMounts) {
+    const mountPath = ownString(mount, 'mountPath') ?? '';
+    if (current && findMount(current, mountPath)) continue;
+    draft.insert([...path, 'volumeMounts'], mount);
+    status.added('volumeMounts', `${name}/${mountPath}`);
+  }
+}
+
+/** Items that the pod has already are left as they are: conflicts have been ruled out. */
+function addToSpec(draft: PodDraft, template: Template, { status }: MergeContext): void {
+  for (const volume of template.volumes) {
+    if (findVolume(draft.pod, nameOf(volume))) continue;
+    draft.insert(['spec', 'volumes'], volume);
+    status.added('volumes', nameOf(volume));
+  }
+  for (const secret of template.imagePullSecrets) {
+    const existing = ownObjects(own(draft.pod, 'spec'), 'imagePullSecrets');
+    if (existing.some((item) => nameOf(item) === nameOf(secret))) continue;
+    draft.insert(['spec', 'imagePullSecrets'], secret);
+    status.added('imagePullSecrets', nameOf(secret));
+  }
+  for (const alias of template.hostAliases) {
+    const ip = ownString(alias, 'ip') ?? '';
+    if (findHostAlias(draft.pod, ip)) continue;
+    draft.insert(['spec', 'hostAliases'], alias);
+    status.added('hostAliases', ip);
+  }
+}
+
+function addFields(
+  draft: PodDraft,
+  path: readonly [string, string],
+  fields: JsonObject,
+  kind: AddedKind,
+  { status }: MergeContext,
+): void {
+  for (const [key, value] of Object.entries(fields)) {
+    if (own(own(own(draft.pod, path[0]), path[1]), key) != null) continue;
+    draft.set(path, key, value);
+    status.added(kind, key);
+  }
+}

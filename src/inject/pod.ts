@@ -1,0 +1,44 @@
+import { type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+
+/** A pod as it came over the wire. */
+export type Pod = JsonObject;
+
+export function label(pod: Pod, key: string): string | undefined {
+  return ownString(own(own(pod, 'metadata'), 'labels'), key);
+}
+
+export function annotation(pod: Pod, key: string): string | undefined {
+  return ownString(own(own(pod, 'metadata'), 'annotations'), key);
+}
+
+export function specField(pod: Pod, key: string): JsonValue | undefined {
+  return own(own(pod, 'spec'), key);
+}
+
+export function containers(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'containers');
+}
+
+export function initContainers(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'initContainers');
+}
+
+export function volumes(pod: Pod): readonly JsonObject[] {
+  return ownObjects(own(pod, 'spec'), 'volumes');
+}
+
+/** Whether an init container keeps running beside the application: a native sidecar (KEP-753). */
+export function isNativeSidecar(initContainer: JsonObject): boolean {
+  return own(initContainer, 'restartPolicy') === 'Always';
+}
+
+/** The container or init container of that name: the two share one space of names. */
+export function findContainer(pod: Pod, name: string): JsonObject | undefined {
+  const named = (container: JsonObject) => own(container, 'name') === name;
+  return containers(pod).find(named) ?? initContainers(pod).find(named);
+}
+
+/** The name of a container, volume or the like; empty when it has none. */
+export function nameOf(item: JsonObject): string {
+  return ownString(item, 'name') ?? '';
+}

@@ -1,0 +1,126 @@
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+import { findContainer, type Pod } from './pod.ts';
+import type { Template } from './template.ts';
+
+/** The lists and maps of a pod to which injection adds, with what tells their items apart. */
+export type AddedKind =
+  | 'containers'
+  | 'initContainers'
+  | 'volumes'
+  | 'imagePullSecrets'
+  | 'hostAliases'
+  | 'securityContext'
+  | 'dnsConfig'
+  | 'labels'
+  | 'annotations'
+  /** `CONTAINER/NAME`, and `CONTAINER/` with the path: what the application's containers were given. */
+  | 'env'
+  | 'volumeMounts';
+
+/** The names of what was added: what `uninject` takes away again. */
+export type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
+
+/** Which template, and in which state, a pod was injected with. */
+export interface AppliedTemplate {
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** What the status annotation of an injected pod says. */
+export interface Status {
+  readonly templates: readonly AppliedTemplate[];
+  readonly added: Added;
+  /** The pod's own containers over which the template's were laid, by name, as they were. */
+  readonly overlaid: JsonObject;
+}
+
+/** The version of the annotation's form, not of this program: its pods outlive its upgrades. */
+const VERSION = 1;
+
+/** Takes down what is done to a pod while it is injected. */
+export class StatusBuilder {
+  readonly #added = new Map<AddedKind, string[]>();
+  readonly #overlaid = new Map<string, JsonObject>();
+
+  /** Takes down the name of something that was added. */
+  added(kind: AddedKind, name: string): void {
+    const names = this.#added.get(kind);
+    if (names) names.push(name);
+    else this.#added.set(kind, [name]);
+  }
+
+  /** Takes down a container of the pod's own, as it was before it was laid over the template's. */
+  overlaid(name: string, container: JsonObject): void {
+    this.#overlaid.set(name, container);
+  }
+
+  /** Whether a container comes from a template. */
+  hasContainer(name: string): boolean {
+    return Boolean(this.#added.get('containers')?.includes(name)) || this.#overlaid.has(name);
+  }
+
+  build(templates: readonly Template[]): Status {
+    return {
+      templates: templates.map(({ name, hash }) => ({ name, sha256: hash })),
+      added: Object.fromEntries(this.#added),
+      overlaid: Object.fromEntries(this.#overlaid),
+    };
+  }
+}
+
+/** The text of the status annotation. What there is nothing to say about is left out. */
+export function formatStatus({ templates, added, overlaid }: Status): string {
+  const some = Object.keys(overlaid).length > 0 ? { overlaid } : {};
+  return JSON.stringify({ version: VERSION, templates, added, ...some });
+}
+
+/** Reads a status annotation, which anyone may have written; undefined when it is none of ours. */
+export function parseStatus(text: string): Status | undefined {
+  let status: JsonValue;
+  try {
+    status = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (own(status, 'version') !== VERSION) return undefined;
+  const templates = ownObjects(status, 'templates').map((template) => ({
+    name: ownString(template, 'name') ?? '',
+    sha256: ownString(template, 'sha256') ?? '',
+  }));
+  const added = own(status, 'added');
+  const overlaid = own(status, 'overlaid');
+  return {
+    templates,
+    added: isObject(added) ? namesOf(added) : {},
+    overlaid: isObject(overlaid) ? overlaid : {},
+  };
+}
+
+/**
+ * Whether a pod has been injected with exactly these templates: its status says so, and the containers
+ * that it names are there. A status that was merely copied along is not believed.
+ */
+export function isInjected(
+  pod: Pod,
+  statusText: string | undefined,
+  templates: readonly Template[],
+): boolean {
+  const status = statusText === undefined ? undefined : parseStatus(statusText);
+  if (!status || status.templates.length !== templates.length) return false;
+  const same = templates.every(({ name, hash }, i) => {
+    const applied = status.templates[i];
+    return applied?.name === name && applied.sha256 === hash;
+  });
+  const { containers = [], initContainers = [] } = status.added;
+  const names = [...containers, ...initContainers, ...Object.keys(status.overlaid)];
+  return same && names.every((name) => findContainer(pod, name));
+}
+
+function namesOf(added: JsonObject): Added {
+  return Object.fromEntries(
+    Object.entries(added).map(([kind, names]) => [
+      kind,
+      isArray(names) ? names.filter((name) => typeof name === 'string') : [],
+    ]),
+  );
+}

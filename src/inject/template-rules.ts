@@ -1,0 +1,71 @@
+import { containerFindings, envFindings, initContainerFindings, mountFindings } from './container-rules.ts';
+import type { Findings } from './fault.ts';
+import { type JsonObject, ownObjects, ownString } from './json.ts';
+import type { Path } from './path.ts';
+import { isNativeSidecar } from './pod.ts';
+import { formatPort, portCollision } from './ports.ts';
+import { duplicates, isSet, items } from './rules.ts';
+import { volumeFindings } from './volume-rules.ts';
+
+/** What is wrong with a template of the right shape, as a whole and in its containers and volumes. */
+export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
+  yield* containerListFindings(spec, path);
+  for (const [volume, at] of items(spec, 'volumes', path)) yield* volumeFindings(volume, at);
+  yield* duplicates(items(spec, 'volumes', path), name, 'name');
+  yield* envFindings(spec, path);
+  yield* mountFindings(spec, path);
+  yield* danglingMounts(spec, spec, path);
+}
+
+function* containerListFindings(spec: JsonObject, path: Path): Findings {
+  for (const [container, at] of items(spec, 'containers', path)) {
+    yield* containerFindings(container, at);
+    if (isSet(container, 'restartPolicy')) {
+      const message = 'is for init containers: move the container to initContainers for a native sidecar';
+      yield { path: [...at, 'restartPolicy'], message };
+    }
+  }
+  for (const [container, at] of items(spec, 'initContainers', path)) {
+    yield* containerFindings(container, at);
+    yield* initContainerFindings(container, at);
+  }
+  const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
+  yield* duplicates(all, name, 'name');
+  for (const [container, at] of all) yield* danglingMounts(spec, container, at);
+  const natives = [...items(spec, 'initContainers', path)].filter(([container]) =>
+    isNativeSidecar(container),
+  );
+  yield* sharedPorts([...items(spec, 'containers', path), ...natives]);
+}
+
+/** Mounts of volumes that the template does not add: a pod that has them is a matter of luck. */
+function* danglingMounts(spec: JsonObject, holder: JsonObject, path: Path): Findings {
+  const volumes = new Set([...items(spec, 'volumes', [])].map(([volume]) => name(volume)));
+  for (const list of ['volumeMounts', 'volumeDevices']) {
+    for (const [mount, at] of items(holder, list, path)) {
+      if (volumes.has(name(mount))) continue;
+      const message = `no volume of the template is called ${name(mount)}: add it to volumes`;
+      yield { path: [...at, 'name'], message };
+    }
+  }
+}
+
+/** Ports that two of the containers that run together cannot both have. */
+function* sharedPorts(containers: readonly (readonly [JsonObject, Path])[]): Findings {
+  for (const [index, [container, path]] of containers.entries()) {
+    for (const [port, at] of items(container, 'ports', path)) {
+      for (const [earlier] of containers.slice(0, index)) {
+        const collision = ownObjects(earlier, 'ports')
+          .map((other) => portCollision(port, other))
+          .find(Boolean);
+        if (!collision) continue;
+        const message = `container ${name(earlier)} has ${formatPort(port, collision)} too: change one`;
+        yield { path: [...at, collision], message };
+      }
+    }
+  }
+}
+
+function name(item: JsonObject): string | undefined {
+  return ownString(item, 'name');
+}

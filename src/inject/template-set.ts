@@ -1,0 +1,82 @@
+import { type Fault, toFaults } from './fault.ts';
+import type { Keys } from './keys.ts';
+import { isDnsLabel } from './names.ts';
+import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
+import { parseTemplate } from './parse-template.ts';
+import { annotation, type Pod } from './pod.ts';
+import type { Template } from './template.ts';
+
+/** The key of the ConfigMap with the default template, and the name under which it is known. */
+export const DEFAULT_TEMPLATE = 'config';
+const OPTIONS_KEY = 'options';
+const FURTHER_PREFIX = 'config.';
+
+/** Everything that one ConfigMap says about injection. */
+export interface TemplateSet {
+  /** By name: `config` for the default one, `NAME` for the key `config.NAME`. */
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly options: InjectionOptions;
+}
+
+/** The templates of the moment; or, while no good ones have been seen, what is wrong. */
+export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
+
+/** The templates that a pod asks for by its annotation, else the default one; and those nobody wrote. */
+export function selectTemplates(
+  pod: Pod,
+  keys: Keys,
+  state: TemplateState,
+): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
+  if ('fault' in state) return { templates: [], unknownTemplates: [] };
+  const names = (annotation(pod, keys.templates) ?? DEFAULT_TEMPLATE).split(',').map((name) => name.trim());
+  const templates: Template[] = [];
+  const unknownTemplates: string[] = [];
+  for (const name of new Set(names)) {
+    const template = state.set.templates.get(name);
+    if (template) templates.push(template);
+    else unknownTemplates.push(name);
+  }
+  return { templates, unknownTemplates };
+}
+
+export type ParsedTemplateSet = { readonly set: TemplateSet } | { readonly faults: readonly Fault[] };
+
+/**
+ * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes
+ * all of it unusable, since half of a change may be worse than none. Other keys are none of ours.
+ */
+export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+  const templates = new Map<string, Template>();
+  const faults: Fault[] = [];
+  for (const [key, text] of Object.entries(data)) {
+    const name = templateName(key);
+    if (name === undefined) continue;
+    const parsed = parseTemplate(key, name, text);
+    if ('template' in parsed) templates.set(name, parsed.template);
+    else faults.push(...parsed.faults);
+    faults.push(...nameFaults(key, name));
+  }
+  if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
+    faults.push({ source: DEFAULT_TEMPLATE, path: '', message: 'required: the key is not there' });
+  }
+  const options = Object.hasOwn(data, OPTIONS_KEY)
+    ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
+    : { options: DEFAULT_OPTIONS };
+  if ('faults' in options) return { faults: [...faults, ...options.faults] };
+  return faults.length > 0 ? { faults } : { set: { templates, options: options.options } };
+}
+
+function templateName(key: string): string | undefined {
+  if (key === DEFAULT_TEMPLATE) return key;
+  return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
+}
+
+function nameFaults(key: string, name: string): readonly Fault[] {
+  if (key === DEFAULT_TEMPLATE) return [];
+  const taken = name === DEFAULT_TEMPLATE;
+  if (isDnsLabel(name) && !taken) return [];
+  const message = taken
+    ? `${DEFAULT_TEMPLATE} is the name of the default template: call this one otherwise`
+    : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
+  return toFaults(key, [{ path: [], message }], () => undefined);
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import {
+  canonicalJson,
+  deepFreeze,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  withoutNulls,
+} from './json.ts';
+import { nameOf } from './pod.ts';
+
+/**
+ * A template that has been checked and made ready, once: to inject a pod nothing of it is parsed, checked
+ * or copied. It is frozen through and through, as its parts become parts of many pods.
+ */
+export interface Template {
+  /** `config` for the default one; of the key `config.NAME`, `NAME`. */
+  readonly name: string;
+  /** sha256 of the content in hex: the same for the same content, whatever its comments and layout. */
+  readonly hash: string;
+  readonly labels: JsonObject;
+  readonly annotations: JsonObject;
+  readonly containers: readonly JsonObject[];
+  readonly initContainers: readonly JsonObject[];
+  readonly volumes: readonly JsonObject[];
+  readonly imagePullSecrets: readonly JsonObject[];
+  readonly hostAliases: readonly JsonObject[];
+  readonly securityContext: JsonObject;
+  readonly dnsConfig: JsonObject;
+  /** For the application's own containers. */
+  readonly env: readonly JsonObject[];
+  readonly volumeMounts: readonly JsonObject[];
+}
+
+/** Makes a template of content that has been found right. */
+export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonValue): Template {
+  const content = deepFreeze({ metadata: withoutNulls(metadata), spec: withoutNulls(spec) });
+  const objects = (key: string) => ownObjects(content.spec, key);
+  return Object.freeze({
+    name,
+    hash: createHash('sha256').update(canonicalJson(content)).digest('hex'),
+    labels: fields(content.metadata, 'labels'),
+    annotations: fields(content.metadata, 'annotations'),
+    containers: objects('containers'),
+    initContainers: objects('initContainers'),
+    volumes: objects('volumes'),
+    imagePullSecrets: objects('imagePullSecrets'),
+    hostAliases: objects('hostAliases'),
+    securityContext: fields(content.spec, 'securityContext'),
+    dnsConfig: fields(content.spec, 'dnsConfig'),
+    env: objects('env'),
+    volumeMounts: objects('volumeMounts'),
+  });
+}
+
+/** The names of the containers that a template adds to those of a pod, init containers among them. */
+export function containerNames({ containers, initContainers }: Template): readonly string[] {
+  return [...containers, ...initContainers].map(nameOf);
+}
+
+function fields(object: JsonValue, key: string): JsonObject {
+  return (own(object, key) ?? {}) as JsonObject;
+}

@@ -1,0 +1,49 @@
+import type { KubeObject } from './object.ts';
+import { narrowObject, type Resource } from './resource.ts';
+
+/** core/v1 ConfigMap, as far as it is read. */
+export interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export const CONFIG_MAPS: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+  // That data maps strings to strings the API server has seen to.
+  narrow: narrowObject,
+};
+
+export const NAMESPACES: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  narrow: narrowObject,
+};
+
+export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<KubeObject> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  namespaced: false,
+  narrow: narrowObject,
+};
+
+/** What is left of an object of which nothing but its labels is read. */
+export function labelsOnly({ metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, labels } = metadata;
+  return {
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(labels !== undefined && { labels }),
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import ipaddr from 'ipaddr.js';
+
+/** A range of addresses, IPv4 or IPv6, without host bits. */
+export interface Range {
+  readonly address: ipaddr.IPv4 | ipaddr.IPv6;
+  readonly prefixLength: number;
+}
+
+/**
+ * Reads a range in canonical form (RFC 5952 for IPv6), as the CRD's rules demand it.
+ * Undefined for anything else: host bits, leading zeros, IPv4-mapped addresses, zones.
+ */
+export function parseRange(text: string): Range | undefined {
+  if (!ipaddr.isValidCIDR(text)) return undefined;
+  const [address, prefixLength] = ipaddr.parseCIDR(text);
+  const range = { address: networkAddress(address, prefixLength), prefixLength };
+  return formatRange(range) === text && isPlain(address) ? range : undefined;
+}
+
+/** The inverse of {@link parseRange}. */
+export function formatRange({ address, prefixLength }: Range): string {
+  return `${formatAddress(address)}/${prefixLength}`;
+}
+
+/** Whether the two have an address in common: of two ranges that do, one holds the other. */
+export function overlaps(a: Range, b: Range): boolean {
+  if (a.address.kind() !== b.address.kind()) return false;
+  return a.address.match(b.address, Math.min(a.prefixLength, b.prefixLength));
+}
+
+/** What is wrong with the address as the range's gateway, as the end of a sentence; undefined where nothing is. */
+export function gatewayProblem(gateway: string, range: Range): string | undefined {
+  if (!ipaddr.isValid(gateway)) return 'is no IPv4 or IPv6 address';
+  const address = ipaddr.parse(gateway);
+  if (formatAddress(address) !== gateway || !isPlain(address)) return 'is not in canonical form';
+  if (!overlaps(range, { address, prefixLength: bitsOf(address) }))
+    return `is not inside ${formatRange(range)}`;
+  if (gateway === formatAddress(range.address)) return `is the network address of ${formatRange(range)}`;
+  if (gateway === broadcastAddress(range)) return `is the broadcast address of ${formatRange(range)}`;
+  return undefined;
+}
+
+/**
+ * How many addresses the range has for pods: all but its network address (IPv6: the subnet routers' anycast
+ * address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. That is what the CNI plugin
+ * host-local gives out. From 2^53 - 1 on it stays at that, the largest integer that JSON says exactly everywhere.
+ */
+export function podCapacity({ address, prefixLength }: Range): number {
+  const reserved = address.kind() === 'ipv4' ? 3 : 2;
+  const total = 2 ** (bitsOf(address) - prefixLength) - reserved;
+  return Math.min(Math.max(total, 0), Number.MAX_SAFE_INTEGER);
+}
+
+function bitsOf(address: ipaddr.IPv4 | ipaddr.IPv6): 32 | 128 {
+  return address.kind() === 'ipv4' ? 32 : 128;
+}
+
+/** IPv6 has no broadcast. */
+function broadcastAddress(range: Range): string | undefined {
+  return range.address.kind() === 'ipv4'
+    ? ipaddr.IPv4.broadcastAddressFromCIDR(formatRange(range)).toString()
+    : undefined;
+}
+
+function networkAddress(address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number): ipaddr.IPv4 | ipaddr.IPv6 {
+  const cidr = `${address.toString()}/${prefixLength}`;
+  return address instanceof ipaddr.IPv4
+    ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
+    : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+}
+
+function formatAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+}
+
+/** Neither an IPv4 address in IPv6 clothes nor bound to one node's interface by a zone. */
+function isPlain(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address instanceof ipaddr.IPv4 || !(address.isIPv4MappedAddress() || address.zoneId);
+}

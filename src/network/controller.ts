@@ -1,0 +1,106 @@
+import type { KubeClient } from '../kube/client.ts';
+import type { Reconcile } from '../kube/controller.ts';
+import type { Informer } from '../kube/informer.ts';
+import { keyOf, type ObjectKey } from '../kube/object.ts';
+import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
+import { Acceptance } from './acceptance.ts';
+import { Finalization } from './finalization.ts';
+import { hasFinalizer } from './finalizer.ts';
+import { NETWORK_FINALIZER } from './names.ts';
+import { NetworkWriter } from './network-writer.ts';
+import { OwnWrites } from './own-writes.ts';
+import { ProviderRegistry } from './provider-registry.ts';
+import { MultusProvider } from './providers/multus.ts';
+import { Realisation } from './realisation.ts';
+import { networkReconcile } from './reconcile.ts';
+import { type NoticeSink, Reporter } from './reporter.ts';
+import type { NetworkAttachmentDefinition } from './resources.ts';
+import type { Network } from './types.ts';
+
+export interface NetworkControllerOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
+  /** To be synced before the first reconcile. */
+  readonly networks: Informer<Network>;
+  /** Not to be waited for longer than a moment: where Multus is not installed, it never syncs. */
+  readonly attachments: Informer<NetworkAttachmentDefinition>;
+  readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
+  readonly events: NoticeSink;
+  /** The time of day. */
+  readonly now: () => Date;
+  /** How often every Network is reconciled without an event, in milliseconds. */
+  readonly resyncMs: number;
+  /** Whom Networks are with that name no provider. */
+  readonly defaultProvider: string;
+}
+
+/**
+ * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It
+ * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
+ */
+export function setUpNetworkController(options: NetworkControllerOptions): Reconcile {
+  const { client, networks, attachments, queue, events, now } = options;
+  const providers = new ProviderRegistry(
+    [new MultusProvider({ client, attachments })],
+    options.defaultProvider,
+  );
+  const acceptance = new Acceptance(providers, (key) => queue.add(key));
+  const copies = new OwnWrites(networks.lister);
+  const writer = new NetworkWriter({ client, copies });
+  const reporter = new Reporter({ writer, events, now });
+  addNetworkHandler(options, acceptance);
+  addAttachmentHandler(options);
+  return networkReconcile({
+    copies,
+    providers,
+    realisation: new Realisation({ acceptance, writer, reporter }),
+    finalization: new Finalization({ acceptance, writer, reporter }),
+  });
+}
+
+function addNetworkHandler(
+  { networks, queue, resyncMs }: NetworkControllerOptions,
+  acceptance: Acceptance,
+): void {
+  networks.addEventHandler(
+    {
+      onAdd: (network) => {
+        acceptance.observe(network);
+        queue.add(keyOf(network));
+      },
+      onUpdate: (previous, current) => {
+        acceptance.observe(current);
+        if (isWork(previous, current)) queue.add(keyOf(current));
+      },
+      onDelete: (network) => {
+        acceptance.forget(network);
+        // Its NetworkAttachmentDefinition may still wait for us, where somebody took our finalizer off the Network.
+        queue.add(keyOf(network));
+      },
+    },
+    { resyncMs },
+  );
+}
+
+/** A resync replays the object to itself, and is work; so is all that changes what should be, but not our own writes. */
+function isWork(previous: Network, current: Network): boolean {
+  if (previous === current) return true;
+  if (previous.metadata.resourceVersion === current.metadata.resourceVersion) return false;
+  return (
+    previous.metadata.generation !== current.metadata.generation ||
+    previous.metadata.deletionTimestamp !== current.metadata.deletionTimestamp ||
+    (hasFinalizer(previous, NETWORK_FINALIZER) && !hasFinalizer(current, NETWORK_FINALIZER))
+  );
+}
+
+/** A definition has its Network's name: ours, and one of somebody else's that is in the way. */
+function addAttachmentHandler({ networks, attachments, queue }: NetworkControllerOptions): void {
+  const enqueue = (attachment: NetworkAttachmentDefinition) => {
+    const key = keyOf(attachment);
+    if (networks.lister.get(key) || hasFinalizer(attachment, NETWORK_FINALIZER)) queue.add(key);
+  };
+  attachments.addEventHandler({
+    onAdd: enqueue,
+    onUpdate: (_, current) => enqueue(current),
+    onDelete: enqueue,
+  });
+}

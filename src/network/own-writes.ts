@@ -1,0 +1,37 @@
+import { type KubeObject, keyOf, type ObjectKey } from '../kube/object.ts';
+import type { Lister } from '../kube/store.ts';
+
+/**
+ * Reads from an informer's cache, but never an older state than this process wrote itself: a cache lags behind a
+ * write, and a reconcile that sees the state from before it would do its work again (client-go's MutationCache).
+ * What the cache does not have at all is gone or yet to come, which only the API server can tell apart.
+ */
+export class OwnWrites<T extends KubeObject> {
+  readonly #cache: Pick<Lister<T>, 'get'>;
+  readonly #written = new Map<ObjectKey, T>();
+
+  constructor(cache: Pick<Lister<T>, 'get'>) {
+    this.#cache = cache;
+  }
+
+  get(key: ObjectKey): T | undefined {
+    const cached = this.#cache.get(key);
+    const written = this.#written.get(key);
+    if (written === undefined) return cached;
+    if (cached && isNewer(written, cached)) return written;
+    this.#written.delete(key);
+    return cached;
+  }
+
+  /** Remembers what the API server answered to a write, and returns it. */
+  add(object: T): T {
+    this.#written.set(keyOf(object), object);
+    return object;
+  }
+}
+
+/** Resource versions of one resource are decimal numbers that grow with each write (KEP-5504), of any length. */
+function isNewer(a: KubeObject, b: KubeObject): boolean {
+  const [left = '', right = ''] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  return left.length === right.length ? left > right : left.length > right.length;
+}

@@ -1,0 +1,66 @@
+import type { ObjectKey } from '../../kube/object.ts';
+import type { Shape } from '../shape.ts';
+import type { Network } from '../types.ts';
+
+/** Why a spec is not accepted. */
+export interface Refusal {
+  readonly reason: 'Invalid' | 'Overlap' | 'ProviderUnavailable';
+  /** What is wrong, and what to write instead. */
+  readonly message: string;
+}
+
+/** The network is as asked. */
+export interface Realised {
+  readonly kind: 'ready';
+  /** What it took: `restored` where somebody else had changed or deleted it. */
+  readonly change: 'none' | 'created' | 'updated' | 'restored';
+  /** Addresses that it has for pods. */
+  readonly capacity: number;
+  readonly externalID?: string;
+}
+
+/** The network cannot be as asked, for a reason that another write of ours would not change. */
+export interface NotReady {
+  readonly kind: 'notReady';
+  readonly reason: 'NameConflict' | 'ProviderUnavailable' | 'NamespaceTerminating' | 'Terminating';
+  readonly message: string;
+  /** When to look again, in milliseconds, where no event will tell. */
+  readonly retryAfterMs?: number;
+}
+
+/** What became of a removal. */
+export type Removal =
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'blocked'; readonly message: string; readonly retryAfterMs?: number };
+
+/** Who uses a network. */
+export interface Usage {
+  /** Live pods that are attached. */
+  readonly pods: readonly ObjectKey[];
+  /** Addresses that are taken. */
+  readonly allocated?: number;
+}
+
+/**
+ * What makes networks real. Everything here is idempotent, and finds what it made before by the UID of the Network,
+ * which is written into the backend in the same call that creates: a crash between any two calls leaves nothing
+ * twice and nothing orphaned. What a provider has to say is a value; what it throws is retried with back-off.
+ */
+export interface Provider {
+  readonly name: string;
+  /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
+  validate(network: Network): Refusal | undefined;
+  /** What it has for this Network now; undefined for nothing. */
+  actual(network: Network, signal: AbortSignal): Promise<Shape | undefined>;
+  /** Makes the network be of this shape. */
+  ensure(network: Network, shape: Shape, signal: AbortSignal): Promise<Realised | NotReady>;
+  /** Who uses it; undefined where nobody counts. */
+  usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
+  /** Removes it; with `retain` leaves it behind, no longer ours. */
+  remove(network: Network, options: { readonly retain: boolean }, signal: AbortSignal): Promise<Removal>;
+  /**
+   * Lets go of what an earlier Network of this key left behind: one whose finalizer somebody took off by hand.
+   * Called where the cache has no Network of that key.
+   */
+  release(key: ObjectKey, signal: AbortSignal): Promise<void>;
+}

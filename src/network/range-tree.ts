@@ -1,0 +1,69 @@
+import type { Range } from './cidr.ts';
+
+interface Node<V> {
+  readonly values: Set<V>;
+  /** Of the ranges whose next bit is 0, and 1. */
+  readonly children: [Node<V> | undefined, Node<V> | undefined];
+}
+
+/**
+ * Values by range, found by overlap: a binary tree with one level for each bit of the prefix. Ranges overlap only
+ * where one holds the other, so those that meet a range lie on the path to it or below its end; with thousands of
+ * ranges apart, a look-up visits a few dozen nodes.
+ */
+export class RangeTree<V> {
+  readonly #roots = { ipv4: emptyNode<V>(), ipv6: emptyNode<V>() };
+
+  add(range: Range, value: V): void {
+    let node = this.#root(range);
+    for (const bit of bitsOf(range)) node = node.children[bit] ??= emptyNode();
+    node.values.add(value);
+  }
+
+  delete(range: Range, value: V): void {
+    const path = [this.#root(range)];
+    const bits = [...bitsOf(range)];
+    for (const bit of bits) {
+      const next = path.at(-1)?.children[bit];
+      if (!next) return;
+      path.push(next);
+    }
+    path.at(-1)?.values.delete(value);
+    for (const [depth, bit] of [...bits.entries()].reverse()) {
+      const child = path[depth + 1];
+      if (!child || child.values.size > 0 || child.children.some(Boolean)) return;
+      const parent = path[depth];
+      if (parent) parent.children[bit] = undefined;
+    }
+  }
+
+  /** Every value whose range has an address in common with this one, wider ranges first. */
+  *overlapping(range: Range): Generator<V> {
+    let node: Node<V> | undefined = this.#root(range);
+    for (const bit of bitsOf(range)) {
+      yield* node.values;
+      node = node.children[bit];
+      if (!node) return;
+    }
+    yield* valuesBelow(node);
+  }
+
+  #root({ address }: Range): Node<V> {
+    return this.#roots[address.kind()];
+  }
+}
+
+function emptyNode<V>(): Node<V> {
+  return { values: new Set(), children: [undefined, undefined] };
+}
+
+function* valuesBelow<V>(node: Node<V>): Generator<V> {
+  yield* node.values;
+  for (const child of node.children) if (child) yield* valuesBelow(child);
+}
+
+/** The bits of the prefix, the first one first. */
+function* bitsOf({ address, prefixLength }: Range): Generator<0 | 1> {
+  const bytes = address.toByteArray();
+  for (let i = 0; i < prefixLength; i++) yield ((bytes[i >> 3] ?? 0) >> (7 - (i & 7))) & 1 ? 1 : 0;
+}

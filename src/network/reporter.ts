@@ -1,0 +1,53 @@
+import type { KubeObject } from '../kube/object.ts';
+import { apiVersionOf } from '../kube/resource.ts';
+import type { NetworkWriter } from './network-writer.ts';
+import { NETWORKS } from './resources.ts';
+import { isChange } from './status.ts';
+import type { Notice } from './transitions.ts';
+import type { Network, NetworkStatus } from './types.ts';
+
+/** Where Events go; `EventRecorder` of kube/ is one. */
+export interface NoticeSink {
+  event(regarding: KubeObject, notice: Notice): void;
+}
+
+export interface ReporterOptions {
+  readonly writer: Pick<NetworkWriter, 'writeStatus'>;
+  readonly events: NoticeSink;
+  /** The time of day. */
+  readonly now: () => Date;
+}
+
+/** Tells users how a Network is: by its status, and by Events. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** The time of day as conditions carry it: RFC 3339, whole seconds. */
+  now(): string {
+    return this.#options
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, 'Z');
+  }
+
+  /** Writes the status where it says something new, then the Events: a failed write is repeated, an Event is not. */
+  async report(
+    network: Network,
+    status: NetworkStatus,
+    notices: readonly Notice[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (isChange(network.status, status)) await this.#options.writer.writeStatus(network, status, signal);
+    for (const notice of notices) this.tell(network, notice);
+  }
+
+  tell({ metadata }: Network, notice: Notice): void {
+    // Items of a list come without apiVersion and kind.
+    const regarding = { apiVersion: apiVersionOf(NETWORKS), kind: NETWORKS.kind, metadata };
+    this.#options.events.event(regarding, notice);
+  }
+}

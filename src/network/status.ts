@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CONDITION_TYPES, conditionOf, conditionsOf, type Verdicts } from './conditions.ts';
+import { type Outcome, type Situation, targetOf, verdictsOf } from './plan.ts';
+import type { Usage } from './providers/provider.ts';
+import type { Network, NetworkStatus } from './types.ts';
+
+/** What the status of the Network is to be after an attempt to make it real; `now` is RFC 3339. */
+export function statusOf(
+  network: Network,
+  provider: string,
+  situation: Situation,
+  outcome: Outcome | undefined,
+  now: string,
+): NetworkStatus {
+  return {
+    ...judged(network, verdictsOf(situation, outcome), situation.usage, now),
+    ...realised(network, situation, outcome),
+    provider,
+  };
+}
+
+/** The status while its deletion waits or fails: what is known of the real network stays. */
+export function statusWith(
+  network: Network,
+  verdicts: Partial<Verdicts>,
+  usage: Usage | undefined,
+  now: string,
+): NetworkStatus {
+  return { ...network.status, ...judged(network, verdicts, usage, now) };
+}
+
+/** Whether it says anything else than what is there. Conditions of other writers do not count. */
+export function isChange(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
+  const conditions = CONDITION_TYPES.flatMap((type) => conditionOf(previous?.conditions, type) ?? []);
+  return !isDeepStrictEqual({ ...previous, conditions }, { ...wanted });
+}
+
+function judged(
+  { metadata: { generation }, status }: Network,
+  verdicts: Partial<Verdicts>,
+  usage: Usage | undefined,
+  now: string,
+): NetworkStatus {
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: conditionsOf(verdicts, status?.conditions, { generation, now }),
+    ...(usage && { attachedPods: usage.pods.length }),
+  };
+}
+
+function realised({ status }: Network, situation: Situation, outcome: Outcome | undefined): NetworkStatus {
+  if (outcome?.kind === 'failed') {
+    // It may or may not have come to pass: what was known stays until that is clear.
+    const { conditions, observedGeneration, attachedPods, provider, ...known } = status ?? {};
+    return known;
+  }
+  if (outcome?.kind !== 'ready') return {};
+  const allocated = situation.usage?.allocated;
+  return {
+    ...targetOf(situation),
+    ...(outcome.externalID !== undefined && { externalID: outcome.externalID }),
+    capacity: { total: outcome.capacity, ...(allocated !== undefined && { allocated }) },
+  };
+}

@@ -1,0 +1,64 @@
+import { conditionOf } from './conditions.ts';
+import type { Outcome } from './plan.ts';
+import { recordedShape, type Shape, sameShape } from './shape.ts';
+import type { Network, NetworkStatus } from './types.ts';
+
+/** An Event to be recorded about a Network. */
+export interface Notice {
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in one word. */
+  readonly reason: string;
+  /** What was done or tried, in one word (events.k8s.io/v1 `action`). */
+  readonly action: string;
+  readonly note: string;
+}
+
+/** What an attempt that led from one status to the next is worth telling: each change once, a resync nothing. */
+export function noticesOf(
+  before: Network,
+  next: NetworkStatus,
+  outcome: Outcome | undefined,
+): readonly Notice[] {
+  return [...refusals(before, next), ...readiness(before, next, outcome)];
+}
+
+function refusals({ status }: Network, next: NetworkStatus): readonly Notice[] {
+  const was = conditionOf(status?.conditions, 'Accepted');
+  const is = conditionOf(next.conditions, 'Accepted');
+  if (is?.status !== 'False' || (was?.reason === is.reason && was.message === is.message)) return [];
+  return [{ type: 'Warning', reason: is.reason, action: 'Validate', note: is.message }];
+}
+
+function readiness(before: Network, next: NetworkStatus, outcome: Outcome | undefined): readonly Notice[] {
+  const was = conditionOf(before.status?.conditions, 'Ready');
+  const is = conditionOf(next.conditions, 'Ready');
+  if (!is || !outcome) return [];
+  if (outcome.kind !== 'ready') {
+    if (was?.reason === is.reason && was.message === is.message) return [];
+    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
+  }
+  const note = is.message;
+  const shape = recordedShape({ ...before, status: next });
+  const previous = recordedShape(before);
+  if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
+  if (shape && !sameShape(previous, shape)) {
+    return [
+      { type: 'Normal', reason: 'Updated', action: 'Update', note: `${changes(previous, shape)}: ${note}` },
+    ];
+  }
+  if (outcome.change === 'restored') {
+    const what = 'somebody else had changed or deleted it';
+    return [{ type: 'Warning', reason: 'Restored', action: 'Restore', note: `${what}: ${note}` }];
+  }
+  if (was?.status === 'True' && was.reason === is.reason) return [];
+  return [{ type: 'Normal', reason: is.reason, action: 'Reconcile', note }];
+}
+
+/** `cidr 10.0.0.0/16 to 10.1.0.0/16, gateway 10.0.0.1 to 10.1.0.1`. */
+function changes(before: Shape, after: Shape): string {
+  const fields = ['cidr', 'gateway', 'mtu'] as const;
+  return fields
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `${field} ${before[field] ?? 'unset'} to ${after[field] ?? 'unset'}`)
+    .join(', ');
+}

@@ -1,0 +1,13 @@
+import { type Logger, pino } from 'pino';
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A logger whose lines a test can read. */
+export function capturedLog(): { readonly log: Logger; readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const log = pino(
+    { level: 'debug', base: null, timestamp: false },
+    { write: (line) => lines.push(JSON.parse(line)) },
+  );
+  return { log, lines };
+}

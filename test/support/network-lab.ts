@@ -1,0 +1,199 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { isNotFound } from '../../src/kube/api-error.ts';
+import { conditionOf } from '../../src/network/conditions.ts';
+import {
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  NETWORKS,
+  type NetworkAttachmentDefinition,
+} from '../../src/network/resources.ts';
+import type { Network, NetworkSpec } from '../../src/network/types.ts';
+import { type NetworkOperator, type NetworkOperatorOptions, startNetworkOperator } from './network-operator.ts';
+
+const NAMESPACE_AND_NAME = 'custom-columns=A:metadata.namespace,B:metadata.name';
+const TIMEOUT_MS = 20_000;
+const MULTUS_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
+
+/** A real control plane with the Network controller beside it, and a user's view of both. */
+export class NetworkLab {
+  readonly controlPlane: ControlPlane;
+  operator: NetworkOperator;
+  #touches = 0;
+
+  private constructor(controlPlane: ControlPlane, operator: NetworkOperator) {
+    this.controlPlane = controlPlane;
+    this.operator = operator;
+  }
+
+  static async start(): Promise<NetworkLab> {
+    const controlPlane = await startControlPlane({ auditLog: 'Metadata' });
+    for (const file of ['crd/networks.yaml', MULTUS_CRD]) {
+      await kubectl(controlPlane, ['apply', '-f', join(projectDirectory(), file)]);
+    }
+    await kubectl(controlPlane, ['wait', '--for=condition=Established', 'crd', '--all']);
+    return new NetworkLab(controlPlane, await startNetworkOperator(controlPlane));
+  }
+
+  async restartOperator(options?: NetworkOperatorOptions): Promise<void> {
+    await this.operator.stop();
+    this.operator = await startNetworkOperator(this.controlPlane, options);
+  }
+
+  async stop(): Promise<void> {
+    await this.operator.stop();
+    await this.controlPlane.stop();
+  }
+
+  /** Runs kubectl as a user; throws what it said where it fails. */
+  async kubectl(args: readonly string[], input = ''): Promise<string> {
+    return kubectl(this.controlPlane, args, input);
+  }
+
+  async createNamespace(name: string): Promise<string> {
+    await this.kubectl(['create', 'namespace', name]);
+    return name;
+  }
+
+  /** Creates one or more Networks in one request each, one after the other. */
+  async create(...networks: readonly NetworkManifest[]): Promise<void> {
+    const items = networks.map(({ namespace, name, spec, ...metadata }) => ({
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { namespace, name, ...metadata },
+      spec,
+    }));
+    await this.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  }
+
+  async edit(namespace: string, name: string, spec: Partial<NetworkSpec>): Promise<void> {
+    const patch = JSON.stringify({ spec });
+    await this.kubectl(['-n', namespace, 'patch', 'network', name, '--type=merge', '-p', patch]);
+  }
+
+  /** Creates the Network and waits until it is Ready. */
+  async createReady(namespace: string, name: string, spec: NetworkSpec): Promise<Network> {
+    await this.create({ namespace, name, spec });
+    return this.waitFor(namespace, name, 'True Ready');
+  }
+
+  /** Deletes the Network and waits until it is gone. */
+  async delete(namespace: string, name: string, ...flags: readonly string[]): Promise<void> {
+    await this.kubectl(['-n', namespace, 'delete', 'network', name, '--timeout=50s', ...flags]);
+  }
+
+  /** Waits until Ready is of this status and reason, judged by the newest spec, and returns the Network. */
+  waitFor(namespace: string, name: string, ready: string): Promise<Network> {
+    return eventually(`Ready of Network ${namespace}/${name} to be ${ready}`, async () => {
+      const network = await this.operator.client.get(NETWORKS, { namespace, name });
+      const condition = conditionOf(network.status?.conditions, 'Ready');
+      const now = `${condition?.status} ${condition?.reason}`;
+      const isCurrent = condition?.observedGeneration === network.metadata.generation;
+      return now === ready && isCurrent ? { value: network } : { otherwise: now };
+    });
+  }
+
+  async attachment(namespace: string, name: string): Promise<NetworkAttachmentDefinition | undefined> {
+    return this.operator.client
+      .get(NETWORK_ATTACHMENT_DEFINITIONS, { namespace, name })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+        return undefined;
+      });
+  }
+
+  waitForAttachment(
+    namespace: string,
+    name: string,
+    is: (attachment: NetworkAttachmentDefinition | undefined) => boolean,
+  ): Promise<NetworkAttachmentDefinition | undefined> {
+    return eventually(`NetworkAttachmentDefinition ${namespace}/${name}`, async () => {
+      const value = await this.attachment(namespace, name);
+      return is(value) ? { value } : { otherwise: JSON.stringify(value) };
+    });
+  }
+
+  /** Makes an event of the attachment, and waits until the reconcile that it causes is over, and all before it. */
+  async touchAttachment(namespace: string, name: string): Promise<void> {
+    const again = this.operator.reconciledAgain([`${namespace}/${name}`]);
+    await this.kubectl(['-n', namespace, 'annotate', '--overwrite', 'net-attach-def', name, `touched=${this.#touches++}`]);
+    await again;
+  }
+
+  waitForReasons(namespace: string, name: string, reasons: readonly string[]): Promise<void> {
+    return eventually(`Events of ${namespace}/${name} to be ${reasons}`, async () => {
+      const now = this.operator.reasonsFor(`${namespace}/${name}`);
+      return now.join() === reasons.join() ? { value: undefined } : { otherwise: now.join() };
+    });
+  }
+
+  /** Takes the finalizers off all attachments, so that their CRD can go. */
+  async releaseAttachments(): Promise<void> {
+    const names = await this.kubectl(['get', 'net-attach-def', '-A', '--no-headers', '-o', NAMESPACE_AND_NAME]);
+    const attachments = names.split('\n').filter(Boolean);
+    for (const [namespace = '', name = ''] of attachments.map((line) => line.split(/ +/))) {
+      const patch = '{"metadata":{"finalizers":null}}';
+      await this.kubectl(['-n', namespace, 'patch', 'net-attach-def', name, '--type=merge', '-p', patch]);
+    }
+  }
+
+  /** `VERB RESOURCE[/SUBRESOURCE] NAME` of every write request of the operator in the namespace, in order, also of refused ones. */
+  async writes(namespace: string): Promise<readonly string[]> {
+    const lines = (await readFile(this.controlPlane.auditLogPath, 'utf8')).split('\n').filter(Boolean);
+    return lines
+      .map((line) => JSON.parse(line) as AuditEntry)
+      .filter(({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace)
+      .filter(({ verb }) => WRITE_VERBS.has(verb))
+      .map(({ verb, objectRef: { resource, subresource, name } = {} }) =>
+        [verb, subresource ? `${resource}/${subresource}` : resource, ...(verb === 'create' ? [] : [name])].join(' '),
+      );
+  }
+}
+
+interface AuditEntry {
+  readonly verb: string;
+  readonly userAgent: string;
+  readonly objectRef?: {
+    readonly namespace?: string;
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly name?: string;
+  };
+}
+
+const WRITE_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/** A Network as a user writes it, with further metadata. */
+export interface NetworkManifest {
+  readonly namespace: string;
+  readonly name: string;
+  readonly spec: NetworkSpec;
+  readonly finalizers?: readonly string[];
+}
+
+/** Asks until there is a value. What is asked is a server in another process, so there is no event to wait for. */
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<{ readonly value: T } | { readonly otherwise: string }>,
+): Promise<T> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  for (;;) {
+    const answer = await ask();
+    if ('value' in answer) return answer.value;
+    if (performance.now() > deadline) throw new Error(`waited for ${what}: it is ${answer.otherwise}`);
+    await pause(20);
+  }
+}
+
+async function kubectl(
+  controlPlane: ControlPlane,
+  args: readonly string[],
+  input = '',
+): Promise<string> {
+  const { stdout, stderr, code } = await controlPlane.kubectl(args, { input });
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}

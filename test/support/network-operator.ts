@@ -1,0 +1,88 @@
+import { EventEmitter, once } from 'node:events';
+import { pino } from 'pino';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { Controller } from '../../src/kube/controller.ts';
+import { Informer } from '../../src/kube/informer.ts';
+import { type KubeObject, keyOf } from '../../src/kube/object.ts';
+import { loadKubeConfig } from '../../src/kube/load-config.ts';
+import { ReconcileHistory } from '../../src/kube/reconcile-history.ts';
+import type { Resource } from '../../src/kube/resource.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { setUpNetworkController } from '../../src/network/controller.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
+import type { Notice } from '../../src/network/transitions.ts';
+import { systemClock } from '../../src/workqueue/clock.ts';
+import { exponentialLimiter } from '../../src/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
+
+/** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
+export interface NetworkOperator {
+  readonly client: KubeClient;
+  /** Resolves once every key was reconciled at least once more. */
+  reconciledAgain(keys: readonly string[]): Promise<void>;
+  /** Reasons of the Events on the object, oldest first. */
+  reasonsFor(key: string): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface NetworkOperatorOptions {
+  readonly resyncMs?: number;
+}
+
+export async function startNetworkOperator(
+  controlPlane: Pick<ControlPlane, 'kubeconfigPath'>,
+  { resyncMs = 30_000 }: NetworkOperatorOptions = {},
+): Promise<NetworkOperator> {
+  const clock = systemClock;
+  const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
+  const transport = new Transport(config, clock);
+  const client = new KubeClient({ transport, clock });
+  const informer = <T extends KubeObject>(resource: Resource<T>) =>
+    new Informer({ client, resource, clock, onError: () => {} });
+  const networks = informer(NETWORKS);
+  const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS);
+  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
+  const notices: { readonly key: string; readonly notice: Notice }[] = [];
+  const reconciled = new EventEmitter().setMaxListeners(0);
+  const reconcile = setUpNetworkController({
+    client,
+    networks,
+    attachments,
+    queue,
+    events: { event: (regarding, notice) => notices.push({ key: keyOf(regarding), notice }) },
+    now: () => new Date(),
+    resyncMs,
+    defaultProvider: 'multus',
+  });
+  const controller = new Controller({
+    name: 'network',
+    queue,
+    reconcile: async (key, signal) => {
+      const result = await reconcile(key, signal);
+      reconciled.emit(key);
+      return result;
+    },
+    workers: 2,
+    history: new ReconcileHistory({ wallClock: Date.now }),
+    log: pino({ level: 'silent' }),
+    clock,
+  });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const informers = [networks.run(signal), attachments.run(signal)];
+  await networks.waitForSync(signal);
+  const running = controller.run(signal);
+  return {
+    client,
+    reconciledAgain: async (keys) => {
+      await Promise.all(keys.map((key) => once(reconciled, key)));
+    },
+    reasonsFor: (key) => notices.filter((entry) => entry.key === key).map(({ notice }) => notice.reason),
+    stop: async () => {
+      stopping.abort();
+      await Promise.all([running, ...informers]);
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../../hack/control-plane/start.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
+
+/** A control plane with the operator beside it, as `make run` has them. */
+export interface OperatorFixture {
+  readonly controlPlane: ControlPlane;
+  readonly operator: Operator;
+  /** The operator's log, a JSON object a line. */
+  readonly logFile: string;
+  /** kubectl; rejects with what it printed when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** kubectl apply of objects. */
+  apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
+  stop(): Promise<void>;
+}
+
+/** Starts both with the demo's template; whoever starts it stops it. */
+export async function startOperatorFixture(options: ControlPlaneOptions = {}): Promise<OperatorFixture> {
+  const controlPlane = await startControlPlane(options);
+  try {
+    const path = (file: string) => join(projectDirectory(), file);
+    await must(controlPlane, [
+      'apply',
+      '-f',
+      path('hack/control-plane/network-attachment-definition-crd.yaml'),
+    ]);
+    await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
+    await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
+    const logFile = join(controlPlane.directory, 'operator.log');
+    const operator = await startOperator(controlPlane, { log: logFile });
+    return {
+      controlPlane,
+      operator,
+      logFile,
+      kubectl: async (...args) => (await must(controlPlane, args)).stdout,
+      apply: (...objects) =>
+        must(
+          controlPlane,
+          ['apply', '-f', '-'],
+          objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+        ),
+      stop: () => controlPlane.stop(),
+    };
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}

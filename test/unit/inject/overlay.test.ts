@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import { inject } from '../../../src/inject/inject.ts';
+import type { JsonObject } from '../../../src/inject/json.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+
+const app: JsonObject = { name: 'app', image: 'busybox' };
+const stub: JsonObject = {
+  name: 'envoy',
+  image: 'auto',
+  args: ['--mode validate'],
+  resources: { limits: { cpu: '2' } },
+  env: [{ name: 'A', value: 'own' }],
+};
+const templateEnvoy = () =>
+  ((specOf(injectChecked(decideInput(demoPod())).pod).containers as JsonObject[])[1] ?? {}) as JsonObject;
+
+describe("a container of the template's name with the image auto", () => {
+  test("is laid over the template's, in its own place", () => {
+    const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [stub, app] })));
+    expect(operations[0]).toMatchObject({ op: 'replace', path: '/spec/containers/0' });
+    expect(specOf(pod).containers).toEqual([
+      {
+        ...templateEnvoy(),
+        args: ['--mode validate'],
+        resources: { limits: { cpu: '2', memory: '512Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+        env: [{ name: 'A', value: 'own' }],
+      },
+      app,
+    ]);
+    expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: stub } });
+  });
+
+  test('is where its user put it when it becomes native', () => {
+    const native = { ...stub, restartPolicy: 'Always' };
+    const { pod } = injectChecked(
+      decideInput(podWith({ containers: [app], initContainers: [native, { name: 'setup', image: 'i' }] })),
+    );
+    expect(namesOf(specOf(pod).initContainers)).toEqual(['envoy', 'setup']);
+    expect(namesOf(specOf(pod).containers)).toEqual(['app']);
+  });
+
+  test('moves to the init containers of a pod that ends', () => {
+    const { pod } = injectChecked(decideInput(podWith({ containers: [stub, app], restartPolicy: 'Never' })));
+    expect(namesOf(specOf(pod).containers)).toEqual(['app']);
+    expect(specOf(pod).initContainers).toMatchObject([
+      { name: 'envoy', restartPolicy: 'Always', args: ['--mode validate'] },
+    ]);
+  });
+
+  test('may be all there is: then the pod is a gateway, also one that ends', () => {
+    const { pod } = injectChecked(decideInput(podWith({ containers: [stub], restartPolicy: 'Never' })));
+    expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);
+    expect(specOf(pod)).not.toHaveProperty('initContainers');
+  });
+
+  test('may have ports of its own that clash with nobody but others', () => {
+    const ports = [{ containerPort: 80, name: 'http' }];
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...stub, ports }] })));
+    expect(specOf(pod).containers).toMatchObject([
+      {},
+      { ports: [{ containerPort: 80, protocol: 'TCP', name: 'http' }] },
+    ]);
+    const taken = { ...app, ports: [{ containerPort: 81 }] };
+    const clash = podWith({ containers: [taken, { ...stub, ports: [{ containerPort: 81 }] }] });
+    expect(inject(decideInput(clash))).toMatchObject({ skip: { reason: 'conflict' } });
+  });
+
+  test('gets no variables of the application', () => {
+    const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
+    const { status } = injectChecked(decideInput(podWith({ containers: [stub, app] }), { state: { set } }));
+    expect(status.added.env).toEqual(['app/B']);
+  });
+});

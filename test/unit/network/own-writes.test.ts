@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { Store } from '../../../src/kube/store.ts';
+import { OwnWrites } from '../../../src/network/own-writes.ts';
+
+const version = (resourceVersion: string, uid = 'u'): KubeObject => ({
+  metadata: { namespace: 'default', name: 'a', uid, resourceVersion },
+});
+
+function newCopies() {
+  const cache = new Store<KubeObject>();
+  return { cache, copies: new OwnWrites(cache) };
+}
+
+test('what was written is read until the cache has it', () => {
+  const { cache, copies } = newCopies();
+  cache.set(version('9'));
+  copies.add(version('10'));
+  expect(copies.get('default/a')).toEqual(version('10'));
+  cache.set(version('10'));
+  expect(copies.get('default/a')).toEqual(version('10'));
+});
+
+test('what others wrote after it is read, and what was written is forgotten', () => {
+  const { cache, copies } = newCopies();
+  cache.set(version('9'));
+  copies.add(version('10'));
+  cache.set(version('11'));
+  expect(copies.get('default/a')).toEqual(version('11'));
+  // A cache that went back in time, as after a restore of etcd, is not overruled for ever.
+  cache.set(version('9'));
+  expect(copies.get('default/a')).toEqual(version('9'));
+});
+
+test('an object made anew under the name is read, as soon as either has it', () => {
+  const { cache, copies } = newCopies();
+  cache.set(version('9', 'old'));
+  copies.add(version('12', 'new'));
+  expect(copies.get('default/a')?.metadata.uid).toBe('new');
+  cache.set(version('15', 'newest'));
+  expect(copies.get('default/a')?.metadata.uid).toBe('newest');
+});
+
+test('what the cache has lost is gone, though it was written', () => {
+  const { copies } = newCopies();
+  copies.add(version('10'));
+  expect(copies.get('default/a')).toBeUndefined();
+});
+
+test('resource versions are compared as numbers of any length', () => {
+  const { cache, copies } = newCopies();
+  cache.set(version('99999999999999999999'));
+  copies.add(version('100000000000000000000'));
+  expect(copies.get('default/a')).toEqual(version('100000000000000000000'));
+});

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Counter, Registry } from 'prom-client';
+import { createProbesServer, type ReadinessCheck } from '../../src/probes.ts';
+
+let server: Server | undefined;
+
+afterEach(async () => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+async function serving(checks: readonly ReadinessCheck[], registry = new Registry()): Promise<string> {
+  server = createProbesServer({ registry, checks, debug: { controllers: () => ({ network: [] }) } });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+describe('the probes server', () => {
+  test('is alive whatever is not ready', async () => {
+    const url = await serving([{ name: 'cache', failure: () => 'not yet' }]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('is ready when every check holds', async () => {
+    const url = await serving([{ name: 'cache', failure: () => undefined }]);
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
+  });
+
+  test('says which check fails, and why', async () => {
+    const url = await serving([
+      { name: 'webhook', failure: () => undefined },
+      { name: 'cache', failure: () => 'the template is not read yet' },
+    ]);
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      '[+]webhook ok\n[-]cache failed: the template is not read yet\nreadyz check failed\n',
+    ]);
+  });
+
+  test('asks the checks each time', async () => {
+    let failure: string | undefined = 'not yet';
+    const url = await serving([{ name: 'cache', failure: () => failure }]);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    failure = undefined;
+    expect((await fetch(`${url}/readyz?verbose`)).status).toBe(200);
+  });
+
+  test('shows metrics and debug pages', async () => {
+    const registry = new Registry();
+    new Counter({ name: 'things_total', help: 'Things', registers: [registry] }).inc(3);
+    const url = await serving([], registry);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('things_total 3');
+    expect(await (await fetch(`${url}/debug/controllers`)).json()).toEqual({ network: [] });
+    expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
+  });
+});
