@@ -5,7 +5,6 @@ import {
   type CertificateRequest,
   createAuthority,
   issueCertificate,
-  type Validity,
 } from '../../src/tls/authority.ts';
 
 /** All that a control plane and its first users prove themselves with. */
@@ -17,7 +16,7 @@ export interface Credentials {
   /** Signs the tokens of service accounts. */
   readonly serviceAccountKeyPem: string;
   /** Signs for others that are to be known here, as a node is; valid as long as the rest. */
-  readonly issue: (request: Omit<CertificateRequest, keyof Validity>) => Promise<CertificateAndKey>;
+  readonly issue: (request: Omit<CertificateRequest, 'notBefore' | 'notAfter'>) => Promise<CertificateAndKey>;
 }
 
 const DAY_MS = 86_400_000;

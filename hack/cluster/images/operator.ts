@@ -46,7 +46,8 @@ async function build(
   await buildah([...build, '--target', 'build', '--tag', `${TAG}-build`, projectDirectory()]);
   await buildah([...build, '--tag', TAG, projectDirectory()]);
   detail('exporting');
-  await buildah(['push', '--quiet', '--disable-compression', ...trust, TAG, `oci:${layout}:${LAYOUT_TAG}`]);
+  const compression = ['--compression-format', 'gzip', '--compression-level', '1'];
+  await buildah(['push', '--quiet', ...compression, ...trust, TAG, `oci:${layout}:${LAYOUT_TAG}`]);
   await buildah(['rmi', '--prune', '--force']);
 }
 
