@@ -43,7 +43,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
 
   const start = async (): Promise<SupervisedProcess> => {
-    const started = await controlPlane.startProcess({
+    const started = await controlPlane.supervisor.start({
       name: 'envoy-initializer',
       command: process.execPath,
       args: [
@@ -134,6 +134,13 @@ async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: s
   const path = join(directory, 'kubeconfig');
   await writeFile(path, admin, { mode: 0o600 });
   const config = ['config', '--kubeconfig', path];
+  const { stdout: adminUser } = await must(controlPlane, [
+    ...config,
+    'view',
+    '-o',
+    'jsonpath={.users[0].name}',
+  ]);
+  await must(controlPlane, [...config, 'delete-user', adminUser]);
   await must(controlPlane, [...config, 'set-credentials', SERVICE_ACCOUNT, '--token', token.trim()]);
   await must(controlPlane, [...config, 'set-context', '--current', '--user', SERVICE_ACCOUNT]);
   return path;

@@ -193,7 +193,6 @@ export interface InjectionMetrics {
   decided(decision: string, reason: string): void;
   /** An admission request was answered after so long, with this HTTP status. */
   answered(code: number, seconds: number): void;
-  inFlight(change: 1 | -1): void;
   templateAdopted(generation: number): void;
   templateRejected(): void;
 }
@@ -213,12 +212,6 @@ export function injectionMetrics(registry: Registry, webhook: string): Injection
     labelNames: ['webhook'],
     registers,
     buckets: SECONDS_BUCKETS,
-  });
-  const inFlight = new Gauge({
-    name: 'controller_runtime_webhook_requests_in_flight',
-    help: 'Admission requests being answered',
-    labelNames: ['webhook'],
-    registers,
   });
   const injections = new Counter({
     name: 'envoy_initializer_injections_total',
@@ -242,7 +235,6 @@ export function injectionMetrics(registry: Registry, webhook: string): Injection
       requests.inc({ webhook, code: String(code) });
       latency.observe({ webhook }, seconds);
     },
-    inFlight: (change) => inFlight.inc({ webhook }, change),
     templateAdopted: (count) => generation.set(count),
     templateRejected: () => rejected.inc(),
   };

@@ -1,4 +1,4 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Binaries,
@@ -35,8 +35,11 @@ function packageOf(name: Name): string {
   return name === 'etcd' ? 'go.etcd.io/etcd/server/v3' : `k8s.io/kubernetes/cmd/${name}`;
 }
 
-/** What a build from nothing was seen to add, rounded up. */
-const GROWTH_BYTES = { buildCache: 2.4e9, moduleCache: 0.9e9, binaries: 0.7e9 };
+/** Begins the names of directories in which something is being built. */
+const BUILDING = '.building-';
+
+/** What a build from nothing was seen to add, rounded up; what Go needs meanwhile counts as binaries. */
+const GROWTH_BYTES = { buildCache: 2.4e9, moduleCache: 0.9e9, binaries: 1.1e9 };
 
 /** Finds the binaries without building: rejects, saying how to get them, where some are missing. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
@@ -92,6 +95,10 @@ async function build(context: BuildContext): Promise<void> {
       waitForBuildLock(lockFile),
     ));
   try {
+    // Only a machine that went down leaves these.
+    for (const name of await readdir(directory)) {
+      if (name.startsWith(BUILDING)) await rm(join(directory, name), { recursive: true });
+    }
     // Another process may have built them while we waited.
     await buildEach(context, context.findMissing());
   } finally {
@@ -104,7 +111,7 @@ async function buildEach(context: BuildContext, names: readonly Name[]): Promise
   const supervisor = await startSupervisor();
   try {
     // In the cache itself: a rename within one file system is atomic, so a binary is there whole or not at all.
-    const temporaryDirectory = await supervisor.makeDirectory(join(directory, '.building-'));
+    const temporaryDirectory = await supervisor.makeDirectory(join(directory, BUILDING));
     for (const [index, name] of names.entries()) {
       const output = join(temporaryDirectory, name);
       const label = `building the control plane, ${index + 1} of ${names.length}, ${name}`;

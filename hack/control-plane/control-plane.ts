@@ -1,7 +1,6 @@
 import type { Component, ComponentExitedError } from './component.ts';
 import type { ControlPlaneFiles } from './files.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
-import type { ProcessSpec, SupervisedProcess } from './supervised-process.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** The processes of a control plane, in the order of their start. A type, so that `Object.values` knows what it holds. */
@@ -58,11 +57,6 @@ export class ControlPlane {
     const { supervisor, components } = this.#parts;
     const named = [{ name: 'supervisor', pid: supervisor.pid }, ...Object.values(components)];
     return Object.fromEntries(named.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
-  }
-
-  /** Starts another process that goes when this does, before what it talks to. */
-  startProcess(spec: ProcessSpec): Promise<SupervisedProcess> {
-    return this.#parts.supervisor.start(spec);
   }
 
   /** Runs kubectl as the admin, with no setting of the user's own. Resolves however it ends. */

@@ -2,19 +2,15 @@ import type { KubeClient } from '../kube/client.ts';
 import { labelsOnly, NAMESPACES } from '../kube/core-resources.ts';
 import { Informer, type InformerOptions } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
+import type { NamespaceLabelsOf } from '../webhook/inject-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
-
-type Labels = Readonly<Record<string, string>>;
 
 /** The labels of namespaces, from a cache of nothing else. */
 export interface NamespaceLabels {
   hasSynced(): boolean;
   watch(signal: AbortSignal): Promise<void>;
   /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
-  labels(
-    namespace: string,
-    options: { readonly fresh: boolean; readonly signal: AbortSignal },
-  ): Promise<Labels>;
+  readonly labels: NamespaceLabelsOf;
 }
 
 export function namespaceLabels(

@@ -58,12 +58,17 @@ export function webhookDuty({
       operatorNamespace: namespace,
     },
     templates: () => template.templates.state,
-    namespaceLabels: (name, signal) => namespaces.labels(name, { fresh: false, signal }),
+    namespaceLabels: namespaces.labels,
     observe: ({ decision, reason }) => metrics.decided(decision, reason ?? ''),
     log,
     now: () => clock.now(),
   });
-  const app = createApp({ routes: { '/inject': inject }, log, answered: (_, status) => metrics.answered(status, 0) });
+  const app = createApp({
+    routes: { '/inject': inject },
+    log,
+    answered: (_, status, seconds) => metrics.answered(status, seconds),
+    now: () => clock.now(),
+  });
   const files = { certFile: options.tlsCertFile, keyFile: options.tlsKeyFile };
   let server: WebhookServer | undefined;
   let keyPairs: KeyPairWatcher | undefined;

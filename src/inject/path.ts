@@ -14,5 +14,10 @@ export function formatPath(path: Path): string {
 
 /** A path as a JSON Pointer (RFC 6901): `~` is escaped before `/`, or `~1` would become `~01`. */
 export function pointer(path: Path): string {
-  return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  let text = '';
+  for (const segment of path) {
+    const key = String(segment);
+    text += `/${/[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`;
+  }
+  return text;
 }

@@ -74,8 +74,9 @@ export function formatStatus({ templates, added, overlaid }: Status): string {
   return JSON.stringify({ version: VERSION, templates, added, ...some });
 }
 
-/** Reads a status annotation, which anyone may have written; undefined when it is none of ours. */
-export function parseStatus(text: string): Status | undefined {
+/** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
+export function parseStatus(text: string | undefined): Status | undefined {
+  if (text === undefined) return undefined;
   let status: JsonValue;
   try {
     status = JSON.parse(text);
@@ -105,7 +106,7 @@ export function isInjected(
   statusText: string | undefined,
   templates: readonly Template[],
 ): boolean {
-  const status = statusText === undefined ? undefined : parseStatus(statusText);
+  const status = parseStatus(statusText);
   if (!status || status.templates.length !== templates.length) return false;
   const same = templates.every(({ name, hash }, i) => {
     const applied = status.templates[i];

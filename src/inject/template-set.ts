@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { type Fault, toFaults } from './fault.ts';
+import { canonicalJson } from './json.ts';
 import type { Keys } from './keys.ts';
 import { isDnsLabel } from './names.ts';
 import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
@@ -16,6 +18,8 @@ export interface TemplateSet {
   /** By name: `config` for the default one, `NAME` for the key `config.NAME`. */
   readonly templates: ReadonlyMap<string, Template>;
   readonly options: InjectionOptions;
+  /** sha256 in hex of all of it: other exactly when pods are injected otherwise. */
+  readonly hash: string;
 }
 
 /** The templates of the moment; or, while no good ones have been seen, what is wrong. */
@@ -63,7 +67,16 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
     : { options: DEFAULT_OPTIONS };
   if ('faults' in options) return { faults: [...faults, ...options.faults] };
-  return faults.length > 0 ? { faults } : { set: { templates, options: options.options } };
+  return faults.length > 0
+    ? { faults }
+    : { set: { templates, ...options, hash: hashOf(templates, options.options) } };
+}
+
+function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
+  const hashes = Object.fromEntries([...templates].map(([name, { hash }]) => [name, hash]));
+  return createHash('sha256')
+    .update(canonicalJson({ templates: hashes, options: { ...options } }))
+    .digest('hex');
 }
 
 function templateName(key: string): string | undefined {

@@ -37,6 +37,18 @@ export class TransportError extends Error {
   }
 }
 
+/**
+ * An error of the system or the HTTP library, which both carry a code, as a TransportError that says what was being
+ * done; any other error as it is.
+ */
+export function asTransportError(error: unknown, what: string): unknown {
+  if (error instanceof TransportError) return error;
+  // Of several addresses that were tried, the first one's error.
+  const cause = isRecord(error) && Array.isArray(error.errors) ? error.errors[0] : error;
+  if (!isRecord(cause) || cause.code === undefined) return error;
+  return new TransportError(`${what}: ${cause.message}`, String(cause.code), error);
+}
+
 const MAX_MESSAGE_LENGTH = 1024;
 
 /**

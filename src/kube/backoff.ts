@@ -1,13 +1,16 @@
 import type { Clock } from '../workqueue/clock.ts';
 
-export interface BackoffOptions {
+export interface BackoffDelays {
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** No failure for this long: the next one starts over. */
+  readonly resetMs: number;
+}
+
+export interface BackoffOptions extends Partial<BackoffDelays> {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  readonly firstMs?: number;
-  readonly maxMs?: number;
-  /** Quiet for this long since the last failure: the next one starts over. */
-  readonly resetMs?: number;
 }
 
 /**
@@ -17,28 +20,25 @@ export interface BackoffOptions {
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #firstMs: number;
-  readonly #maxMs: number;
-  readonly #resetMs: number;
+  readonly #delays: BackoffDelays;
   #nextMs: number;
   #lastFailure = Number.NEGATIVE_INFINITY;
 
   constructor({ clock, random, firstMs = 800, maxMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
     this.#clock = clock;
     this.#random = random;
-    this.#firstMs = firstMs;
-    this.#maxMs = maxMs;
-    this.#resetMs = resetMs;
+    this.#delays = { firstMs, maxMs, resetMs };
     this.#nextMs = firstMs;
   }
 
   /** How long to wait after a failure now, in milliseconds. */
   next(): number {
+    const { firstMs, maxMs, resetMs } = this.#delays;
     const now = this.#clock.now();
-    if (now - this.#lastFailure > this.#resetMs) this.#nextMs = this.#firstMs;
+    if (now - this.#lastFailure > resetMs) this.#nextMs = firstMs;
     this.#lastFailure = now;
     const delay = this.#nextMs * (1 + this.#random());
-    this.#nextMs = Math.min(this.#nextMs * 2, this.#maxMs);
+    this.#nextMs = Math.min(this.#nextMs * 2, maxMs);
     return delay;
   }
 }

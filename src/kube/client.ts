@@ -1,9 +1,12 @@
 import type { Operation } from 'fast-json-patch';
 import type { Clock } from '../workqueue/clock.ts';
-import { ApiError, apiErrorFrom, isTooLargeResourceVersion, TransportError } from './api-error.ts';
+import { asTransportError } from './api-error.ts';
+import { withDeadline } from './deadline.ts';
 import { jsonLines } from './json-lines.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resource.ts';
+import { bodyOf, errorOf, type ListPage, narrowList } from './response.ts';
+import { retryDelay } from './retry.ts';
 import { sleep } from './sleep.ts';
 import type { Method, Transport, TransportResponse } from './transport.ts';
 
@@ -18,7 +21,7 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Bound of one attempt, from asking to the last byte, in milliseconds. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -36,17 +39,12 @@ export interface ListOptions extends CallOptions {
   readonly continue?: string | undefined;
 }
 
-/** One page, its items not yet narrowed: who reads them decides what a bad one means. */
-export interface ListPage {
-  readonly items: readonly unknown[];
-  readonly resourceVersion: string;
-  /** Token of the next page; undefined on the last one. */
-  readonly continue: string | undefined;
-}
-
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'timeoutMs'> {
   /** After how many seconds the server ends the watch by itself. */
   readonly timeoutSeconds: number;
+  /** First the present objects as ADDED, then a bookmark that says so (KEP-3157). */
+  readonly sendInitialEvents?: true | undefined;
+  readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
 }
 
 export interface ClientMetrics {
@@ -65,14 +63,11 @@ export interface ClientOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-const MAX_ATTEMPTS = 4;
-const FIRST_RETRY_MS = 100;
-const MAX_RETRY_MS = 5_000;
 
 /**
  * A dynamic client, as client-go's: any resource, objects as they are on the wire. Every method rejects with an
  * {@link ApiError} for what the server refused and a {@link TransportError} for what never reached it or was not
- * answered. What is safe to send again is, a few times: see {@link retryDelay}.
+ * answered. What is safe to send again is sent again, a few times: see retryDelay().
  */
 export class KubeClient {
   readonly #transport: Transport;
@@ -94,7 +89,8 @@ export class KubeClient {
     ref: ObjectRef,
     options: CallOptions = {},
   ): Promise<T> {
-    return resource.narrow(await this.request('GET', resourcePath(resource, ref), options));
+    const call = { ...options, accept: acceptOf(resource) };
+    return resource.narrow(await this.request('GET', resourcePath(resource, ref), call));
   }
 
   /** POST: fails with `isAlreadyExists` where there is one. The namespace is the object's own. */
@@ -160,7 +156,9 @@ export class KubeClient {
   async list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage> {
     const { namespace, signal, timeoutMs, ...query } = options;
     const path = resourcePath(resource, { namespace });
-    return narrowList(await this.request('GET', path, { signal, ...(timeoutMs && { timeoutMs }), query }));
+    return narrowList(
+      await this.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource) }),
+    );
   }
 
   /**
@@ -177,17 +175,16 @@ export class KubeClient {
       watch: true,
       allowWatchBookmarks: true,
     });
+    const headers = { ...HEADERS, Accept: acceptOf(resource) };
     const response = await this.#measured('GET', () =>
-      this.#transport.send({ method: 'GET', path, headers: JSON_HEADERS, signal, streaming: true }),
+      this.#transport.send({ method: 'GET', path, headers, signal, streaming: true }),
     );
     try {
       if (response.status !== 200) throw await errorOf(response);
       yield* jsonLines(response.body);
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof Error && 'code' in error && !(error instanceof TransportError)
-        ? new TransportError(`watch ${path.split('?')[0]}: ${error.message}`, String(error.code), error)
-        : error;
+      throw asTransportError(error, `watch ${path.split('?')[0]}`);
     } finally {
       response.body.destroy();
     }
@@ -197,11 +194,19 @@ export class KubeClient {
   async request(
     method: Method,
     path: string,
-    { query, body, contentType, signal, timeoutMs = this.#timeoutMs }: RawCall = {},
+    {
+      query,
+      body,
+      contentType = JSON_TYPE,
+      accept = JSON_TYPE,
+      signal,
+      timeoutMs = this.#timeoutMs,
+    }: RawCall = {},
   ): Promise<unknown> {
     const headers = {
-      ...JSON_HEADERS,
-      ...(body === undefined ? {} : { 'Content-Type': contentType ?? JSON_TYPE }),
+      ...HEADERS,
+      Accept: accept,
+      ...(body === undefined ? {} : { 'Content-Type': contentType }),
     };
     const request = {
       method,
@@ -212,8 +217,9 @@ export class KubeClient {
     for (let attempt = 1; ; attempt++) {
       await this.#waitTurn?.(signal);
       try {
-        return await withDeadline(signal, timeoutMs, `${method} ${path}`, (bounded) =>
-          this.#measured(method, () => this.#transport.send({ ...request, signal: bounded })).then(parsed),
+        const deadline = { clock: this.#clock, timeoutMs, what: `${method} ${path}`, signal };
+        return await withDeadline(deadline, async (bounded) =>
+          bodyOf(await this.#measured(method, () => this.#transport.send({ ...request, signal: bounded }))),
         );
       } catch (error) {
         const delay = retryDelay(method, error, attempt);
@@ -223,7 +229,7 @@ export class KubeClient {
     }
   }
 
-  #patch<T extends KubeObject>(
+  async #patch<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
     contentType: string,
@@ -233,12 +239,9 @@ export class KubeClient {
   ): Promise<T> {
     const call = write(options);
     const path = resourcePath(resource, ref, subresource);
-    return this.request('PATCH', path, {
-      ...call,
-      query: { ...call.query, ...query },
-      body,
-      contentType,
-    }).then((value) => resource.narrow(value));
+    return resource.narrow(
+      await this.request('PATCH', path, { ...call, query: { ...call.query, ...query }, body, contentType }),
+    );
   }
 
   async #measured(method: Method, send: () => Promise<TransportResponse>): Promise<TransportResponse> {
@@ -258,37 +261,21 @@ interface RawCall extends CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly contentType?: string;
+  readonly accept?: string;
 }
 
 const JSON_TYPE = 'application/json';
-const JSON_HEADERS = { Accept: JSON_TYPE, 'User-Agent': 'envoy-initializer' };
+const HEADERS = { 'User-Agent': 'envoy-initializer' };
 
-/** The connection ended under the request, often a kept one that the server had just closed. */
-const CUT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ECONNABORTED']);
-
-/**
- * How long to wait before a failed attempt is made again, or undefined where that is not ours to decide.
- * As client-go (rest/with_retry.go): what the server put off (429, 5xx with Retry-After) was not done, so any verb
- * may be repeated; an unanswered request may have been done, so only a read is.
- */
-export function retryDelay(method: Method, error: unknown, attempt: number): number | undefined {
-  if (attempt >= MAX_ATTEMPTS) return undefined;
-  const backoff = Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS);
-  if (error instanceof ApiError) {
-    // The newest state can be listed at once: no use waiting for the server to catch up.
-    if (isTooLargeResourceVersion(error)) return undefined;
-    const putOff = error.status === 429 || (error.status >= 500 && error.retryAfterMs !== undefined);
-    return putOff ? Math.min(Math.max(error.retryAfterMs ?? 0, backoff), MAX_RETRY_MS) : undefined;
-  }
-  if (!(error instanceof TransportError)) return undefined;
-  const neverSent = error.code === 'ECONNREFUSED';
-  return neverSent || (method === 'GET' && CUT_CODES.has(error.code)) ? backoff : undefined;
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
+function acceptOf(resource: Resource<KubeObject>): string {
+  return resource.metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1` : JSON_TYPE;
 }
 
 function write({ dryRun, fieldManager, signal, timeoutMs }: WriteOptions): RawCall & { query: Query } {
   return {
     signal,
-    ...(timeoutMs && { timeoutMs }),
+    timeoutMs,
     query: { dryRun: dryRun ? 'All' : undefined, fieldManager },
   };
 }
@@ -299,72 +286,4 @@ function withQuery(path: string, query: Query = {}): string {
     if (value !== undefined) search.set(name, String(value));
   }
   return search.size === 0 ? path : `${path}?${search}`;
-}
-
-async function parsed(response: TransportResponse): Promise<unknown> {
-  if (response.status < 200 || response.status > 299) throw await errorOf(response);
-  const text = await response.body.text();
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new TransportError(`expected JSON, got ${JSON.stringify(text.slice(0, 80))}`, 'EBADBODY', cause);
-  }
-}
-
-async function errorOf(response: TransportResponse): Promise<ApiError> {
-  const text = await response.body.text();
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // A proxy's error page: quoted as it is.
-  }
-  return apiErrorFrom(response.status, body, response.header('retry-after'));
-}
-
-function narrowList(value: unknown): ListPage {
-  if (typeof value !== 'object' || value === null || !('metadata' in value)) {
-    throw new TypeError('expected a list, got an object without metadata');
-  }
-  const items = 'items' in value ? (value.items ?? []) : [];
-  const metadata: unknown = value.metadata;
-  if (!Array.isArray(items) || typeof metadata !== 'object' || metadata === null) {
-    throw new TypeError('expected a list, got no array of items');
-  }
-  const resourceVersion = 'resourceVersion' in metadata ? metadata.resourceVersion : undefined;
-  const token = 'continue' in metadata ? metadata.continue : undefined;
-  if (typeof resourceVersion !== 'string')
-    throw new TypeError('expected a list with a metadata.resourceVersion');
-  return { items, resourceVersion, continue: typeof token === 'string' && token !== '' ? token : undefined };
-}
-
-/** Runs `send` under a signal that aborts with the caller's, or when the time is up. */
-async function withDeadline<R>(
-  outer: AbortSignal | undefined,
-  timeoutMs: number,
-  what: string,
-  send: (signal: AbortSignal) => Promise<R>,
-): Promise<R> {
-  outer?.throwIfAborted();
-  // Not AbortSignal.any: it keeps an entry in the long-lived outer signal for each request.
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(outer?.reason);
-  const timer = setTimeout(() => {
-    controller.abort(new TransportError(`${what}: no answer within ${timeoutMs} ms`, 'ETIMEDOUT', undefined));
-  }, timeoutMs);
-  outer?.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await send(controller.signal);
-  } catch (error) {
-    controller.signal.throwIfAborted();
-    throw error instanceof Error &&
-      !(error instanceof ApiError) &&
-      !(error instanceof TransportError) &&
-      'code' in error
-      ? new TransportError(`${what}: ${error.message}`, String(error.code), error)
-      : error;
-  } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,6 +1,9 @@
 import type { Clock, Timer } from '../workqueue/clock.ts';
 
-/** What a controller wants to hear of its objects. All that it is handed is shared: it is read, never changed. */
+/**
+ * What a controller wants to hear of its objects. All that it is handed is shared: it is read, never changed. The
+ * methods are called one at a time, in order; what they throw, or what a promise they return rejects with, is reported.
+ */
 export interface EventHandler<T> {
   onAdd?(object: T, isInInitialList: boolean): void;
   /** At a resync `previous` and `current` are the same object. */
@@ -30,7 +33,9 @@ const SLICE = 500;
 export class Listener<T> {
   readonly #handler: EventHandler<T>;
   readonly #options: ListenerOptions<T>;
-  #pending: (() => void)[] = [];
+  /** Handed over up to `#next`. */
+  #queue: (() => unknown)[] = [];
+  #next = 0;
   #state: 'waiting' | 'started' | 'stopped' = 'waiting';
   #draining = false;
   #synced = false;
@@ -56,7 +61,8 @@ export class Listener<T> {
   stop(): void {
     this.#state = 'stopped';
     this.#resyncTimer?.cancel();
-    this.#pending = [];
+    this.#queue = [];
+    this.#next = 0;
   }
 
   add(object: T, isInInitialList: boolean): void {
@@ -79,31 +85,43 @@ export class Listener<T> {
     });
   }
 
-  #push(notify: () => void): void {
+  #push(notify: () => unknown): void {
     if (this.#state === 'stopped') return;
-    this.#pending.push(notify);
-    if (this.#state === 'started') this.#drainSoon();
+    this.#queue.push(notify);
+    this.#drainSoon();
   }
 
   #drainSoon(): void {
-    if (this.#draining || this.#pending.length === 0) return;
+    if (this.#draining || this.#state !== 'started' || this.#queue.length === 0) return;
     this.#draining = true;
     setImmediate(() => this.#drain());
   }
 
   #drain(): void {
     this.#draining = false;
-    const slice = this.#pending.length > SLICE ? this.#pending.splice(0, SLICE) : this.#pending;
-    if (slice === this.#pending) this.#pending = [];
-    for (const notify of slice) {
+    for (const notify of this.#queue.slice(this.#next, this.#next + SLICE)) {
+      // A notification may have stopped this very listener.
       if (this.#state === 'stopped') return;
-      try {
-        notify();
-      } catch (error) {
-        this.#options.onError(error);
-      }
+      this.#next++;
+      this.#handOver(notify);
+    }
+    // Moving the rest down costs as much as it is long: only when at least as much has gone, so never twice for one.
+    if (this.#next * 2 >= this.#queue.length) {
+      this.#queue.splice(0, this.#next);
+      this.#next = 0;
     }
     this.#drainSoon();
+  }
+
+  #handOver(notify: () => unknown): void {
+    const { onError } = this.#options;
+    try {
+      const returned = notify();
+      // An async handler: TypeScript lets one pass where nothing is to be returned.
+      if (returned instanceof Promise) returned.catch(onError);
+    } catch (error) {
+      onError(error);
+    }
   }
 
   #armResync(): void {

@@ -9,6 +9,8 @@ export interface Resource<T extends KubeObject> {
   /** The plural, lower-case name in the path. */
   readonly plural: string;
   readonly namespaced: boolean;
+  /** Read with their metadata alone: what a cache of many pods can be made small by. Writes are not affected. */
+  readonly metadataOnly?: true;
   /** Returns the value as the typed object it is, or throws a TypeError that says what is wrong with it. */
   narrow(value: unknown): T;
 }
@@ -25,8 +27,9 @@ export function apiVersionOf(resource: Resource<KubeObject>): string {
 }
 
 /**
- * The REST path of a target, every segment escaped: a name from outside can never change which path is called.
- * (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)
+ * The REST path of a target (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris).
+ * A name from outside can never change which path is called.
+ * @throws TypeError for a name or namespace that cannot be one segment of a path.
  */
 export function resourcePath(
   resource: Resource<KubeObject>,
@@ -34,10 +37,20 @@ export function resourcePath(
   subresource?: string,
 ): string {
   const root = resource.group === '' ? ['api'] : ['apis', resource.group];
-  const scope = resource.namespaced && namespace !== undefined ? ['namespaces', namespace] : [];
-  const object = name === undefined ? [] : [name];
+  const scope = resource.namespaced && namespace ? ['namespaces', segment(namespace)] : [];
+  const object = name === undefined ? [] : [segment(name)];
   const tail = subresource === undefined ? [] : [subresource];
   return `/${[...root, resource.version, ...scope, resource.plural, ...object, ...tail].map(encodeURIComponent).join('/')}`;
+}
+
+/** apimachinery's IsPathSegmentName. Escaping is not enough: the API server routes by the path it has unescaped. */
+function segment(name: string): string {
+  if (name === '' || name === '.' || name === '..' || /[/%]/.test(name)) {
+    throw new TypeError(
+      `expected a name that can stand in a path, got ${JSON.stringify(name)}: without "/" and "%", not empty, "." or ".."`,
+    );
+  }
+  return name;
 }
 
 /** Whether the value has what every object of the API has. The rest of it the API server has validated. */

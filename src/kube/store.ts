@@ -9,19 +9,18 @@ export interface Lister<T extends KubeObject> {
   readonly size: number;
 }
 
-/** The values under which an object is found, for example the UIDs of its owners. */
+/** The values under which an object is found, for example the UIDs of its owners. Of the object alone: no clock, no state. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
 export class Store<T extends KubeObject> implements Lister<T> {
   readonly #objects = new Map<ObjectKey, T>();
-  readonly #indexers: ReadonlyMap<string, IndexFunction<T>>;
-  /** index name → value → keys */
-  readonly #indices = new Map<string, Map<string, Set<ObjectKey>>>();
+  readonly #indices: ReadonlyMap<string, Index<T>>;
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
-    this.#indexers = new Map(Object.entries(indexers));
-    for (const name of this.#indexers.keys()) this.#indices.set(name, new Map());
+    this.#indices = new Map(
+      Object.entries(indexers).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map() }]),
+    );
   }
 
   get size(): number {
@@ -41,19 +40,20 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    const values = this.#indices.get(index);
-    if (!values) throw new Error(`there is no index ${index}: expected one of ${[...this.#indices.keys()]}`);
-    return [...(values.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
+    const keys = this.#indices.get(index)?.keys;
+    if (!keys) throw new Error(`there is no index ${index}: expected one of ${[...this.#indices.keys()]}`);
+    return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Adds or replaces the object; returns what was there. */
+  /** Adds or replaces the object; returns what was there. An index function that throws leaves all as it was. */
   set(object: T): T | undefined {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
+    const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
     if (previous) this.#unindex(key, previous);
     this.#objects.set(key, object);
-    for (const [name, valuesOf] of this.#indexers) {
-      for (const value of valuesOf(object)) this.#keysUnder(name, value).add(key);
+    for (const [{ keys }, values] of entries) {
+      for (const value of values) keys.set(value, (keys.get(value) ?? new Set<ObjectKey>()).add(key));
     }
     return previous;
   }
@@ -66,21 +66,19 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return previous;
   }
 
-  #keysUnder(name: string, value: string): Set<ObjectKey> {
-    const values = this.#indices.get(name) ?? new Map<string, Set<ObjectKey>>();
-    const keys = values.get(value) ?? new Set<ObjectKey>();
-    values.set(value, keys);
-    return keys;
-  }
-
   #unindex(key: ObjectKey, object: T): void {
-    for (const [name, valuesOf] of this.#indexers) {
-      const values = this.#indices.get(name);
+    for (const { valuesOf, keys } of this.#indices.values()) {
       for (const value of valuesOf(object)) {
-        const keys = values?.get(value);
-        keys?.delete(key);
-        if (keys?.size === 0) values?.delete(value);
+        const under = keys.get(value);
+        under?.delete(key);
+        if (under?.size === 0) keys.delete(value);
       }
     }
   }
+}
+
+interface Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  /** By value, the keys of the objects that have it. */
+  readonly keys: Map<string, Set<ObjectKey>>;
 }

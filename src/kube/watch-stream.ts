@@ -1,79 +1,85 @@
 import type { Clock } from '../workqueue/clock.ts';
-import { TransportError } from './api-error.ts';
+import { apiErrorFrom, TransportError } from './api-error.ts';
+import { linkedAbort } from './linked-abort.ts';
 
-/** An event of a watch (meta/v1 WatchEvent), its object not yet narrowed. */
-export type WatchEvent =
-  | {
-      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-      readonly object: unknown;
-      readonly resourceVersion: string;
-    }
-  | { readonly type: 'ERROR'; readonly object: unknown };
-
-/** Throws a TypeError for anything that is no watch event, or one without a resourceVersion to go on from. */
-export function narrowWatchEvent(value: unknown): WatchEvent {
-  if (typeof value !== 'object' || value === null || !('type' in value) || !('object' in value)) {
-    throw new TypeError('expected a watch event, got an object without type and object');
-  }
-  const { type, object } = value;
-  switch (type) {
-    case 'ERROR':
-      return { type, object };
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-    case 'BOOKMARK': {
-      return { type, object, resourceVersion: resourceVersionOf(object) };
-    }
-    default:
-      throw new TypeError(`expected a watch event, got type ${JSON.stringify(type)}`);
-  }
+/** An event of a watch (meta/v1 WatchEvent) that is no error; its object not yet narrowed. */
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: unknown;
+  readonly resourceVersion: string;
+  /** Of a bookmark: all that was there when the watch began has been sent (KEP-3157). */
+  readonly endsInitialEvents: boolean;
 }
 
-function resourceVersionOf(object: unknown): string {
-  const metadata =
-    typeof object === 'object' && object !== null && 'metadata' in object ? object.metadata : null;
-  const version =
-    typeof metadata === 'object' && metadata !== null && 'resourceVersion' in metadata
-      ? metadata.resourceVersion
-      : undefined;
-  if (typeof version !== 'string' || version === '') {
-    throw new TypeError('expected a watch event whose object has a metadata.resourceVersion');
-  }
-  return version;
+export type WatchEvents = AsyncGenerator<WatchEvent, void, undefined>;
+
+export interface WatchStreamOptions {
+  readonly clock: Clock;
+  /** Silence, in milliseconds, after which the connection is taken for dead. */
+  readonly stallMs: number;
+  readonly signal: AbortSignal;
 }
 
 /**
- * Yields what the stream yields; when nothing came for `stallMs`, ends it with a TransportError `ESTALLED`: a
- * half-open connection (a firewall forgot it, the node vanished) never says so itself. One timer, not one an event.
+ * The events of a watch until the server ends it. When nothing came for `stallMs` it is given up: a half-open
+ * connection (a firewall forgot it, the node vanished) never says so itself.
+ * @throws ApiError what an ERROR event holds; TransportError `ESTALLED`, or what broke the stream; TypeError for what
+ * is no event; the signal's reason.
  */
-export async function* unlessStalled(
+export async function* watchEvents(
   open: (signal: AbortSignal) => AsyncIterable<unknown>,
-  stallMs: number,
-  clock: Clock,
-  outer: AbortSignal,
-): AsyncGenerator<unknown, void, undefined> {
-  outer.throwIfAborted();
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(outer.reason);
-  outer.addEventListener('abort', onAbort, { once: true });
+  { clock, stallMs, signal }: WatchStreamOptions,
+): WatchEvents {
+  signal.throwIfAborted();
+  const { controller, unlink } = linkedAbort(signal);
   let heardAt = clock.now();
+  // One timer, not one for each event.
   let timer = clock.setTimer(stallMs, check);
   function check(): void {
     const left = heardAt + stallMs - clock.now();
     if (left > 0) timer = clock.setTimer(left, check);
-    else
-      controller.abort(
-        new TransportError(`nothing heard for ${stallMs} ms, no bookmark either`, 'ESTALLED', undefined),
-      );
+    else controller.abort(new TransportError(`nothing heard for ${stallMs} ms`, 'ESTALLED', undefined));
   }
   try {
-    for await (const event of open(controller.signal)) {
+    for await (const raw of open(controller.signal)) {
       heardAt = clock.now();
-      yield event;
+      yield narrowWatchEvent(raw);
+      // What the stream still holds is not for who has stopped.
+      signal.throwIfAborted();
     }
   } finally {
     timer.cancel();
-    outer.removeEventListener('abort', onAbort);
+    unlink();
   }
+}
+
+function narrowWatchEvent(value: unknown): WatchEvent {
+  const { type, object } = recordOf(value);
+  switch (type) {
+    case 'ERROR':
+      throw apiErrorFrom(500, object);
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+    case 'BOOKMARK': {
+      const { resourceVersion, annotations } = recordOf(recordOf(object).metadata);
+      if (typeof resourceVersion !== 'string' || resourceVersion === '') {
+        throw new TypeError('expected a watch event whose object has a metadata.resourceVersion');
+      }
+      const endsInitialEvents =
+        type === 'BOOKMARK' && recordOf(annotations)['k8s.io/initial-events-end'] === 'true';
+      return { type, object, resourceVersion, endsInitialEvents };
+    }
+    default:
+      throw new TypeError(`expected a watch event, got ${JSON.stringify(value)?.slice(0, 80)}`);
+  }
+}
+
+/** The value's fields; none where it is no object. */
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

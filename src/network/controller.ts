@@ -31,6 +31,8 @@ export interface NetworkControllerOptions {
   readonly resyncMs: number;
   /** Whom Networks are with that name no provider. */
   readonly defaultProvider: string;
+  /** Live pods attached to the Network of this key; whoever gives it enqueues the key when they change. */
+  readonly podsOn?: (key: ObjectKey) => readonly ObjectKey[];
 }
 
 /**
@@ -38,11 +40,9 @@ export interface NetworkControllerOptions {
  * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): Reconcile {
-  const { client, networks, attachments, queue, events, now } = options;
-  const providers = new ProviderRegistry(
-    [new MultusProvider({ client, attachments })],
-    options.defaultProvider,
-  );
+  const { client, networks, attachments, queue, events, now, podsOn, defaultProvider } = options;
+  const multus = new MultusProvider({ client, attachments, podsOn });
+  const providers = new ProviderRegistry([multus], defaultProvider);
   const acceptance = new Acceptance(providers, (key) => queue.add(key));
   const copies = new OwnWrites(networks.lister);
   const writer = new NetworkWriter({ client, copies });

@@ -23,7 +23,7 @@ export interface Network {
  */
 export interface NetworkSpec {
   /**
-   * The range of addresses, IPv4 or IPv6, in canonical form, for example 192.168.0.0/16 or fd00:1::/64. It may change: at once while no pod uses the network, otherwise when the last one that does is gone.
+   * The range of addresses, IPv4 or IPv6, in canonical form, for example 192.168.0.0/16 or fd00:1::/64. It may change: at once while no pod is known to use the network, otherwise when the last one that does is gone.
    */
   readonly cidr: string;
   /**

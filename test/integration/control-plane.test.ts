@@ -147,6 +147,7 @@ describe('an outage', () => {
       expect(await controlPlane.kubectl(['get', 'namespaces'])).toMatchObject({ code: 1 });
       await controlPlane.startApiServer();
       expect(controlPlane.server).toBe(server);
+      expect(await Promise.race([controlPlane.failure, 'no failure'])).toBe('no failure');
       await kubectl(controlPlane, 'get', 'configmap', `before-${signal.toLowerCase()}`);
     },
   );

@@ -8,11 +8,13 @@ import { type OperatorFixture, startOperatorFixture } from '../support/operator-
 
 const KEY = 'initializer.kubernetes.io/envoy';
 
+let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 let count = 0;
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture();
+  starting = startOperatorFixture();
+  fixture = await starting;
   await fixture.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels: { [KEY]: 'true' } } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'plain' } },
@@ -21,7 +23,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await fixture?.stop();
+  // Also when it was too slow for the test that asked for it.
+  await (await starting).stop();
 });
 
 /** Pods are admitted once the controller-manager has made it. */

@@ -148,7 +148,10 @@ function readyOnes(namespace: string, total: number): Promise<readonly string[]>
     const { items } = await lab.operator.client.list(NETWORKS, { namespace });
     const judged = items
       .map((item) => NETWORKS.narrow(item))
-      .map(({ metadata, status }) => ({ name: metadata.name, ready: conditionOf(status?.conditions, 'Ready')?.status }))
+      .map(({ metadata, status }) => ({
+        name: metadata.name,
+        ready: conditionOf(status?.conditions, 'Ready')?.status,
+      }))
       .filter(({ ready }) => ready !== undefined);
     if (judged.length < total) return { otherwise: `${judged.length} of ${total}` };
     return { value: judged.filter(({ ready }) => ready === 'True').map(({ name }) => name) };

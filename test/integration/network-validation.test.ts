@@ -53,7 +53,8 @@ describe('the API server refuses, and says what to write instead', () => {
   const hostBits = 'spec.cidr: Invalid value: must not have host bits set: write the network address';
   const canonicalCidr = 'spec.cidr: Invalid value: must be in canonical form: write for example';
   const canonicalGateway = 'spec.gateway: Invalid value: must be in canonical form: write for example';
-  const tooSmall = 'spec.cidr: Invalid value: leaves no address for a pod beside the gateway: write a range of at least';
+  const tooSmall =
+    'spec.cidr: Invalid value: leaves no address for a pod beside the gateway: write a range of at least';
   const unusable = 'spec.cidr: Invalid value: must not meet 0.0.0.0/8, loopback';
   const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
   const network = 'spec.gateway: Invalid value: must not be the network address: write another';
@@ -101,9 +102,21 @@ describe('the API server refuses, and says what to write instead', () => {
 
   test.each<[string, Given, string]>([
     ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
-    ['an MTU too small for IPv4', { cidr: '10.0.0.0/8', gateway: '10.0.0.1', mtu: 67 }, 'greater than or equal to 68'],
-    ['another provider', { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'x' }, 'supported values: "multus"'],
-    ['a name with dots', { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' }, 'must be a DNS label: write'],
+    [
+      'an MTU too small for IPv4',
+      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', mtu: 67 },
+      'greater than or equal to 68',
+    ],
+    [
+      'another provider',
+      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'x' },
+      'supported values: "multus"',
+    ],
+    [
+      'a name with dots',
+      { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
+      'must be a DNS label: write',
+    ],
     [
       'a name of 64 characters',
       { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
@@ -124,7 +137,11 @@ describe('the API server refuses, and says what to write instead', () => {
   test('a change of the provider, also from none to one', async () => {
     const spec = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
     await lab.createReady('default', 'without', spec);
-    await lab.createReady('default', 'with', { cidr: '10.1.0.0/16', gateway: '10.1.0.1', provider: 'multus' });
+    await lab.createReady('default', 'with', {
+      cidr: '10.1.0.0/16',
+      gateway: '10.1.0.1',
+      provider: 'multus',
+    });
     await expect(lab.edit('default', 'without', { provider: 'multus' })).rejects.toThrow('must not change');
     await expect(lab.edit('default', 'with', { provider: 'neutron' })).rejects.toThrow('must not change');
     await lab.edit('default', 'without', { gateway: '10.0.0.2' });
@@ -136,11 +153,15 @@ test('kubectl get shows range, gateway, readiness and, with -o wide, the reason'
   const spec = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
   await lab.createReady('default', 'shown', spec);
   const brief = await lab.kubectl(['get', 'net', 'shown']);
-  expect(brief).toMatch(/^NAME +CIDR +GATEWAY +READY +AGE\nshown +192\.168\.0\.0\/16 +192\.168\.0\.1 +True +\d+s\n$/);
+  expect(brief).toMatch(
+    /^NAME +CIDR +GATEWAY +READY +AGE\nshown +192\.168\.0\.0\/16 +192\.168\.0\.1 +True +\d+s\n$/,
+  );
   const wide = await lab.kubectl(['get', 'networks', 'shown', '-o', 'wide']);
   expect(wide).toMatch(/^NAME +CIDR +GATEWAY +READY +REASON +AGE\nshown .* +True +Ready +\d+s\n$/);
 });
 
 test('kubectl get all does not list Networks, so that deleting all deletes none', async () => {
-  expect(await lab.kubectl(['api-resources', '--categories=all', '-o', 'name'])).not.toContain('networks.samplecrd');
+  expect(await lab.kubectl(['api-resources', '--categories=all', '-o', 'name'])).not.toContain(
+    'networks.samplecrd',
+  );
 });

@@ -46,7 +46,11 @@ describe('a new Network', () => {
 
   test('of an IPv6 range becomes Ready, too', async () => {
     const ns = await lab.createNamespace('six');
-    const { status } = await lab.createReady(ns, 'six', { cidr: 'fd00:1::/64', gateway: 'fd00:1::1', mtu: 1400 });
+    const { status } = await lab.createReady(ns, 'six', {
+      cidr: 'fd00:1::/64',
+      gateway: 'fd00:1::1',
+      mtu: 1400,
+    });
     expect(status).toMatchObject({ mtu: 1400, capacity: { total: Number.MAX_SAFE_INTEGER } });
   });
 
@@ -87,6 +91,33 @@ describe('a new Network', () => {
   });
 });
 
+describe('a Network that cannot be made', () => {
+  test('says why, writes that once, and is tried until it can', async () => {
+    const ns = await lab.createNamespace('denied');
+    await lab.denyAttachmentsIn(ns);
+    await lab.create({ namespace: ns, name: 'a', spec: tenth(21) });
+    const { status } = await lab.waitFor(ns, 'a', 'False ReconcileFailed');
+    expect(conditionOf(status?.conditions, 'Ready')?.message).toContain('no attachments here');
+    expect(conditionOf(status?.conditions, 'Progressing')).toMatchObject({
+      status: 'True',
+      reason: 'Retrying',
+    });
+    const attempts = (writes: readonly string[]) =>
+      writes.filter((write) => write.startsWith('create')).length;
+    await eventually('it to be tried again', async () => {
+      const count = attempts(await lab.writes(ns));
+      return count > 3 ? { value: count } : { otherwise: `${count} attempts` };
+    });
+    expect((await lab.writes(ns)).filter((write) => !write.startsWith('create'))).toEqual([
+      'patch networks a',
+      'patch networks/status a',
+    ]);
+    await lab.allowAttachments();
+    await lab.waitFor(ns, 'a', 'True Ready');
+    await lab.waitForReasons(ns, 'a', ['ReconcileFailed', 'Created']);
+  });
+});
+
 describe('a changed Network', () => {
   test('changes the real one, in two writes', async () => {
     const ns = await lab.createNamespace('changed');
@@ -111,7 +142,9 @@ describe('a changed Network', () => {
     const ns = await lab.createNamespace('quick');
     await lab.create({ namespace: ns, name: 'a', spec: tenth(5) });
     const edits = Array.from({ length: 8 }, (_, i) => lab.edit(ns, 'a', { gateway: `10.5.0.${i + 2}` }));
-    const labels = Array.from({ length: 8 }, (_, i) => lab.kubectl(['-n', ns, 'label', 'network', 'a', `l${i}=x`]));
+    const labels = Array.from({ length: 8 }, (_, i) =>
+      lab.kubectl(['-n', ns, 'label', 'network', 'a', `l${i}=x`]),
+    );
     await Promise.all([...edits, ...labels]);
     await lab.edit(ns, 'a', { gateway: '10.5.0.99' });
     const { status } = await lab.waitFor(ns, 'a', 'True Ready');
@@ -122,7 +155,16 @@ describe('a changed Network', () => {
   test('gets its finalizer back when somebody takes it off', async () => {
     const ns = await lab.createNamespace('finalizer');
     await lab.createReady(ns, 'a', tenth(6));
-    await lab.kubectl(['-n', ns, 'patch', 'network', 'a', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
+    await lab.kubectl([
+      '-n',
+      ns,
+      'patch',
+      'network',
+      'a',
+      '--type=merge',
+      '-p',
+      '{"metadata":{"finalizers":null}}',
+    ]);
     await lab.kubectl([
       ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
       '--for=jsonpath={.metadata.finalizers[0]}=samplecrd.k8s.io/network-cleanup',
@@ -155,8 +197,21 @@ describe('a NetworkAttachmentDefinition of ours', () => {
       metadata: { labels: { 'samplecrd.k8s.io/network': null, team: 'net' }, finalizers: null },
       spec: { config: '{"cniVersion":"1.0.0","type":"macvlan"}' },
     };
-    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', JSON.stringify(patch)]);
-    const after = await lab.waitForAttachment(ns, 'a', (found) => found?.spec?.config === before?.spec?.config);
+    await lab.kubectl([
+      '-n',
+      ns,
+      'patch',
+      'net-attach-def',
+      'a',
+      '--type=merge',
+      '-p',
+      JSON.stringify(patch),
+    ]);
+    const after = await lab.waitForAttachment(
+      ns,
+      'a',
+      (found) => found?.spec?.config === before?.spec?.config,
+    );
     expect(after?.metadata.labels).toEqual({ ...before?.metadata.labels, team: 'net' });
     expect(after?.metadata.finalizers).toEqual(before?.metadata.finalizers);
     await lab.waitForReasons(ns, 'a', ['Created', 'Restored']);
@@ -188,7 +243,55 @@ describe('a resync', () => {
       ...['-n', ns, 'patch', 'network', 'a', '--subresource=status', '--type=merge'],
       ...['-p', '{"status":{"cidr":"1.2.3.0/24"}}'],
     ]);
-    await lab.kubectl(['-n', ns, 'wait', 'network', 'a', '--for=jsonpath={.status.cidr}=10.11.0.0/16', '--timeout=20s']);
+    await lab.kubectl([
+      '-n',
+      ns,
+      'wait',
+      'network',
+      'a',
+      '--for=jsonpath={.status.cidr}=10.11.0.0/16',
+      '--timeout=20s',
+    ]);
+  });
+});
+
+describe('a Network that pods use', () => {
+  const pods = new Map<string, readonly string[]>();
+
+  beforeAll(() => lab.restartOperator({ podsOn: (key) => pods.get(key) ?? [] }));
+
+  test('stays as it is until the last one goes, and is changed then', async () => {
+    const ns = await lab.createNamespace('used');
+    await lab.createReady(ns, 'a', tenth(22));
+    pods.set(`${ns}/a`, [`${ns}/pod`]);
+    await lab.edit(ns, 'a', tenth(23));
+    const { status } = await lab.waitFor(ns, 'a', 'True ChangePending');
+    expect(status).toMatchObject({ ...tenth(22), attachedPods: 1 });
+    expect(conditionOf(status?.conditions, 'Progressing')?.message).toBe(
+      'changes to 10.23.0.0/16, gateway 10.23.0.1 when these pods are gone: used/pod',
+    );
+    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('10.22.0.0/16');
+    pods.delete(`${ns}/a`);
+    await lab.touchAttachment(ns, 'a');
+    expect((await lab.waitFor(ns, 'a', 'True Ready')).status).toMatchObject({
+      ...tenth(23),
+      attachedPods: 0,
+    });
+  });
+
+  test('is not taken from under them by its deletion', async () => {
+    const ns = await lab.createNamespace('kept');
+    await lab.createReady(ns, 'a', tenth(24));
+    pods.set(`${ns}/a`, [`${ns}/pod`]);
+    await lab.kubectl(['-n', ns, 'delete', 'network', 'a', '--wait=false']);
+    await lab.kubectl([
+      ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
+      `--for=jsonpath={.status.conditions[?(@.type=="Progressing")].message}=waits for the pods that use it: ${ns}/pod`,
+    ]);
+    expect((await lab.attachment(ns, 'a'))?.metadata.deletionTimestamp).toBeUndefined();
+    pods.delete(`${ns}/a`);
+    await lab.touchAttachment(ns, 'a');
+    await lab.kubectl(['-n', ns, 'wait', '--for=delete', 'network', 'a', '--timeout=20s']);
   });
 });
 
@@ -210,7 +313,10 @@ describe('where Multus is not installed', () => {
     expect(conditionOf(status?.conditions, 'Ready')?.message).toContain('install Multus');
     expect(conditionOf(status?.conditions, 'Progressing')?.status).toBe('True');
     const { metadata, ...rest } = JSON.parse(definition);
-    await lab.kubectl(['create', '-f', '-'], JSON.stringify({ ...rest, metadata: { name: metadata.name }, status: undefined }));
+    await lab.kubectl(
+      ['create', '-f', '-'],
+      JSON.stringify({ ...rest, metadata: { name: metadata.name }, status: undefined }),
+    );
     await lab.waitFor(ns, 'a', 'True Ready');
     await lab.waitForReasons(ns, 'a', ['ProviderUnavailable', 'Created']);
   });

@@ -5,6 +5,8 @@ import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { isNotFound } from '../../src/kube/api-error.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
+import { apiVersionOf, type Resource } from '../../src/kube/resource.ts';
 import { conditionOf } from '../../src/network/conditions.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
@@ -12,7 +14,11 @@ import {
   type NetworkAttachmentDefinition,
 } from '../../src/network/resources.ts';
 import type { Network, NetworkSpec } from '../../src/network/types.ts';
-import { type NetworkOperator, type NetworkOperatorOptions, startNetworkOperator } from './network-operator.ts';
+import {
+  type NetworkOperator,
+  type NetworkOperatorOptions,
+  startNetworkOperator,
+} from './network-operator.ts';
 
 const NAMESPACE_AND_NAME = 'custom-columns=A:metadata.namespace,B:metadata.name';
 const TIMEOUT_MS = 20_000;
@@ -61,8 +67,7 @@ export class NetworkLab {
   /** Creates one or more Networks in one request each, one after the other. */
   async create(...networks: readonly NetworkManifest[]): Promise<void> {
     const items = networks.map(({ namespace, name, spec, ...metadata }) => ({
-      apiVersion: 'samplecrd.k8s.io/v1',
-      kind: 'Network',
+      ...typeOf(NETWORKS),
       metadata: { namespace, name, ...metadata },
       spec,
     }));
@@ -119,7 +124,15 @@ export class NetworkLab {
   /** Makes an event of the attachment, and waits until the reconcile that it causes is over, and all before it. */
   async touchAttachment(namespace: string, name: string): Promise<void> {
     const again = this.operator.reconciledAgain([`${namespace}/${name}`]);
-    await this.kubectl(['-n', namespace, 'annotate', '--overwrite', 'net-attach-def', name, `touched=${this.#touches++}`]);
+    await this.kubectl([
+      '-n',
+      namespace,
+      'annotate',
+      '--overwrite',
+      'net-attach-def',
+      name,
+      `touched=${this.#touches++}`,
+    ]);
     await again;
   }
 
@@ -130,9 +143,34 @@ export class NetworkLab {
     });
   }
 
+  /** Makes the API server refuse attachments in the namespace, until allowAttachments(). */
+  async denyAttachmentsIn(namespace: string): Promise<void> {
+    await this.kubectl(['create', '-f', '-'], JSON.stringify(denyingPolicy(namespace)));
+    await eventually('attachments to be denied', async () => {
+      const { apiVersion, kind } = typeOf(NETWORK_ATTACHMENT_DEFINITIONS);
+      const object = JSON.stringify({ apiVersion, kind, metadata: { name: 'asked', namespace } });
+      const asked = this.kubectl(['create', '--dry-run=server', '-f', '-'], object);
+      return asked.then(
+        () => ({ otherwise: 'allowed' }),
+        () => ({ value: undefined }),
+      );
+    });
+  }
+
+  async allowAttachments(): Promise<void> {
+    await this.kubectl(['delete', 'validatingadmissionpolicy,validatingadmissionpolicybinding', DENIAL]);
+  }
+
   /** Takes the finalizers off all attachments, so that their CRD can go. */
   async releaseAttachments(): Promise<void> {
-    const names = await this.kubectl(['get', 'net-attach-def', '-A', '--no-headers', '-o', NAMESPACE_AND_NAME]);
+    const names = await this.kubectl([
+      'get',
+      'net-attach-def',
+      '-A',
+      '--no-headers',
+      '-o',
+      NAMESPACE_AND_NAME,
+    ]);
     const attachments = names.split('\n').filter(Boolean);
     for (const [namespace = '', name = ''] of attachments.map((line) => line.split(/ +/))) {
       const patch = '{"metadata":{"finalizers":null}}';
@@ -145,10 +183,16 @@ export class NetworkLab {
     const lines = (await readFile(this.controlPlane.auditLogPath, 'utf8')).split('\n').filter(Boolean);
     return lines
       .map((line) => JSON.parse(line) as AuditEntry)
-      .filter(({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace)
+      .filter(
+        ({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace,
+      )
       .filter(({ verb }) => WRITE_VERBS.has(verb))
       .map(({ verb, objectRef: { resource, subresource, name } = {} }) =>
-        [verb, subresource ? `${resource}/${subresource}` : resource, ...(verb === 'create' ? [] : [name])].join(' '),
+        [
+          verb,
+          subresource ? `${resource}/${subresource}` : resource,
+          ...(verb === 'create' ? [] : [name]),
+        ].join(' '),
       );
   }
 }
@@ -174,6 +218,37 @@ export interface NetworkManifest {
   readonly finalizers?: readonly string[];
 }
 
+const DENIAL = 'no-attachments';
+
+function denyingPolicy(namespace: string): object {
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const { group, version, plural } = NETWORK_ATTACHMENT_DEFINITIONS;
+  const rule = { apiGroups: [group], apiVersions: [version], resources: [plural], operations: ['CREATE'] };
+  const policy = {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: DENIAL },
+    spec: {
+      matchConstraints: {
+        resourceRules: [rule],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+      },
+      validations: [{ expression: 'false', message: 'no attachments here' }],
+    },
+  };
+  const binding = {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: DENIAL },
+    spec: { policyName: DENIAL, validationActions: ['Deny'] },
+  };
+  return { apiVersion: 'v1', kind: 'List', items: [policy, binding] };
+}
+
+function typeOf(resource: Resource<KubeObject>): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
 /** Asks until there is a value. What is asked is a server in another process, so there is no event to wait for. */
 export async function eventually<T>(
   what: string,
@@ -188,11 +263,7 @@ export async function eventually<T>(
   }
 }
 
-async function kubectl(
-  controlPlane: ControlPlane,
-  args: readonly string[],
-  input = '',
-): Promise<string> {
+async function kubectl(controlPlane: ControlPlane, args: readonly string[], input = ''): Promise<string> {
   const { stdout, stderr, code } = await controlPlane.kubectl(args, { input });
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;

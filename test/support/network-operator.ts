@@ -4,8 +4,8 @@ import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Controller } from '../../src/kube/controller.ts';
 import { Informer } from '../../src/kube/informer.ts';
-import { type KubeObject, keyOf } from '../../src/kube/object.ts';
 import { loadKubeConfig } from '../../src/kube/load-config.ts';
+import { type KubeObject, keyOf } from '../../src/kube/object.ts';
 import { ReconcileHistory } from '../../src/kube/reconcile-history.ts';
 import type { Resource } from '../../src/kube/resource.ts';
 import { Transport } from '../../src/kube/transport.ts';
@@ -28,11 +28,12 @@ export interface NetworkOperator {
 
 export interface NetworkOperatorOptions {
   readonly resyncMs?: number;
+  readonly podsOn?: (key: string) => readonly string[];
 }
 
 export async function startNetworkOperator(
   controlPlane: Pick<ControlPlane, 'kubeconfigPath'>,
-  { resyncMs = 30_000 }: NetworkOperatorOptions = {},
+  { resyncMs = 30_000, podsOn }: NetworkOperatorOptions = {},
 ): Promise<NetworkOperator> {
   const clock = systemClock;
   const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
@@ -54,6 +55,7 @@ export async function startNetworkOperator(
     now: () => new Date(),
     resyncMs,
     defaultProvider: 'multus',
+    ...(podsOn && { podsOn }),
   });
   const controller = new Controller({
     name: 'network',

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -56,6 +56,16 @@ describe('building the control plane', () => {
     await ensureBinaries(env, silent);
     expect(builds()).toHaveLength(5);
     expect(builds()[4]).toMatch(/cmd\/kubectl$/);
+  });
+
+  test('removes what a build left whose machine went down', async () => {
+    fakeGo = makeFakeGo();
+    const env = fakeGoEnv(fakeGo, cache);
+    const { kubectl } = await ensureBinaries(env, silent);
+    rmSync(kubectl);
+    mkdirSync(join(dirname(kubectl), '.building-before/kubectl'), { recursive: true });
+    await ensureBinaries(env, silent);
+    expect(cachedFiles(dirname(kubectl))).toHaveLength(4);
   });
 
   test('happens once, where two ask at once', async () => {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatRange, gatewayProblem, overlaps, parseRange, podCapacity, type Range } from '../../../src/network/cidr.ts';
+import {
+  formatRange,
+  gatewayProblem,
+  overlaps,
+  parseRange,
+  podCapacity,
+  type Range,
+} from '../../../src/network/cidr.ts';
 import { anyRange, range } from './ranges.ts';
 
 describe('a range', () => {

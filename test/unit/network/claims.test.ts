@@ -206,7 +206,8 @@ test('whatever comes and goes, no two Networks ever hold ranges that overlap', (
           wanted.set(name, cidr);
         }
         const wants = wanted.get(name);
-        if (what === 'claim' && wants && !claim(name)) given.set(name, (given.get(name) ?? new Set()).add(wants));
+        if (what === 'claim' && wants && !claim(name))
+          given.set(name, (given.get(name) ?? new Set()).add(wants));
         if (what === 'settle' && wants && given.get(name)?.has(wants)) {
           claims.settle(`default/${name}`, wants);
           given.set(name, new Set([wants]));
@@ -216,7 +217,9 @@ test('whatever comes and goes, no two Networks ever hold ranges that overlap', (
           given.delete(name);
           wanted.delete(name);
         }
-        const all = [...given].flatMap(([owner, ranges]) => [...ranges].map((of) => ({ owner, range: range(of) })));
+        const all = [...given].flatMap(([owner, ranges]) =>
+          [...ranges].map((of) => ({ owner, range: range(of) })),
+        );
         const clash = all.find((a) => all.some((b) => a.owner !== b.owner && overlaps(a.range, b.range)));
         expect(clash).toBeUndefined();
       }

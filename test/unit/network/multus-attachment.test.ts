@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import { NETWORK_FINALIZER } from '../../../src/network/names.ts';
-import { attachmentFor, bridgeName, networkOwner, shapeIn } from '../../../src/network/providers/multus-attachment.ts';
+import {
+  attachmentFor,
+  bridgeName,
+  networkOwner,
+  shapeIn,
+} from '../../../src/network/providers/multus-attachment.ts';
 import { disownmentOf, repairOf } from '../../../src/network/providers/multus-repair.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
 import { newNetwork } from './networks.ts';
@@ -17,7 +22,10 @@ const stored: NetworkAttachmentDefinition = {
   metadata: { ...wanted.metadata, uid: 'uid-of-nad', resourceVersion: '7' },
 };
 
-function patched(object: NetworkAttachmentDefinition, operations: readonly Operation[]): NetworkAttachmentDefinition {
+function patched(
+  object: NetworkAttachmentDefinition,
+  operations: readonly Operation[],
+): NetworkAttachmentDefinition {
   return jsonpatch.applyPatch(structuredClone(object), structuredClone([...operations]), true).newDocument;
 }
 
@@ -76,13 +84,17 @@ describe('the attachment of a Network', () => {
     expect(shapeIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
   });
 
-  test.each(['', 'null', '{"cidr":1,"gateway":"x"}', '{"cidr":"x"}', '{"cidr":"x","gateway":"y","mtu":"z"}', '{'])(
-    'has no shape to go by where somebody wrote %s over it',
-    (text) => {
-      const annotations = { 'samplecrd.k8s.io/network-shape': text };
-      expect(shapeIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    'null',
+    '{"cidr":1,"gateway":"x"}',
+    '{"cidr":"x"}',
+    '{"cidr":"x","gateway":"y","mtu":"z"}',
+    '{',
+  ])('has no shape to go by where somebody wrote %s over it', (text) => {
+    const annotations = { 'samplecrd.k8s.io/network-shape': text };
+    expect(shapeIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
+  });
 });
 
 describe('the bridge', () => {
@@ -109,7 +121,10 @@ describe('a repair', () => {
     ['a removed configuration', { ...stored, spec: {} }],
     ['a removed spec', withoutSpec()],
     ['removed labels', without('labels')],
-    ['a changed label', { ...stored, metadata: { ...stored.metadata, labels: { 'samplecrd.k8s.io/network': 'x' } } }],
+    [
+      'a changed label',
+      { ...stored, metadata: { ...stored.metadata, labels: { 'samplecrd.k8s.io/network': 'x' } } },
+    ],
     ['removed annotations', without('annotations')],
     ['a removed finalizer', without('finalizers')],
     [

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Outcome, type Situation, specProblem, targetOf, verdictsOf } from '../../../src/network/plan.ts';
+import {
+  type Outcome,
+  type Situation,
+  specProblem,
+  targetOf,
+  verdictsOf,
+} from '../../../src/network/plan.ts';
 import type { Refusal } from '../../../src/network/providers/provider.ts';
 import type { Shape } from '../../../src/network/shape.ts';
 

@@ -17,7 +17,9 @@ test('after any additions and deletions it finds what looking at every range wou
   interface Entry {
     readonly range: Range;
   }
-  const steps = fc.array(fc.record({ range: anyRange, isDeletion: fc.boolean(), pick: fc.nat() }), { maxLength: 40 });
+  const steps = fc.array(fc.record({ range: anyRange, isDeletion: fc.boolean(), pick: fc.nat() }), {
+    maxLength: 40,
+  });
   fc.assert(
     fc.property(steps, anyRange, (changes, wanted) => {
       const tree = new RangeTree<Entry>();

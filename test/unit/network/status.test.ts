@@ -12,7 +12,11 @@ const none: Outcome = { ...created, change: 'none' };
 const failed: Outcome = { kind: 'failed', message: 'boom' };
 const conflict: Outcome = { kind: 'notReady', reason: 'NameConflict', message: 'it exists' };
 
-function statusAfter(network: Network, outcome: Outcome | undefined, given: Partial<Situation> = {}): NetworkStatus {
+function statusAfter(
+  network: Network,
+  outcome: Outcome | undefined,
+  given: Partial<Situation> = {},
+): NetworkStatus {
   const desired = shapeOf(network.spec);
   return statusOf(
     network,
@@ -69,9 +73,17 @@ describe('a change of the status', () => {
 
   test('is none for a condition of somebody else', () => {
     const network = readyNetwork();
-    const foreign = { type: 'example.org/Audited', status: 'True', reason: 'Yes', message: '', lastTransitionTime: now };
+    const foreign = {
+      type: 'example.org/Audited',
+      status: 'True',
+      reason: 'Yes',
+      message: '',
+      lastTransitionTime: now,
+    };
     const conditions = [foreign, ...(network.status?.conditions ?? [])] as const;
-    expect(isChange({ ...network.status, conditions } as NetworkStatus, statusAfter(network, none))).toBe(false);
+    expect(isChange({ ...network.status, conditions } as NetworkStatus, statusAfter(network, none))).toBe(
+      false,
+    );
   });
 
   test('is none while the same failure goes on', () => {
@@ -95,7 +107,9 @@ describe('a change of the status', () => {
 
 describe('Events', () => {
   const reasons = (before: Network, outcome: Outcome | undefined, given: Partial<Situation> = {}) =>
-    noticesOf(before, statusAfter(before, outcome, given), outcome).map(({ type, reason }) => `${type} ${reason}`);
+    noticesOf(before, statusAfter(before, outcome, given), outcome).map(
+      ({ type, reason }) => `${type} ${reason}`,
+    );
   const overlap = { reason: 'Overlap', message: 'with a' } as const;
 
   test('tell a creation, and nothing at the resync after it', () => {

@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../kube/object.ts';
+import { parseRange, podCapacity } from '../cidr.ts';
+import type { Shape } from '../shape.ts';
+import type { Network } from '../types.ts';
+import type { NotReady, Realised, Removal } from './provider.ts';
+
+/** How long until a missing CRD of Multus is looked for again. */
+const UNAVAILABLE_RETRY_MS = 10_000;
+
+export function ready({ cidr }: Shape, change: Realised['change']): Realised {
+  const range = parseRange(cidr);
+  return { kind: 'ready', change, capacity: range ? podCapacity(range) : 0 };
+}
+
+export function nameConflict(found: KubeObject): NotReady {
+  const message = `${describe(found)} exists and does not belong to this Network: delete it, or give the Network another name`;
+  return { kind: 'notReady', reason: 'NameConflict', message };
+}
+
+export function terminating(found: KubeObject): NotReady {
+  const message = `${describe(found)} is being deleted: it is made anew once it is gone`;
+  return { kind: 'notReady', reason: 'Terminating', message };
+}
+
+export function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
+  const message = `namespace ${namespace} is being deleted: nothing is created in it any more`;
+  return { kind: 'notReady', reason: 'NamespaceTerminating', message };
+}
+
+export function unavailable(): NotReady {
+  const message =
+    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, it is looked for again every 10 s';
+  return { kind: 'notReady', reason: 'ProviderUnavailable', message, retryAfterMs: UNAVAILABLE_RETRY_MS };
+}
+
+export function heldByOthers(found: KubeObject, finalizers: readonly string[]): Removal {
+  return {
+    kind: 'blocked',
+    message: `${describe(found)} waits for finalizers of others: ${finalizers.join(', ')}`,
+  };
+}
+
+function describe({ metadata: { namespace, name } }: KubeObject): string {
+  return `NetworkAttachmentDefinition ${namespace}/${name}`;
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpError } from './http-error.ts';
+
+/** What the API server takes for a webhook that sets no timeoutSeconds, and the most that it takes at all. */
+const DEFAULT_MS = 10_000;
+const LONGEST_MS = 30_000;
+/** The rest is for the answer to get there, so that it says more than that time was up. */
+const SHARE = 0.9;
+/** Never sent: the name that nginx gave to calls whose caller has gone. */
+const HUNG_UP = 499;
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/**
+ * How many milliseconds there are for a call, by its parameter `timeout`, which the API server writes as a
+ * Go duration (`5s`, `1m0s`). What is no duration counts as absent.
+ */
+export function timeToAnswer(url: string): number {
+  const query = url.indexOf('?');
+  const timeout = query === -1 ? null : new URLSearchParams(url.slice(query)).get('timeout');
+  return Math.min(parseDuration(timeout ?? '') ?? DEFAULT_MS, LONGEST_MS) * SHARE;
+}
+
+function parseDuration(text: string): number | undefined {
+  if (!/^([0-9]+(\.[0-9]+)?(h|ms|m|s))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, unit = ''] of text.matchAll(/([0-9.]+)(h|ms|m|s)/g)) {
+    total += Number(amount) * (UNITS[unit] ?? 0);
+  }
+  return total > 0 ? total : undefined;
+}
+
+/**
+ * Runs the work of a call, which must end in time: when it does not, or the caller hangs up, its signal is
+ * aborted, and an HttpError says which of them it was.
+ */
+export async function inTime<T>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const milliseconds = timeToAnswer(request.url ?? '');
+  const controller = new AbortController();
+  let end: (err: HttpError) => void = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    end = (err) => {
+      reject(err);
+      controller.abort(err);
+    };
+  });
+  const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
+  const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
+  response.once('close', hungUp);
+  try {
+    return await Promise.race([ended, work(controller.signal)]);
+  } finally {
+    clearTimeout(timer);
+    response.off('close', hungUp);
+  }
+}
+
+function late(request: IncomingMessage, milliseconds: number): HttpError {
+  return request.complete
+    ? new HttpError(504, `no answer within ${Math.round(milliseconds)} ms`)
+    : new HttpError(408, 'the body did not come in time');
+}

@@ -1,0 +1,35 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+/** A certificate, with the chain to its authority behind it, and its private key; both as PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The files of a key pair, as cert-manager and `kubectl create secret tls` lay them out. */
+export interface KeyPairFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Reads a key pair. Rejects when a file cannot be read or the two do not belong together. */
+export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<KeyPair> {
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  if (
+    !parse(certFile, () => new X509Certificate(cert)).checkPrivateKey(
+      parse(keyFile, () => createPrivateKey(key)),
+    )
+  ) {
+    throw new Error(`${keyFile} is not the key of the certificate in ${certFile}`);
+  }
+  return { cert, key };
+}
+
+function parse<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (err) {
+    throw new Error(`${file} holds no PEM that can be read`, { cause: err });
+  }
+}

@@ -1,0 +1,43 @@
+import type { PatchOperation } from '../inject/patch.ts';
+import { clip } from '../inject/reason.ts';
+import { type AdmissionRequest, REVIEW } from './review.ts';
+
+/** What a webhook answers about an object. */
+export type Verdict =
+  | {
+      readonly allowed: true;
+      /** None: the object is left as it is. */
+      readonly operations?: readonly PatchOperation[];
+      /** What kubectl prints to whoever asked, one line each. */
+      readonly warnings?: readonly string[];
+    }
+  | { readonly allowed: false; readonly code: number; readonly message: string };
+
+/** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
+export type ReviewHandler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+
+/** The API asks for at most 120 characters a warning; past 4096 in all the API server begins to cut. */
+const MAX_WARNING = 120;
+const MAX_WARNINGS = 10;
+
+/** The body of the answer. A patch comes with its type, and without operations there is neither. */
+export function formatReview(uid: string, verdict: Verdict): string {
+  if (!verdict.allowed) {
+    const { code, message } = verdict;
+    return JSON.stringify({ ...REVIEW, response: { uid, allowed: false, status: { code, message } } });
+  }
+  const { operations = [], warnings = [] } = verdict;
+  const patch = operations.length === 0 ? {} : { patchType: 'JSONPatch', patch: base64(operations) };
+  const heard = warnings.length === 0 ? {} : { warnings: cutWarnings(warnings) };
+  return JSON.stringify({ ...REVIEW, response: { uid, allowed: true, ...patch, ...heard } });
+}
+
+function base64(operations: readonly PatchOperation[]): string {
+  return Buffer.from(JSON.stringify(operations)).toString('base64');
+}
+
+function cutWarnings(warnings: readonly string[]): readonly string[] {
+  const cut = warnings.slice(0, MAX_WARNINGS).map((warning) => clip(warning, MAX_WARNING));
+  const more = warnings.length - cut.length;
+  return more === 0 ? cut : [...cut, `and ${more} more`];
+}

@@ -1,0 +1,74 @@
+import type { AdmissionTarget } from '../inject/admission-target.ts';
+import { isObject, type JsonObject, type JsonValue, own } from '../inject/json.ts';
+import { HttpError } from './http-error.ts';
+
+/** What the API server asks: the part of an AdmissionRequest of admission.k8s.io/v1 that is used here. */
+export interface AdmissionRequest extends AdmissionTarget {
+  /** To be echoed in the answer. */
+  readonly uid: string;
+  /** The name of the object, where it has one already; pods of a workload have not. */
+  readonly name: string | undefined;
+  /** The object that is created or changed; absent for DELETE. */
+  readonly object: JsonObject | undefined;
+  readonly oldObject: JsonObject | undefined;
+  /** Whether nothing will be persisted: then nothing else may come of it either. */
+  readonly dryRun: boolean;
+}
+
+/** The one version of AdmissionReview that is spoken here. */
+export const REVIEW = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' } as const;
+
+/** Narrows the body of a call. Throws HttpError 400 with what was expected and what was found. */
+export function parseReview(body: unknown): AdmissionRequest {
+  if (!isObject(body)) throw expected('the body', 'an object', body as JsonValue);
+  for (const [field, value] of Object.entries(REVIEW)) {
+    if (own(body, field) !== value) throw expected(field, JSON.stringify(value), own(body, field));
+  }
+  const request = own(body, 'request');
+  if (!isObject(request)) throw expected('request', 'an object', request);
+  const uid = string(request, 'uid');
+  if (uid === '') throw expected('request.uid', 'a uid', uid);
+  return {
+    uid,
+    kind: {
+      group: string(request, 'kind', 'group'),
+      version: string(request, 'kind', 'version'),
+      kind: string(request, 'kind', 'kind'),
+    },
+    resource: {
+      group: string(request, 'resource', 'group'),
+      version: string(request, 'resource', 'version'),
+      resource: string(request, 'resource', 'resource'),
+    },
+    subResource: optionalString(request, 'subResource') ?? '',
+    operation: string(request, 'operation'),
+    name: optionalString(request, 'name') || undefined,
+    namespace: optionalString(request, 'namespace') ?? '',
+    object: optionalObject(request, 'object'),
+    oldObject: optionalObject(request, 'oldObject'),
+    dryRun: own(request, 'dryRun') === true,
+  };
+}
+
+function string(request: JsonObject, ...path: readonly string[]): string {
+  const value = path.reduce<JsonValue | undefined>((object, key) => own(object, key), request);
+  if (typeof value !== 'string') throw expected(['request', ...path].join('.'), 'a string', value);
+  return value;
+}
+
+function optionalString(request: JsonObject, key: string): string | undefined {
+  return (own(request, key) ?? null) === null ? undefined : string(request, key);
+}
+
+function optionalObject(request: JsonObject, key: string): JsonObject | undefined {
+  const value = own(request, key) ?? null;
+  if (value === null) return undefined;
+  if (!isObject(value)) throw expected(`request.${key}`, 'an object', value);
+  return value;
+}
+
+/** Tells the kind of what was found, and never the content: it may be a Secret's. */
+function expected(field: string, wanted: string, found: JsonValue | undefined): HttpError {
+  const kind = Array.isArray(found) ? 'a list' : found === null ? 'null' : typeof found;
+  return new HttpError(400, `no AdmissionReview: ${field}: expected ${wanted}, got ${kind}`);
+}

@@ -1,0 +1,116 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { TransportError } from '../../../src/kube/api-error.ts';
+import { withDeadline } from '../../../src/kube/deadline.ts';
+import { abortable, linkedAbort } from '../../../src/kube/linked-abort.ts';
+import { sleep } from '../../../src/kube/sleep.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const never = new Promise<never>(() => undefined);
+const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
+
+describe('sleeping', () => {
+  test('ends when its time has come, and leaves neither timer nor listener', async () => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+    const slept = sleep(clock, 100, signal);
+    clock.advance(99);
+    expect(clock.pendingTimers).toBe(1);
+    clock.advance(1);
+    await slept;
+    expect([clock.pendingTimers, listeners(signal)]).toEqual([0, 0]);
+  });
+
+  test('ends at once when the signal aborts, with its reason', async () => {
+    const clock = new FakeClock();
+    const controller = new AbortController();
+    const slept = sleep(clock, 100, controller.signal);
+    controller.abort(new Error('stop'));
+    await expect(slept).rejects.toThrow('stop');
+    expect([clock.pendingTimers, listeners(controller.signal)]).toEqual([0, 0]);
+    await expect(sleep(clock, 100, controller.signal)).rejects.toThrow('stop');
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('a linked controller', () => {
+  test('aborts with the outer signal, and the outer does not abort with it', () => {
+    const outer = new AbortController();
+    const first = linkedAbort(outer.signal);
+    const second = linkedAbort(outer.signal);
+    first.controller.abort(new Error('inner'));
+    expect(outer.signal.aborted).toBe(false);
+    outer.abort(new Error('outer'));
+    expect(first.controller.signal.reason).toEqual(new Error('inner'));
+    expect(second.controller.signal.reason).toEqual(new Error('outer'));
+  });
+
+  test('leaves nothing on the outer signal once unlinked', () => {
+    const outer = new AbortController();
+    const { controller, unlink } = linkedAbort(outer.signal);
+    expect(listeners(outer.signal)).toBe(1);
+    unlink();
+    expect(listeners(outer.signal)).toBe(0);
+    outer.abort();
+    expect(controller.signal.aborted).toBe(false);
+  });
+
+  test('of an aborted signal is aborted', () => {
+    expect(linkedAbort(AbortSignal.abort('gone')).controller.signal.reason).toBe('gone');
+  });
+});
+
+describe('work that knows no signal', () => {
+  test('is left to itself when the signal aborts', async () => {
+    const controller = new AbortController();
+    const waiting = abortable(never, controller.signal);
+    controller.abort(new Error('stop'));
+    await expect(waiting).rejects.toThrow('stop');
+    await expect(abortable(never, controller.signal)).rejects.toThrow('stop');
+  });
+
+  test.each([
+    ['result', Promise.resolve('done')],
+    ['error', Promise.reject(new Error('broken'))],
+  ])('gives its %s, and leaves no listener', async (_, promise) => {
+    const { signal } = new AbortController();
+    const outcome = await abortable(promise, signal).catch((error: Error) => error.message);
+    expect(outcome).toMatch(/^(done|broken)$/);
+    await Promise.resolve();
+    expect(listeners(signal)).toBe(0);
+  });
+});
+
+describe('a deadline', () => {
+  const deadline = (clock: FakeClock, signal?: AbortSignal) => ({
+    clock,
+    timeoutMs: 50,
+    what: 'GET /',
+    signal,
+  });
+
+  test('aborts what takes longer, and says what that was', async () => {
+    const clock = new FakeClock();
+    const slow = withDeadline(deadline(clock), (signal) => abortable(never, signal)).catch((error) => error);
+    await clock.advanceAsync(50);
+    expect(await slow).toBeInstanceOf(TransportError);
+    expect(await slow).toMatchObject({ code: 'ETIMEDOUT', message: 'GET /: no answer within 50 ms' });
+  });
+
+  test('passes on what the caller aborted with', async () => {
+    const controller = new AbortController();
+    const clock = new FakeClock();
+    const slow = withDeadline(deadline(clock, controller.signal), (signal) => abortable(never, signal));
+    controller.abort(new Error('stop'));
+    await expect(slow).rejects.toThrow('stop');
+    await expect(withDeadline(deadline(clock, controller.signal), async () => 1)).rejects.toThrow('stop');
+    expect([clock.pendingTimers, listeners(controller.signal)]).toEqual([0, 0]);
+  });
+
+  test('leaves neither timer nor listener behind what was in time', async () => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+    await expect(withDeadline(deadline(clock, signal), async () => 'done')).resolves.toBe('done');
+    expect([clock.pendingTimers, listeners(signal)]).toEqual([0, 0]);
+  });
+});

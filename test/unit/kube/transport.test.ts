@@ -1,0 +1,117 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Transport, type TransportResponse } from '../../../src/kube/transport.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { plainKubeConfig, startScripted } from '../../support/scripted-client.ts';
+import { until } from '../../support/until.ts';
+
+let api: Awaited<ReturnType<typeof startScripted>>;
+beforeEach(async () => {
+  api = await startScripted();
+});
+afterEach(() => api.close());
+
+const { signal } = new AbortController();
+const get = { method: 'GET', path: '/version', signal } as const;
+
+async function read(response: Promise<TransportResponse>): Promise<string> {
+  return (await response).body.text();
+}
+
+describe('connections', () => {
+  test('are kept: fifty requests one after the other use two at most', async () => {
+    for (let i = 0; i < 50; i++) {
+      const response = read(api.transport.send(get));
+      (await api.server.next()).answer({});
+      await response;
+    }
+    expect(api.server.connections).toBeLessThanOrEqual(2);
+  });
+
+  test('are no more than 32 for requests at once, and no fewer than it takes for watches', async () => {
+    const stop = new AbortController();
+    const watches = Array.from({ length: 40 }, () =>
+      api.transport.send({ ...get, signal: stop.signal, streaming: true }),
+    );
+    for (const _ of watches) (await api.server.next()).stream();
+    const streams = await Promise.all(watches);
+    expect(api.server.openConnections).toBe(40);
+
+    const responses = Array.from({ length: 100 }, () => read(api.transport.send(get)));
+    await until(() => api.server.requests === 72);
+    expect(api.server.openConnections).toBe(72);
+    for (const _ of responses) (await api.server.next()).answer({});
+    await Promise.all(responses);
+    expect(api.server.connections).toBe(72);
+    for (const { body } of streams) body.on('error', () => undefined);
+    stop.abort();
+  });
+
+  test('all end when the transport is closed, and none is made afterwards', async () => {
+    const watch = await Promise.all([
+      api.transport.send({ ...get, streaming: true }),
+      api.server.next().then((request) => request.stream()),
+    ]).then(([response]) => response);
+    const ended = watch.body.text().catch((error: Error & { code?: string }) => error.code);
+    await api.transport.close();
+    expect(await ended).toBe('UND_ERR_DESTROYED');
+    await until(() => api.server.openConnections === 0);
+    await expect(api.transport.send(get)).rejects.toMatchObject({ code: 'ECLOSED' });
+  });
+});
+
+describe('where requests go', () => {
+  test('under the path of the server, when it has one', async () => {
+    const config = plainKubeConfig(api.server.port);
+    const cluster = { ...config.clusters[0], server: `http://127.0.0.1:${api.server.port}/k8s/c1/` };
+    config.loadFromClusterAndUser({ name: 'c', skipTLSVerify: true, ...cluster }, { name: 'u' });
+    const transport = new Transport(config, new FakeClock());
+    const response = read(transport.send(get));
+    const request = await api.server.next();
+    expect(request.path).toBe('/k8s/c1/version');
+    request.answer({});
+    await response;
+    await transport.close();
+  });
+
+  test('nowhere without a current cluster', async () => {
+    const config = new KubeConfig();
+    config.loadFromOptions({ clusters: [], users: [], contexts: [], currentContext: '' });
+    await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow('set its current-context');
+  });
+
+  test('not through a SOCKS proxy, which is said', async () => {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: true, proxyUrl: 'socks5://127.0.0.1:9' },
+      { name: 'u' },
+    );
+    await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow(
+      'is a SOCKS proxy (socks5://127.0.0.1:9): use an http or https one',
+    );
+  });
+});
+
+describe('no answer', () => {
+  test('from a server that is not there is a TransportError that names it', async () => {
+    const { port } = api.server;
+    await api.server.close();
+    await expect(api.transport.send(get)).rejects.toMatchObject({
+      name: 'TransportError',
+      code: 'ECONNREFUSED',
+      message: `GET http://127.0.0.1:${port}/version: connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
+  });
+
+  test('is waited for no longer than the caller wants', async () => {
+    const stop = new AbortController();
+    const sent = api.transport.send({ ...get, signal: stop.signal }).catch((error: unknown) => error);
+    const request = await api.server.next();
+    stop.abort(new Error('stop'));
+    expect(await sent).toEqual(new Error('stop'));
+    await request.closed;
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    await expect(api.transport.send({ ...get, signal: stop.signal })).rejects.toThrow('stop');
+  });
+});
