@@ -1,3 +1,4 @@
+import { hasCode } from '../control-plane/has-code.ts';
 import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
 import { type CommandResult, runCommand } from '../control-plane/run-command.ts';
 import type { Requirement } from './requirements.ts';
@@ -90,7 +91,7 @@ async function run(
   const { HOME = '/' } = process.env;
   const all = { ...definedVariables(), HOME, PATH: searchPath(), ...env };
   return runCommand(command, args, all, '').catch((err: unknown) => {
-    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined;
+    if (hasCode(err, 'ENOENT')) return undefined;
     throw err;
   });
 }

@@ -4,21 +4,17 @@ import { join } from 'node:path';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
 import { runCommand } from '../control-plane/run-command.ts';
-import type { Supervisor } from '../control-plane/supervisor.ts';
+import type { CommandLine, Supervisor } from '../control-plane/supervisor.ts';
 import type { ExitStatus } from '../control-plane/supervisor-protocol.ts';
 import { SERVICE_RANGE } from './addresses.ts';
 import { searchPath } from './search-path.ts';
-
-/** A command and what it is called with. */
-export interface CommandLine {
-  readonly command: string;
-  readonly args: readonly string[];
-}
 
 /** A machine within this one, which machine.sh runs: see there. */
 export interface Machine {
   /** Of its cgroups, and its host name. */
   readonly name: string;
+  /** Of its first process, as it is known here. */
+  readonly pid: number;
   /** Holds all that it keeps on disk; goes with it. */
   readonly directory: string;
   /** Its own address, to be reached from here. */
@@ -30,7 +26,7 @@ export interface Machine {
   /** The path outside of a directory inside that is there for both: see machine.sh. */
   outside(path: string): string;
   /** The same command, to be run in it. */
-  inside(commandLine: CommandLine): CommandLine;
+  readonly inside: (commandLine: CommandLine) => CommandLine;
 }
 
 /** A directory of the machine outside that is laid over inside, and so cannot hold what the node needs to see. */
@@ -70,13 +66,19 @@ export async function startMachine(supervisor: Supervisor, init: string): Promis
   const [pid = '', address = '', hostAddress = ''] = await Promise.race([ready, failed]);
   // Whoever stops the cluster hears of it.
   for (const ending of [failed, gone]) ending.catch(() => {});
-  const enter = ['--target', pid, '--mount', '--net', '--pid', '--ipc', '--uts', '--'];
-  const inside = ({ command, args }: CommandLine) => ({
-    command: 'nsenter',
-    args: [...enter, command, ...args],
-  });
-  const outside = (path: string) => join(directory, path);
-  return { name, directory, address, hostAddress, gone, outside, inside };
+  return {
+    ...{ name, pid: Number(pid), directory, address, hostAddress, gone },
+    outside: (path) => join(directory, path),
+    ...insideMachine(Number(pid)),
+  };
+}
+
+/** What runs commands in a machine, by the process id of its first process. */
+export function insideMachine(pid: number): Pick<Machine, 'inside'> {
+  const enter = ['--target', `${pid}`, '--mount', '--net', '--pid', '--ipc', '--uts', '--'];
+  return {
+    inside: ({ command, args }) => ({ command: 'nsenter', args: [...enter, command, ...args] }),
+  };
 }
 
 /** Removes what machines left that were killed together with all that was to clean up after them: all, or one that is about to end. */

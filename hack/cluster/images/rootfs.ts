@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { runCommand } from '../../control-plane/run-command.ts';
 import { searchPath } from '../search-path.ts';
 
 const run = promisify(execFile);
@@ -38,14 +39,10 @@ export async function findProgram(name: string): Promise<string> {
 
 /** Their paths as the loader finds them, the loader's own among them; none for a static program. */
 async function sharedLibraries(program: string): Promise<string[]> {
-  try {
-    const { stdout } = await run('ldd', [program]);
-    // `libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)`, and the loader as `/lib64/ld-linux-x86-64.so.2 (0x…)`.
-    return [...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].flatMap(([, path]) => path ?? []);
-  } catch (err) {
-    if (err instanceof Error && 'stderr' in err && /not a dynamic/.test(`${err.stderr}`)) return [];
-    throw err;
-  }
+  const { code, stdout, stderr } = await runCommand('ldd', [program], { PATH: searchPath() }, '');
+  if (code !== 0 && !stderr.includes('not a dynamic executable')) throw new Error(`ldd: ${stderr.trim()}`);
+  // `libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)`, and the loader as `/lib64/ld-linux-x86-64.so.2 (0x…)`.
+  return [...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].flatMap(([, path]) => path ?? []);
 }
 
 async function copy(from: string, to: string): Promise<void> {

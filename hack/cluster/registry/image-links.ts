@@ -1,12 +1,14 @@
-import { readdir, rename, symlink } from 'node:fs/promises';
+import { readdir, readlink, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatReference, parseReference, type Reference } from './reference.ts';
 
-/** Gives an image a name in a registry: a link to its OCI layout. One of that name before it is forgotten. */
-export async function linkImage(images: string, name: string, layout: string): Promise<void> {
+/** Gives an image a name in a registry: a link to its OCI layout. Resolves to whether another image had that name. */
+export async function linkImage(images: string, name: string, layout: string): Promise<boolean> {
   const link = join(images, fileName(parseReference(name)));
+  const before = await readlink(link).catch(() => layout);
   await symlink(layout, `${link}.new`);
   await rename(`${link}.new`, link);
+  return before !== layout;
 }
 
 /** The directory of the image of this name, if there is one. */
