@@ -39,6 +39,8 @@ export async function goBuild(
       GOWORK: 'off',
       GOTMPDIR: build.temporaryDirectory,
     },
+    // By SIGTERM it would first finish what it is compiling; its caches stand being killed.
+    stopTimeoutMs: 0,
     output: {
       onLine: (line) => {
         lines.push(line);
