@@ -56,7 +56,8 @@ run() {
   child=$!
   status=0
   wait $child || status=$?
-  kill -KILL $child 2>/dev/null && wait $child || :
+  # Its first process, so that whoever waits for that one still can; or what is to become it.
+  kill -KILL "$(cat "$directory/pid" 2>/dev/null || echo $child)" 2>/dev/null && wait $child || :
   clean "$name" "$directory"
   exit $status
 }
@@ -87,6 +88,7 @@ boot() {
   range=$4
   # This is the /proc outside, which tells the number by which this process is known there.
   read -r pid _ </proc/self/stat
+  echo "$pid" >"$directory/pid"
   plug_in "${name#"$PREFIX"}" "$range"
   exec 8<&-
   lay_out "$directory"

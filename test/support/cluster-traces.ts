@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Machine } from '../../hack/cluster/machine.ts';
+import { isRunning } from './is-running.ts';
 
 /** The namespaces that a machine has, as the kernel numbers them: no other has the same while one process is in it. */
 export interface MachineNamespaces {
@@ -15,12 +16,12 @@ export function namespacesOf(machine: Machine): MachineNamespaces {
 
 /** Everything of a cluster that can be seen on this machine, by kind. */
 export function tracesOf(machine: Machine, namespaces: MachineNamespaces) {
-  const name = machine.name;
+  const { name } = machine;
+  // One that has ended waits for its parent, or for init, to hear of it: that is not for us to do.
+  const running = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && isRunning(Number(entry)));
   return {
-    processes: processes().filter(
-      (pid) => isIn(pid, 'pid', namespaces.pid) || commandLine(pid).includes(name),
-    ),
-    networks: processes().filter((pid) => isIn(pid, 'net', namespaces.net)),
+    processes: running.filter((pid) => isIn(pid, 'pid', namespaces.pid) || commandLine(pid).includes(name)),
+    networks: running.filter((pid) => isIn(pid, 'net', namespaces.net)),
     cables: run('ip', '-oneline', 'link')
       .split('\n')
       .filter((line) => line.includes(`ei-${name.slice(-6)}`)),
@@ -55,11 +56,6 @@ export function machineState(): Readonly<Record<string, unknown>> {
   };
 }
 
-function processes(): string[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-}
-
-/** Not those that have ended, and wait for their parent to hear of it. */
 function isIn(pid: string, kind: string, namespace: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/${kind}`) === namespace;
