@@ -31,6 +31,8 @@ async function apply(...objects: readonly object[]): Promise<void> {
   await kubectl('apply -f -', objects.map((object) => dump(object)).join('---\n'));
 }
 
+const NONE = { processes: [], networks: [], cables: [], mounts: [], cgroups: [], rules: [], files: [] };
+
 const WEB = {
   name: 'web',
   image: 'busybox',
@@ -226,10 +228,10 @@ describeWithCluster('a cluster of one node', () => {
         expect({ kind, seen: during[kind].length > 0 }).toEqual({ kind, seen: true });
       }
       await cluster.stop();
-      expect(tracesOf(machine, namespaces)).toEqual({
-        ...{ processes: [], networks: [], cables: [], mounts: [], cgroups: [], rules: [], files: [] },
+      expect({ traces: tracesOf(machine, namespaces), state: machineState() }).toEqual({
+        traces: NONE,
+        state: before,
       });
-      expect(machineState()).toEqual(before);
     },
     TEST_MS,
   );
@@ -244,10 +246,10 @@ describeWithCluster('a cluster of one node', () => {
       await cluster.failure;
       await cluster.stop();
       await sweepMachines();
-      expect(tracesOf(machine, namespaces)).toEqual({
-        ...{ processes: [], networks: [], cables: [], mounts: [], cgroups: [], rules: [], files: [] },
+      expect({ traces: tracesOf(machine, namespaces), state: machineState() }).toEqual({
+        traces: NONE,
+        state: before,
       });
-      expect(machineState()).toEqual(before);
     },
     TEST_MS,
   );
