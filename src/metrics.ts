@@ -19,7 +19,7 @@ export function createRegistry(): Registry {
 
 /**
  * The metrics of one queue under client-go's names (util/workqueue/metrics.go), labelled as controller-runtime does.
- * `gauges` is read at each scrape.
+ * The queue that is watched, the last one given, is read at each scrape.
  */
 export function queueMetrics(
   registry: Registry,
@@ -54,6 +54,7 @@ export function queueMetrics(
     registers,
     buckets: QUEUE_BUCKETS,
   });
+  let state: QueueGauges = { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 };
   const gauge = (metric: string, help: string, read: () => number) =>
     new Gauge({
       name: metric,
@@ -64,6 +65,17 @@ export function queueMetrics(
         this.set(labels, read());
       },
     });
+  gauge('workqueue_depth', 'Keys in the queue', () => state.depth);
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'Time spent on the keys in work, added up',
+    () => state.unfinishedWorkSeconds,
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'Time spent on the key that has been in work the longest',
+    () => state.longestRunningProcessorSeconds,
+  );
   return {
     metrics: {
       added: () => adds.inc(labels),
@@ -72,17 +84,7 @@ export function queueMetrics(
       workDuration: (seconds) => worked.observe(labels, seconds),
     },
     watch(gauges) {
-      gauge('workqueue_depth', 'Keys in the queue', () => gauges.depth);
-      gauge(
-        'workqueue_unfinished_work_seconds',
-        'Time spent on the keys in work, added up',
-        () => gauges.unfinishedWorkSeconds,
-      );
-      gauge(
-        'workqueue_longest_running_processor_seconds',
-        'Time spent on the key that has been in work the longest',
-        () => gauges.longestRunningProcessorSeconds,
-      );
+      state = gauges;
     },
   };
 }

@@ -5,7 +5,6 @@ import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
-import { LeaderElector } from '../kube/leader-elector.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
@@ -15,13 +14,12 @@ import { createProbesServer } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
 import type { ExitCode } from './cli.ts';
+import { leadership } from './leadership.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
-// client-go's figures for leaders that reconcile.
-const ELECTION = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 /**
  * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
@@ -62,11 +60,10 @@ async function run(
     log,
     metrics: eventMetrics(registry),
   });
-  const elector = new LeaderElector({
-    ...ELECTION,
+  const election = leadership({
+    enabled: options.leaderElect,
     client: api.leaseClient,
     clock,
-    wallClock: () => new Date(),
     lease: { namespace: options.namespace, name: COMPONENT },
     identity: `${identity}_${randomUUID()}`,
     log,
@@ -75,10 +72,7 @@ async function run(
   });
   const networks = networkDuty({
     client: api.client,
-    leaderClient: api.guarded(() => {
-      if (options.leaderElect && !elector.isLeader())
-        throw new Error('this process does not lead: nothing is written');
-    }),
+    leaderClient: api.guarded(election.assertLeading),
     events,
     registry,
     clock,
@@ -99,8 +93,6 @@ async function run(
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
   const background = new AbortController();
-  // The lease may be lost too: then this process ends, though nobody told it to.
-  const leave = AbortSignal.any([stop, background.signal]);
   let running: Promise<unknown> = Promise.resolve();
   try {
     await listen(probes, options.metricsPort);
@@ -113,13 +105,7 @@ async function run(
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log);
-    const outcome = options.leaderElect
-      ? await elector.run(leave, (leading) => networks.reconcile(leading))
-      : await networks.reconcile(leave).then(() => 'stopped' as const);
-    if (outcome === 'lost') {
-      log.error('the lease is lost: ending, so that no two lead');
-      return 2;
-    }
+    await election.run(stop, networks.reconcile);
     await grace;
     return 0;
   } finally {
