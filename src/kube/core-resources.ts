@@ -25,6 +25,15 @@ export const NAMESPACES: Resource<KubeObject> = {
   narrow: narrowObject,
 };
 
+export const PODS: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+  narrow: narrowObject,
+};
+
 export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<KubeObject> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
