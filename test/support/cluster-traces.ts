@@ -35,7 +35,7 @@ export function tracesOf(machine: Machine, namespaces: MachineNamespaces) {
   };
 }
 
-export type Traces = ReturnType<typeof tracesOf>;
+type Traces = ReturnType<typeof tracesOf>;
 
 /** What a node, unlike a process that only runs, would change on the machine that it is on. */
 export function machineState(): Readonly<Record<string, unknown>> {
