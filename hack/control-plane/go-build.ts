@@ -1,11 +1,12 @@
-import type { BinaryName } from './binaries.ts';
 import type { Target } from './cache-directory.ts';
 import type { PinnedModule } from './pinned-module.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** One binary to build. */
 export interface GoBuild {
-  readonly name: BinaryName;
+  readonly name: string;
+  /** What to build: an import path, or a file of package main. */
+  readonly package: string;
   /** The file to write. */
   readonly output: string;
   /** Where Go may keep what it needs meanwhile. */
@@ -14,13 +15,6 @@ export interface GoBuild {
   readonly target: Target;
   readonly env: NodeJS.ProcessEnv;
 }
-
-const PACKAGES: Readonly<Record<BinaryName, string>> = {
-  etcd: 'go.etcd.io/etcd/server/v3',
-  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-};
 
 /** Lines of Go's output that an error quotes. */
 const QUOTED_LINES = 20;
@@ -35,7 +29,7 @@ export async function goBuild(
   const process = await supervisor.start({
     name: `go build ${build.name}`,
     command: 'go',
-    args: ['build', ...flags(build.module), '-o', build.output, PACKAGES[build.name]],
+    args: ['build', ...flags(build.module), '-o', build.output, build.package],
     cwd: build.module.directory,
     env: {
       ...build.env,

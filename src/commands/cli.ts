@@ -3,6 +3,7 @@ import { addServeOptions, type ServeOptions } from '../config.ts';
 import { stopSignal } from '../shutdown.ts';
 import { VERSION } from '../version.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
+import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
 import { serve } from './serve.ts';
 import { processTerminal, type Terminal, UsageError } from './terminal.ts';
 import { addUninjectOptions, type UninjectOptions, uninjectCommand } from './uninject.ts';
@@ -52,6 +53,11 @@ export async function runCli(
   ).action(async (options: UninjectOptions) => {
     exitCode = await uninjectCommand(options, terminal);
   });
+  addLintOptions(program.command('lint').description('find the faults of templates')).action(
+    async (files: string[], options: LintOptions) => {
+      exitCode = await lintCommand(files, options, terminal);
+    },
+  );
 
   try {
     await program.parseAsync(argv);

@@ -28,7 +28,7 @@ export function editsFor(
   after: JsonValue,
 ): readonly TextEdit[] {
   const editor = new Editor(text, root);
-  editor.change(root, before, after, { start: root.start, end: root.end });
+  editor.change(root, before, after, root, 0, isFlow(root));
   return editor.edits;
 }
 
@@ -66,9 +66,20 @@ class Editor {
     inFlow = false,
   ): void {
     if (before === after || sameJson(before, after)) return;
-    if (node.kind === 'mapping' && isObject(before) && isObject(after) && canEdit(node, Object.keys(after))) {
+    // Only beside something that stays can the rest be put.
+    if (
+      node.kind === 'mapping' &&
+      isObject(before) &&
+      isObject(after) &&
+      node.entries.some(({ key }) => Object.hasOwn(after, key))
+    ) {
       this.#changeMapping(node, before, after);
-    } else if (node.kind === 'sequence' && isArray(before) && isArray(after) && canEdit(node, after)) {
+    } else if (
+      node.kind === 'sequence' &&
+      isArray(before) &&
+      isArray(after) &&
+      align(before, after).some((match) => match !== undefined)
+    ) {
       this.#changeSequence(node, before, after);
     } else if (inFlow) {
       this.#edit(node.start, node.end, JSON.stringify(after));
@@ -100,22 +111,24 @@ class Editor {
   }
 
   #changeSequence(node: CollectionNode, before: JsonArray, after: JsonArray): void {
-    let next = 0;
-    const gone: Entry[] = [];
+    const matches = align(before, after);
+    const kept = new Set(matches);
+    this.#remove(
+      node,
+      node.entries.filter((_, index) => !kept.has(index)),
+    );
     const added = new Map<number, JsonValue[]>();
-    for (const value of after) {
-      const match = findSame(before, value, next);
-      const entry = match === -1 ? undefined : node.entries[match];
-      if (!entry) {
-        added.set(next, [...(added.get(next) ?? []), value]);
+    for (const [position, value] of after.entries()) {
+      const match = matches[position];
+      const entry = match === undefined ? undefined : node.entries[match];
+      if (match !== undefined && entry) {
+        this.change(entry.node, before[match] as JsonValue, value, entry.slot, this.#column(node), node.flow);
         continue;
       }
-      gone.push(...node.entries.slice(next, match));
-      this.change(entry.node, before[match] as JsonValue, value, entry.slot, this.#column(node), node.flow);
-      next = match + 1;
+      // Before the next one that stays, or behind them all.
+      const next = matches.slice(position).find((other) => other !== undefined) ?? node.entries.length;
+      added.set(next, [...(added.get(next) ?? []), value]);
     }
-    gone.push(...node.entries.slice(next));
-    this.#remove(node, gone);
     for (const [index, values] of added) {
       const texts = values.map((value) =>
         node.flow ? this.#flow(node, value) : printBlock([value], this.#seqNoIndent),
@@ -225,9 +238,15 @@ class Editor {
   }
 }
 
-/** Whether something of a collection stays beside which the rest can be put. */
-function canEdit(node: CollectionNode, after: readonly unknown[]): boolean {
-  return node.entries.length > 0 && after.length > 0;
+/** For each item of the new list, the index of the old one that it was made of; in the order of both. */
+function align(before: JsonArray, after: JsonArray): readonly (number | undefined)[] {
+  let next = 0;
+  return after.map((value) => {
+    const match = findSame(before, value, next);
+    if (match === -1) return undefined;
+    next = match + 1;
+    return match;
+  });
 }
 
 /** The item that a value was made of: itself, an equal one, the one of its name or, without names, the next. */
@@ -268,6 +287,11 @@ function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
     }
   }
   return false;
+}
+
+/** Whether a value is written as JSON is, so that what becomes of it should be too. */
+export function isFlow(node: SyntaxNode): boolean {
+  return (node.kind === 'mapping' || node.kind === 'sequence') && node.flow;
 }
 
 function isBlock(node: SyntaxNode): node is CollectionNode {

@@ -1,7 +1,7 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../inject/fault.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../inject/json.ts';
-import { applyEdits, editsFor, type TextEdit } from './edit.ts';
+import { applyEdits, editsFor, isFlow, type TextEdit } from './edit.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { printBlock } from './print.ts';
 import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
@@ -109,6 +109,7 @@ function holds(text: string, goal: readonly JsonValue[]): boolean {
 function wholeDocument(text: string, node: SyntaxNode, value: JsonValue): TextEdit {
   const inexact = inexactInteger(value);
   if (inexact !== undefined) throw new ManifestError(`${inexact} is too large to be kept exactly: quote it`);
+  if (isFlow(node)) return { start: node.start, end: node.end, text: JSON.stringify(value, null, 2) };
   const start = text.lastIndexOf('\n', node.start - 1) + 1;
   const own = text.slice(start, node.start).trim() === '';
   return { start: own ? start : node.start, end: node.end, text: printBlock(value, false) };

@@ -48,6 +48,18 @@ test(`whatever happens on the way, an informer ends with what the server has (${
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   expect(failures.join('\n\n')).toBe('');
-  const kinds = ['cut', 'delay', 'end', 'hang', 'insert', 'none', 'refuse', 'reset', 'stall', 'status'];
+  const kinds = [
+    'cut',
+    'delay',
+    'end',
+    'hang',
+    'insert',
+    'none',
+    'refuse',
+    'reset',
+    'stall',
+    'status',
+    'truncate',
+  ];
   if (only === undefined) expect([...new Set(met)].sort()).toEqual(kinds);
 });

@@ -29,6 +29,8 @@ export class FaultProxy {
   readonly #schedule: Fault[];
   readonly #sockets = new Set<Socket>();
   readonly #afflicted = new Set<ServerResponse>();
+  /** It said 410: what came before the next list is forgotten. */
+  #forgotten = false;
   /** Watches that are being answered, and that no fault has met. */
   readonly #healthy = new Set<IncomingMessage>();
   readonly #met: Fault[] = [];
@@ -52,7 +54,7 @@ export class FaultProxy {
       keepAlive: true,
     });
     this.#server = createServer({ cert: serving.certPem, key: serving.keyPem }, (request, response) =>
-      this.#meet(this.#take(), request, response),
+      this.#meet(this.#faultFor(request), request, response),
     );
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -142,10 +144,15 @@ export class FaultProxy {
     response.on('close', () => this.#afflicted.delete(response));
   }
 
-  #take(): Fault {
-    const fault = this.#schedule.shift();
-    if (fault) this.#met.push(fault);
-    return fault ?? { kind: 'none' };
+  #faultFor({ url }: IncomingMessage): Fault {
+    const tellsAll = !isWatch(url) || url?.includes('sendInitialEvents=true');
+    if (tellsAll) this.#forgotten = false;
+    else if (this.#forgotten) return { kind: 'status', code: 410 };
+    const fault = this.#schedule.shift() ?? { kind: 'none' };
+    this.#met.push(fault);
+    if (fault.kind === 'status') this.#forgotten = fault.code === 410;
+    if (fault.kind === 'insert') this.#forgotten = isWatch(url) && fault.text.includes('"code":410');
+    return fault;
   }
 
   #meet(fault: Fault, request: IncomingMessage, response: ServerResponse): void {

@@ -51,6 +51,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('cut' as const), after }),
   fc.record({ kind: fc.constant('end' as const), after }),
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('truncate' as const), after: fc.nat({ max: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stall' as const), after }) },
   {
     weight: 4,

@@ -6,6 +6,8 @@ export type BodyFault =
   | { readonly kind: 'end'; readonly after: number }
   /** Sends nothing more, and does not hang up either: the connection is half-open. */
   | { readonly kind: 'stall'; readonly after: number }
+  /** Loses most of the line that comes next; of a list, which is a single line, all the rest. */
+  | { readonly kind: 'truncate'; readonly after: number }
   /** Puts in what does not belong there. */
   | { readonly kind: 'insert'; readonly after: number; readonly text: string };
 
@@ -20,7 +22,7 @@ export type Fault =
   | { readonly kind: 'reset' }
   /** Never answers, and does not hang up either. */
   | { readonly kind: 'hang' }
-  /** Answers itself. */
+  /** Answers itself. After 410, watches of the past are refused until there has been a list. */
   | { readonly kind: 'status'; readonly code: number; readonly retryAfter?: number }
   /** Cuts all connections and refuses new ones for a while: the server is being restarted. */
   | { readonly kind: 'refuse'; readonly ms: number };

@@ -11,6 +11,7 @@ export class FaultyBody {
   /** Units until the fault strikes. */
   #left: number;
   #struck = false;
+  #isLosingLine = false;
 
   constructor(response: ServerResponse, fault: BodyFault, unit: 'lines' | 'kilobytes') {
     this.#response = response;
@@ -20,11 +21,12 @@ export class FaultyBody {
   }
 
   write(chunk: Buffer): void {
-    const at = this.#struck ? chunk.length : this.#before(chunk);
+    const at = this.#struck ? 0 : this.#before(chunk);
     this.#send(chunk.subarray(0, at));
     if (at === chunk.length) return;
     this.strike();
-    this.#send(chunk.subarray(at));
+    const rest = chunk.subarray(at);
+    this.#send(this.#isLosingLine ? this.#lose(rest) : rest);
   }
 
   end(): void {
@@ -45,6 +47,9 @@ export class FaultyBody {
         this.#response.end();
         return;
       case 'stall':
+        return;
+      case 'truncate':
+        this.#isLosingLine = true;
         return;
       case 'insert':
         this.#response.write(this.#fault.text);
@@ -69,6 +74,13 @@ export class FaultyBody {
       at = end + 1;
     }
     return at;
+  }
+
+  /** What is left of it: nothing but a beginning, and what comes after the line. */
+  #lose(bytes: Buffer): Buffer {
+    const end = bytes.indexOf(NEWLINE);
+    this.#isLosingLine = end < 0;
+    return end < 0 ? bytes.subarray(0, 8) : Buffer.concat([bytes.subarray(0, end / 2), bytes.subarray(end)]);
   }
 
   #send(bytes: Buffer): void {
