@@ -24,6 +24,7 @@ import type { ExitCode } from './cli.ts';
 import { leadership } from './leadership.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
+import { UsageError } from './terminal.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
@@ -31,21 +32,28 @@ const COMPONENT = 'envoy-initializer';
 /**
  * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
  * nothing below starts by itself. Resolves with the process's exit code.
+ * @throws UsageError for options that do not go together, and a kubeconfig that cannot be used.
  */
 export async function serve(options: ServeOptions, stop: AbortSignal): Promise<ExitCode> {
-  const log = createLogger(options.logLevel, options.logFormat);
-  let config: KubeConfig;
-  try {
-    config = loadKubeConfig(options);
-  } catch (err) {
-    log.fatal({ err }, 'there is no usable kubeconfig');
-    return 2;
+  if ((options.tlsCertFile === undefined) !== (options.tlsKeyFile === undefined)) {
+    throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
   }
+  const config = usableKubeConfig(options);
+  const log = createLogger(options.logLevel, options.logFormat);
   try {
     return await run(options, config, log, stop);
   } catch (err) {
     log.fatal({ err }, 'cannot go on');
     return 2;
+  }
+}
+
+function usableKubeConfig(options: ServeOptions): KubeConfig {
+  try {
+    return loadKubeConfig(options);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`--kubeconfig: ${reason}`, { cause });
   }
 }
 
