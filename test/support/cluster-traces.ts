@@ -35,8 +35,6 @@ export function tracesOf(machine: Machine, namespaces: MachineNamespaces) {
   };
 }
 
-export type Traces = ReturnType<typeof tracesOf>;
-
 /** What a node, unlike a process that only runs, would change on the machine that it is on. */
 export function machineState(): Readonly<Record<string, unknown>> {
   const settings = ['vm/overcommit_memory', 'vm/panic_on_oom', 'kernel/panic', 'kernel/panic_on_oops'];
