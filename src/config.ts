@@ -58,14 +58,13 @@ const SERVE_OPTIONS = {
   'tls-cert-file': {
     parse: text,
     value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.crt',
-    help: "the webhook's certificate chain (PEM); read again when it changes",
+    help: "the webhook's certificate chain (PEM), read again when it changes; without it, the operator keeps its own",
   },
-  'tls-key-file': {
-    parse: text,
-    value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.key',
-    help: "the certificate's key (PEM)",
+  'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'webhook-url': {
+    parse: url,
+    value: 'url',
+    help: 'where the API server finds the webhook outside the cluster: a name for the certificate that the operator keeps',
   },
   workers: { parse: count, value: 'n', default: '2', help: 'Networks reconciled at once' },
   resync: {
@@ -120,20 +119,26 @@ export type ServeOptions = {
 
 /** Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `ENVOY_INITIALIZER_LOG_LEVEL`. */
 export function addServeOptions(command: Command): Command {
-  for (const [name, spec] of Object.entries<OptionSpec<unknown>>(SERVE_OPTIONS)) {
-    const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
-      .env(`ENVOY_INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
-      .argParser(spec.parse);
-    if (!spec.value) option.preset('true');
-    const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
-    if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
-    command.addOption(option);
-  }
+  for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
   return command;
 }
 
+type ServeOptionName = keyof typeof SERVE_OPTIONS;
+
+/** One of the flags of `serve`, for the commands that have it too. */
+export function serveOption(name: ServeOptionName): Option {
+  const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
+  const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
+    .env(`ENVOY_INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
+    .argParser(spec.parse);
+  if (!spec.value) option.preset('true');
+  const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
+  if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
+  return option;
+}
+
 /** The namespace of the pod that this runs in; outside a cluster the one that deploy/ makes. */
-function ownNamespace(): string {
+export function ownNamespace(): string {
   try {
     return readFileSync(SERVICE_ACCOUNT_NAMESPACE, 'utf8').trim();
   } catch {
@@ -141,7 +146,7 @@ function ownNamespace(): string {
   }
 }
 
-function text(value: string): string {
+export function text(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
 }
@@ -155,7 +160,7 @@ function url(value: string): string {
 }
 
 /** A DNS subdomain (RFC 1123), as names of objects and of webhooks are. */
-function dnsName(value: string): string {
+export function dnsName(value: string): string {
   if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
     throw new InvalidArgumentError(
       "Write lower-case letters, digits, '-' and '.', such as envoy-initializer.",
@@ -211,7 +216,7 @@ function duration(value: string): number {
   return total;
 }
 
-function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
+export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
   return (value) => {
     const choice = choices.find((c) => c === value);
     if (choice === undefined) throw new InvalidArgumentError(`Write ${choices.join(' or ')}.`);

@@ -3,6 +3,7 @@ import type { ClientMetrics } from './kube/client.ts';
 import type { ControllerMetrics } from './kube/controller-metrics.ts';
 import type { EventMetrics } from './kube/event-drops.ts';
 import type { LeaderMetrics } from './kube/leader-elector.ts';
+import type { CertificateMetrics } from './tls/certificate-metrics.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
 
 /** From 1 ms to 30 s: an admission and a reconcile both fall in the middle. */
@@ -239,5 +240,33 @@ export function injectionMetrics(registry: Registry, webhook: string): Injection
     },
     templateAdopted: (count) => generation.set(count),
     templateRejected: () => rejected.inc(),
+  };
+}
+
+/** How long certificates last, and whether the API server is told to trust them. */
+export function certificateMetrics(registry: Registry): CertificateMetrics {
+  const registers = [registry];
+  const labelNames = ['certificate'];
+  const expiry = new Gauge({
+    name: 'envoy_initializer_certificate_expiration_timestamp_seconds',
+    help: 'When a certificate expires, in seconds since 1970',
+    labelNames,
+    registers,
+  });
+  const inSync = new Gauge({
+    name: 'envoy_initializer_ca_bundle_in_sync',
+    help: 'Whether every webhook configuration holds the authorities of what is served: 1, else 0',
+    registers,
+  });
+  const rotations = new Counter({
+    name: 'envoy_initializer_certificate_rotations_total',
+    help: 'Certificates that this process put in the place of an old one',
+    labelNames,
+    registers,
+  });
+  return {
+    expires: (certificate, at) => expiry.set({ certificate }, at),
+    bundleInSync: (is) => inSync.set(is ? 1 : 0),
+    rotated: (certificate) => rotations.inc({ certificate }),
   };
 }

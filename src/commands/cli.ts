@@ -2,13 +2,20 @@ import { Command, CommanderError } from 'commander';
 import { addServeOptions, type ServeOptions } from '../config.ts';
 import { stopSignal } from '../shutdown.ts';
 import { VERSION } from '../version.ts';
+import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
+import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
 import { serve } from './serve.ts';
+import { processTerminal, type Terminal, UsageError } from './terminal.ts';
+import { addUninjectOptions, type UninjectOptions, uninjectCommand } from './uninject.ts';
 
 /** 0 fine, 1 findings, 2 usage or failure. */
 export type ExitCode = 0 | 1 | 2;
 
 /** Reads the command line and runs what it names. Errors of usage are one line on standard error. */
-export async function runCli(argv: readonly string[]): Promise<ExitCode> {
+export async function runCli(
+  argv: readonly string[],
+  terminal: Terminal = processTerminal,
+): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const program = new Command('envoy-initializer')
     .description(
@@ -16,7 +23,11 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
     )
     .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
-    .configureOutput({ outputError: (message, write) => write(`${message.trim().replaceAll('\n', ' ')}\n`) });
+    .configureOutput({
+      outputError: (message, write) => write(`${message.trim().replaceAll('\n', ' ')}\n`),
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+    });
 
   addServeOptions(
     program
@@ -26,10 +37,35 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
   ).action(async (options: ServeOptions) => {
     exitCode = await serve(options, stopSignal());
   });
+  addInjectOptions(
+    program
+      .command('inject')
+      .description('print manifests with the sidecar in their pods')
+      .allowExcessArguments(false),
+  ).action(async (options: InjectOptions) => {
+    exitCode = await injectCommand(options, terminal);
+  });
+  addUninjectOptions(
+    program
+      .command('uninject')
+      .description('print manifests as they were before inject')
+      .allowExcessArguments(false),
+  ).action(async (options: UninjectOptions) => {
+    exitCode = await uninjectCommand(options, terminal);
+  });
+  addLintOptions(program.command('lint').description('find the faults of templates')).action(
+    async (files: string[], options: LintOptions) => {
+      exitCode = await lintCommand(files, options, terminal);
+    },
+  );
 
   try {
     await program.parseAsync(argv);
   } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.err(`error: ${error.message}\n`);
+      return 2;
+    }
     if (!(error instanceof CommanderError)) throw error;
     // Help and version end this way too, with code 0; commander has printed what there is to say.
     return error.exitCode === 0 ? 0 : 2;

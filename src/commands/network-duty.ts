@@ -4,7 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { Controller } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
-import type { ObjectKey } from '../kube/object.ts';
+import { type ObjectKey, withoutManagedFields } from '../kube/object.ts';
 import { ReconcileHistory } from '../kube/reconcile-history.ts';
 import { controllerMetrics, queueMetrics } from '../metrics.ts';
 import { setUpNetworkController } from '../network/controller.ts';
@@ -49,11 +49,18 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const history = new ReconcileHistory({ wallClock: Date.now });
   /** The time for which this process leads; it may lead again later. */
   let term: { readonly queue: WorkQueue<ObjectKey>; readonly controller: Controller } | undefined;
-  const networks = new Informer({ client, clock, resource: NETWORKS, onError: informerLog(log, 'networks') });
+  const networks = new Informer({
+    client,
+    clock,
+    resource: NETWORKS,
+    transform: withoutManagedFields,
+    onError: informerLog(log, 'networks'),
+  });
   const attachments = new Informer({
     client,
     clock,
     resource: NETWORK_ATTACHMENT_DEFINITIONS,
+    transform: withoutManagedFields,
     onError: informerLog(log, 'network-attachment-definitions'),
   });
   const { reconcile, keys } = setUpNetworkController({

@@ -9,10 +9,17 @@ import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
-import { clientMetrics, createRegistry, eventMetrics, leaderMetrics } from '../metrics.ts';
+import {
+  certificateMetrics,
+  clientMetrics,
+  createRegistry,
+  eventMetrics,
+  leaderMetrics,
+} from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
+import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
 import { leadership } from './leadership.ts';
 import { networkDuty } from './network-duty.ts';
@@ -82,10 +89,19 @@ async function run(
     defaultProvider: options.networkProvider,
   });
   const webhook = webhookDuty({ options, client: api.client, events, registry, clock, log });
+  const certificates = certificateDuty({
+    options,
+    client: api.client,
+    clock,
+    log,
+    metrics: certificateMetrics(registry),
+    onKeyPair: webhook.setKeyPair,
+  });
   const probes = createProbesServer({
     registry,
     checks: [
       ...webhook.checks,
+      { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
     debug: { controllers: () => [networks.debug()] },
@@ -102,16 +118,21 @@ async function run(
       events.run(background.signal),
       networks.watch(background.signal),
       webhook.watch(background.signal),
+      certificates.run(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log);
-    await election.run(stop, networks.reconcile);
-    await grace;
+    const led = election.run(stop, async (leading) => {
+      await Promise.all([networks.reconcile(leading), certificates.lead(leading)]);
+    });
+    // What runs in the background ends only with an error that nobody can mend.
+    await Promise.race([Promise.all([led, grace]), running]);
     return 0;
   } finally {
     await webhook.close();
     background.abort(new Error('the process is ending'));
-    await running;
+    // Its error, if any, is on its way already.
+    await running.catch(() => undefined);
     probes.close();
     probes.closeAllConnections();
     await api.close();

@@ -1,4 +1,5 @@
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+import { findMoved, type Moved, parseMoved } from './moved.ts';
 import { findContainer, type Pod } from './pod.ts';
 import type { Template } from './template.ts';
 
@@ -32,6 +33,8 @@ export interface Status {
   readonly added: Added;
   /** The pod's own containers over which the template's were laid, by name, as they were. */
   readonly overlaid: JsonObject;
+  /** Where those of them were that are now in the other list: init containers, or no longer. */
+  readonly moved: Moved;
 }
 
 /** The version of the annotation's form, not of this program: its pods outlive its upgrades. */
@@ -39,39 +42,40 @@ const VERSION = 1;
 
 /** Takes down what is done to a pod while it is injected. */
 export class StatusBuilder {
-  readonly #added = new Map<AddedKind, string[]>();
-  readonly #overlaid = new Map<string, JsonObject>();
+  readonly #added: Partial<Record<AddedKind, string[]>> = {};
+  readonly #overlaid: Record<string, JsonObject> = {};
 
   /** Takes down the name of something that was added. */
   added(kind: AddedKind, name: string): void {
-    const names = this.#added.get(kind);
+    const names = this.#added[kind];
     if (names) names.push(name);
-    else this.#added.set(kind, [name]);
+    else this.#added[kind] = [name];
   }
 
   /** Takes down a container of the pod's own, as it was before it was laid over the template's. */
   overlaid(name: string, container: JsonObject): void {
-    this.#overlaid.set(name, container);
+    this.#overlaid[name] = container;
   }
 
   /** Whether a container comes from a template. */
   hasContainer(name: string): boolean {
-    return Boolean(this.#added.get('containers')?.includes(name)) || this.#overlaid.has(name);
+    return Boolean(this.#added.containers?.includes(name)) || Object.hasOwn(this.#overlaid, name);
   }
 
-  build(templates: readonly Template[]): Status {
+  build(templates: readonly Template[], before: Pod, after: Pod): Status {
     return {
       templates: templates.map(({ name, hash }) => ({ name, sha256: hash })),
-      added: Object.fromEntries(this.#added),
-      overlaid: Object.fromEntries(this.#overlaid),
+      added: this.#added,
+      overlaid: this.#overlaid,
+      moved: findMoved(before, after, Object.keys(this.#overlaid)),
     };
   }
 }
 
 /** The text of the status annotation. What there is nothing to say about is left out. */
-export function formatStatus({ templates, added, overlaid }: Status): string {
-  const some = Object.keys(overlaid).length > 0 ? { overlaid } : {};
-  return JSON.stringify({ version: VERSION, templates, added, ...some });
+export function formatStatus({ templates, added, ...rest }: Status): string {
+  const some = Object.entries(rest).filter(([, value]) => Object.keys(value).length > 0);
+  return JSON.stringify({ version: VERSION, templates, added, ...Object.fromEntries(some) });
 }
 
 /** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
@@ -94,6 +98,7 @@ export function parseStatus(text: string | undefined): Status | undefined {
     templates,
     added: isObject(added) ? namesOf(added) : {},
     overlaid: isObject(overlaid) ? overlaid : {},
+    moved: parseMoved(own(status, 'moved')),
   };
 }
 

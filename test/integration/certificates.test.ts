@@ -218,6 +218,25 @@ describe('the caBundle', () => {
     30_000,
   );
 
+  test('is kept by a leader that has lost the lease and leads again', async () => {
+    const stage = await newStage('second-term');
+    await stage.kubectl(['apply', '-f', '-'], webhooksAt(stage.name, 1));
+    const replica = newReplica(stage);
+    await replica.start();
+    const lose = replica.lead();
+    await eventually('it is in sync', () => inSync(stage));
+    // The new term may begin while the old one is still coming to its end.
+    const lost = lose();
+    replica.lead();
+    await lost;
+    const patch = ['patch', 'mutatingwebhookconfiguration', stage.name, '--type=json', '-p'];
+    const removal = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }]);
+    for (const time of ['once', 'twice']) {
+      await stage.kubectl([...patch, removal]);
+      await eventually(`it is restored ${time}`, () => inSync(stage));
+    }
+  }, 90_000);
+
   test('is written to a configuration that comes later, or again', async () => {
     const stage = await newStage('later');
     const { manifest, traffic } = await newService(stage);

@@ -60,14 +60,24 @@ export class WebhookReplica {
 
   /** Runs its part, and the leader's where it is to lead; resolves when it serves. */
   async start({ leads = false } = {}): Promise<void> {
-    const { signal } = this.#stop;
-    const leading = leads ? this.certificates.lead(signal) : undefined;
-    this.#running = Promise.all([this.certificates.run(signal), leading]);
+    this.#running = this.certificates.run(this.#stop.signal);
+    if (leads) this.lead();
     await this.until(() => this.#server !== undefined);
     const { freshConnections, log } = this.#options;
     this.port = (await this.#server?.listen(0, '127.0.0.1')) ?? 0;
     if (freshConnections) this.#server?.drain();
     log.info({ port: this.port }, 'replica serves');
+  }
+
+  /** Begins to lead; what it returns ends that, and resolves when it has. */
+  lead(): () => Promise<void> {
+    const term = new AbortController();
+    const leading = this.certificates.lead(AbortSignal.any([term.signal, this.#stop.signal]));
+    this.#running = Promise.all([this.#running, leading]);
+    return () => {
+      term.abort(new Error('the lease is lost'));
+      return leading;
+    };
   }
 
   /** Waits until something about it is so; looks whenever it was handed a key pair or has rotated. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { ApiError } from '../../../src/kube/api-error.ts';
+import { ApiError, TransportError } from '../../../src/kube/api-error.ts';
 import type { Certificate } from '../../../src/tls/certificate.ts';
 import { CertificateKeeper } from '../../../src/tls/certificate-keeper.ts';
 import type { StoredContent } from '../../../src/tls/certificate-secret.ts';
@@ -175,7 +175,15 @@ describe('the keeper', () => {
     expect(levels.filter((level) => level >= WARN)).toEqual([]);
   });
 
-  test('warns, and goes on, when the namespace cannot own the configurations', async () => {
+  test('tries again to let the namespace own the configurations, after what does not depend on it', async () => {
+    await storeOwn();
+    now += 60 * DAY;
+    failing.own = new TransportError('cut', 'ECONNRESET', undefined);
+    await expect(reconcile()).rejects.toBe(failing.own);
+    expect(written).toHaveLength(1);
+  });
+
+  test('warns, and goes on, when the namespace may not own the configurations', async () => {
     await storeOwn();
     now += 60 * DAY;
     failing.own = forbidden;

@@ -1,5 +1,11 @@
+// Before @peculiar/x509, which asks for this polyfill.
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { PemConverter, X509Certificate, X509CertificateGenerator } from '@peculiar/x509';
+import { issueCertificate } from '../../../src/tls/authority.ts';
 import {
+  type Certificate,
   type CertifiedKey,
   isIssuedBy,
   missingNames,
@@ -18,6 +24,27 @@ beforeAll(async () => {
   authority = await signer.authority(validity);
   leaf = await signer.leaf(authority, validity);
 });
+
+/** As simple tools make them: nothing but the issuer's name tells who signed it. */
+async function leafWithoutKeyIdentifier({ pem, keyPem }: CertifiedKey): Promise<Certificate> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const { publicKey } = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const key = PemConverter.decodeFirst(keyPem);
+  const certificate = await X509CertificateGenerator.create(
+    {
+      subject: 'CN=leaf',
+      issuer: new X509Certificate(pem).subjectName,
+      publicKey,
+      signingKey: await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']),
+      signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+      ...validity,
+    },
+    webcrypto,
+  );
+  const [read] = readCertificates(certificate.toString('pem'));
+  if (!read) throw new Error('there is one');
+  return read;
+}
 
 describe('reading certificates', () => {
   test('gives each of a bundle, with its times in milliseconds', () => {
@@ -54,6 +81,21 @@ describe('a leaf', () => {
     expect(isIssuedBy(leaf, authority)).toBe(true);
     expect(isIssuedBy(leaf, stranger)).toBe(false);
     expect(isIssuedBy(leaf, leaf)).toBe(false);
+  });
+
+  test('is not issued by an authority that only has the name of its own', async () => {
+    const stranger = await signer.authority(validity);
+    const unmarked = await leafWithoutKeyIdentifier(authority);
+    expect(isIssuedBy(unmarked, authority)).toBe(true);
+    expect(isIssuedBy(unmarked, stranger)).toBe(false);
+  });
+
+  test('does not say its name by its subject: no API server would take it', async () => {
+    const [commonName = ''] = names.dnsNames;
+    const issuer = { certPem: authority.pem, keyPem: authority.keyPem };
+    const { certPem } = await issueCertificate(issuer, { commonName, usage: 'server', ...validity });
+    const [certificate = leaf] = readCertificates(certPem);
+    expect(missingNames(certificate, { ...names, ipAddresses: [] })).toEqual(names.dnsNames);
   });
 
   test('lacks the names that it does not say', () => {

@@ -1,0 +1,45 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { ApiError, TransportError } from '../kube/api-error.ts';
+import { KubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/load-config.ts';
+import { Transport } from '../kube/transport.ts';
+import { systemClock } from '../workqueue/clock.ts';
+import { UsageError } from './terminal.ts';
+import type { ClusterOptions } from './tool-options.ts';
+
+/** The API server, with the credentials of whoever runs the command. */
+export interface Cluster {
+  readonly client: KubeClient;
+  /** Of the kubeconfig's current context, as kubectl takes it. */
+  readonly namespace: string;
+}
+
+/** Runs something with a connection, and closes it. What the server says no to is a UsageError of one line. */
+export async function withCluster<T>(
+  options: ClusterOptions,
+  run: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const config = configOf(options);
+  const transport = new Transport(config, systemClock);
+  try {
+    const client = new KubeClient({ transport, clock: systemClock });
+    const context = config.getContextObject(config.getCurrentContext());
+    return await run({ client, namespace: context?.namespace ?? 'default' });
+  } catch (cause) {
+    if (cause instanceof ApiError) throw new UsageError(`the API server says: ${cause.message}`, { cause });
+    if (cause instanceof TransportError)
+      throw new UsageError(`the API server was not reached: ${cause.message}`, { cause });
+    throw cause;
+  } finally {
+    await transport.close();
+  }
+}
+
+function configOf(options: ClusterOptions): KubeConfig {
+  try {
+    return loadKubeConfig(options);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`no usable kubeconfig: ${reason}`, { cause });
+  }
+}

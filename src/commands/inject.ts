@@ -1,0 +1,77 @@
+import { type Command, Option } from 'commander';
+import { text } from '../config.ts';
+import { keysFor } from '../inject/keys.ts';
+import { describeObject, type PodTemplateRule } from '../inject/workload.ts';
+import {
+  type InjectManifestsOptions,
+  injectManifests,
+  type SiteResult,
+} from '../manifests/inject-manifests.ts';
+import type { ExitCode } from './cli.ts';
+import { rewriteFiles } from './rewrite-files.ts';
+import { templatesOf } from './template-source.ts';
+import type { Terminal } from './terminal.ts';
+import {
+  addClusterOptions,
+  type ClusterOptions,
+  filenameOption,
+  namespaceOption,
+  podTemplateOption,
+} from './tool-options.ts';
+
+export interface InjectOptions extends ClusterOptions {
+  readonly filename: readonly string[];
+  readonly template?: string;
+  readonly all?: boolean;
+  readonly namespace?: string;
+  readonly podTemplatePath?: readonly PodTemplateRule[];
+}
+
+export function addInjectOptions(command: Command): Command {
+  command
+    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+    .addOption(
+      new Option(
+        '--template <file>',
+        'a ConfigMap manifest or a template alone (default: the live ConfigMap)',
+      )
+        .env('ENVOY_INITIALIZER_TEMPLATE')
+        .argParser(text),
+    )
+    .option('--all', 'inject also pods that say nothing; those that opt out are left alone')
+    .addOption(namespaceOption('namespace of objects that name none (default: default)'))
+    .addOption(podTemplateOption());
+  return addClusterOptions(command);
+}
+
+/** Prints the manifests with their pods injected, and on standard error what became of each. */
+export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
+  const settings: InjectManifestsOptions = {
+    decide: {
+      keys: keysFor(options.annotation),
+      requireAnnotation: !options.all,
+      operatorNamespace: options.operatorNamespace,
+    },
+    state: { set: await templatesOf(terminal, options) },
+    namespace: options.namespace ?? 'default',
+    podTemplates: options.podTemplatePath ?? [],
+  };
+  const results = await rewriteFiles(terminal, options.filename, (input) => injectManifests(input, settings));
+  for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
+  return results.some(isFinding) ? 1 : 0;
+}
+
+function report({ site, injection, mistakes }: SiteResult): string[] {
+  const name = describeObject(site.object);
+  const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
+  if (injection.outcome === 'injected') return [`${name}: injected`, ...hints];
+  const { reason, messages } = injection.skip;
+  const verb = injection.outcome === 'denied' ? 'would be refused' : 'not injected';
+  return [...messages.map((message) => `${name}: ${verb} (${reason}): ${message}`), ...hints];
+}
+
+/** What the webhook would warn of, or refuse; and what only looks like an opt-in. */
+function isFinding({ injection, mistakes }: SiteResult): boolean {
+  const warned = injection.outcome !== 'injected' && injection.skip.warn;
+  return warned || injection.outcome === 'denied' || mistakes.length > 0;
+}

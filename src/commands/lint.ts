@@ -1,0 +1,132 @@
+import type { Command } from 'commander';
+import { podCreation } from '../inject/admission-target.ts';
+import type { Fault } from '../inject/fault.ts';
+import { inject } from '../inject/inject.ts';
+import type { JsonObject } from '../inject/json.ts';
+import { type Keys, keysFor } from '../inject/keys.ts';
+import { parseTemplateSet, type TemplateSet } from '../inject/template-set.ts';
+import { readTemplateFile, type TemplateSource } from '../manifests/template-file.ts';
+import type { ExitCode } from './cli.ts';
+import { type Cluster, withCluster } from './cluster.ts';
+import { dryRunPod } from './dry-run.ts';
+import { type OutputFormat, outputOption, printOutput } from './output.ts';
+import { nameOfInput, readInput, type Terminal, UsageError } from './terminal.ts';
+import { addClusterOptions, type ClusterOptions, namespaceOption } from './tool-options.ts';
+
+export interface LintOptions extends ClusterOptions {
+  readonly server?: boolean;
+  readonly namespace?: string;
+  readonly output: OutputFormat;
+}
+
+/** A fault of a template, and where it is. */
+interface LintFinding {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The key of the ConfigMap; `config` for a template alone. */
+  readonly key: string;
+  /** `containers[0].image`; empty when it is about the whole text. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export function addLintOptions(command: Command): Command {
+  command
+    .argument('<file...>', 'ConfigMap manifests or templates alone; - for standard input')
+    .option('--server', 'also ask the API server, by the dry run of a pod with each template')
+    .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
+    .addOption(outputOption());
+  return addClusterOptions(command);
+}
+
+/** Looks for what is wrong with templates, as the webhook would when they are applied, and says where. */
+export async function lintCommand(
+  files: readonly string[],
+  options: LintOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const findings: LintFinding[] = [];
+  const good: (readonly [string, TemplateSource, TemplateSet])[] = [];
+  for (const file of files) {
+    const name = nameOfInput(file);
+    const sources = readTemplateFile(await readInput(terminal, file));
+    if (sources.length === 0)
+      throw new UsageError(`${name} holds no template: no ConfigMap in it has the key config`);
+    for (const source of sources) {
+      const parsed = parseTemplateSet(source.data);
+      if ('set' in parsed) good.push([name, source, parsed.set]);
+      else findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+    }
+  }
+  if (options.server && good.length > 0) {
+    findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
+  }
+  printOutput(terminal, options.output, {
+    value: findings.map((finding) => ({ ...finding })),
+    lines: findings.map(format),
+  });
+  if (options.output === 'text') terminal.err(`${summary(good, findings)}\n`);
+  return findings.length > 0 ? 1 : 0;
+}
+
+function toFinding(file: string, source: TemplateSource, fault: Fault): LintFinding {
+  const { line, column } = source.locate(fault);
+  return { file, line, column, key: fault.source, path: fault.path, message: fault.message };
+}
+
+function format({ file, line, column, key, path, message }: LintFinding): string {
+  return `${file}:${line}:${column}: ${[key, path, message].filter((part) => part !== '').join(': ')}`;
+}
+
+function summary(
+  good: readonly (readonly [string, TemplateSource, TemplateSet])[],
+  findings: readonly LintFinding[],
+): string {
+  if (findings.length > 0) return findings.length === 1 ? '1 fault' : `${findings.length} faults`;
+  const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
+  return `no faults: ${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
+}
+
+/** A dry run for each template, with a pod that would be accepted without it. */
+async function askServer(
+  { client, namespace }: Cluster,
+  options: LintOptions,
+  good: readonly (readonly [string, TemplateSource, TemplateSet])[],
+): Promise<readonly LintFinding[]> {
+  const keys = keysFor(options.annotation);
+  const findings: LintFinding[] = [];
+  for (const [file, source, set] of good) {
+    for (const name of set.templates.keys()) {
+      const key = name === 'config' ? name : `config.${name}`;
+      const at = (message: string) => toFinding(file, source, { source: key, path: '', message });
+      const pod = injected(set, name, keys);
+      if (typeof pod === 'string') {
+        findings.push(at(pod));
+        continue;
+      }
+      const answer = await dryRunPod(client, options.namespace ?? namespace, pod);
+      if (!answer.accepted) findings.push(at(`the API server refuses a pod with it: ${answer.message}`));
+    }
+  }
+  return findings;
+}
+
+/** A pod with the template, marked so that the live webhook leaves it as it is; or why there can be none. */
+function injected(set: TemplateSet, template: string, keys: Keys): JsonObject | string {
+  const pod = {
+    metadata: { generateName: 'envoy-initializer-lint-', annotations: { [keys.templates]: template } },
+    spec: { containers: [{ name: 'envoy-initializer-lint', image: 'registry.invalid/lint' }] },
+  };
+  const result = inject({
+    request: podCreation('default'),
+    pod,
+    namespaceLabels: {},
+    options: { keys, requireAnnotation: false, operatorNamespace: '' },
+    state: { set },
+  });
+  if (result.outcome !== 'injected') return result.skip.messages.join('; ');
+  const metadata = result.pod.metadata as JsonObject;
+  const labels = metadata.labels as JsonObject | undefined;
+  return { ...result.pod, metadata: { ...metadata, labels: { ...labels, [keys.optIn]: 'false' } } };
+}

@@ -1,0 +1,92 @@
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from './json.ts';
+import type { Path } from './path.ts';
+
+/** Where a kind of object holds the template of its pods; for what no table can know. */
+export interface PodTemplateRule {
+  readonly kind: string;
+  /** The API group; undefined for a kind of that name in any group. */
+  readonly group: string | undefined;
+  /** The keys down to the object with the pods' `metadata` and `spec`. */
+  readonly path: readonly string[];
+}
+
+const TEMPLATE = ['spec', 'template'];
+/** `extensions` is where Deployments, ReplicaSets and DaemonSets were until Kubernetes 1.16: files still say so. */
+const KNOWN: readonly PodTemplateRule[] = [
+  { kind: 'Pod', group: '', path: [] },
+  { kind: 'PodTemplate', group: '', path: ['template'] },
+  { kind: 'ReplicationController', group: '', path: TEMPLATE },
+  ...['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'].map((kind) => ({
+    kind,
+    group: 'apps',
+    path: TEMPLATE,
+  })),
+  ...['Deployment', 'ReplicaSet', 'DaemonSet'].map((kind) => ({ kind, group: 'extensions', path: TEMPLATE })),
+  { kind: 'Job', group: 'batch', path: TEMPLATE },
+  { kind: 'CronJob', group: 'batch', path: ['spec', 'jobTemplate', ...TEMPLATE] },
+  { kind: 'DeploymentConfig', group: 'apps.openshift.io', path: TEMPLATE },
+];
+
+/** A pod, or the template of pods, inside a document. */
+export interface PodSite {
+  /** The object that holds it: the pod itself, or the workload. */
+  readonly object: JsonObject;
+  /** Where the pod is in the document. */
+  readonly path: Path;
+  /** Its `metadata` and `spec`, as the webhook will see them. */
+  readonly pod: JsonObject;
+}
+
+/** Every object of a document: the items of Lists in place of these. */
+export function* objectsOf(document: JsonValue, path: Path = []): Generator<readonly [JsonObject, Path]> {
+  if (!isObject(document)) return;
+  const items = own(document, 'items');
+  if (!ownString(document, 'kind')?.endsWith('List') || !isArray(items)) {
+    yield [document, path];
+    return;
+  }
+  for (const [index, item] of items.entries()) yield* objectsOf(item, [...path, 'items', index]);
+}
+
+/** Every pod and pod template of a document, in the order of the text. */
+export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[] = []): Generator<PodSite> {
+  for (const [object, path] of objectsOf(document)) {
+    const rule = [...rules, ...KNOWN].find((candidate) => fits(candidate, object));
+    if (!rule) continue;
+    const pod = rule.path.reduce<JsonValue | undefined>(own, object);
+    if (isObject(pod)) yield { object, path: [...path, ...rule.path], pod };
+  }
+}
+
+function fits({ kind, group }: PodTemplateRule, object: JsonObject): boolean {
+  return ownString(object, 'kind') === kind && (group === undefined || groupOf(object) === group);
+}
+
+function groupOf(object: JsonObject): string {
+  const apiVersion = ownString(object, 'apiVersion') ?? '';
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
+
+/** The document with another value at a path; what is not on the way there is shared with the given one. */
+export function replaceAt(document: JsonValue, path: Path, value: JsonValue): JsonValue {
+  const [segment, ...rest] = path;
+  if (segment === undefined) return value;
+  if (isArray(document)) {
+    return document.map((item, index) => (index === segment ? replaceAt(item, rest, value) : item));
+  }
+  if (!isObject(document)) throw new TypeError(`nothing is at ${String(segment)} to be replaced`);
+  // A spread with a computed `__proto__` would set the prototype.
+  return Object.fromEntries(
+    Object.entries(document).map(([key, item]) => [
+      key,
+      key === segment ? replaceAt(item, rest, value) : item,
+    ]),
+  );
+}
+
+/** `deployment/web`, as kubectl writes it; the generateName where there is no name yet. */
+export function describeObject(object: JsonObject): string {
+  const metadata = own(object, 'metadata');
+  const name = ownString(metadata, 'name') ?? `${ownString(metadata, 'generateName') ?? ''}*`;
+  return `${(ownString(object, 'kind') ?? 'object').toLowerCase()}/${name}`;
+}

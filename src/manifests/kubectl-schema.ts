@@ -1,0 +1,65 @@
+import { defineScalarTag, FAILSAFE_SCHEMA, mergeTag, NOT_RESOLVED } from 'js-yaml';
+
+const NULLS: ReadonlySet<string> = new Set(['', '~', 'null', 'Null', 'NULL']);
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
+  [
+    ['y', 'yes', 'true', 'on'],
+    ['n', 'no', 'false', 'off'],
+  ].flatMap((words, no) =>
+    words.flatMap((word) =>
+      [word, word[0]?.toUpperCase() + word.slice(1), word.toUpperCase()].map(
+        (text) => [text, no === 0] as const,
+      ),
+    ),
+  ),
+);
+const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
+const DIGITS = ['+', '-', '.', ...'0123456789'];
+
+/**
+ * YAML as kubectl reads it (sigs.k8s.io/yaml, a fork of go-yaml 2): what is plain `yes` or `on` is true there and 0644 is
+ * 420, unlike in YAML 1.2; times and sexagesimal numbers, unlike in YAML 1.1, stay text. So what is decided about a
+ * manifest here is about the object that the API server will be sent.
+ */
+export const KUBECTL_SCHEMA = FAILSAFE_SCHEMA.withTags(
+  defineScalarTag<null>('tag:yaml.org,2002:null', {
+    implicit: true,
+    implicitFirstChars: ['', '~', 'n', 'N'],
+    resolve: (text) => (NULLS.has(text) ? null : NOT_RESOLVED),
+    identify: (value) => value === null,
+    represent: () => 'null',
+  }),
+  defineScalarTag<boolean>('tag:yaml.org,2002:bool', {
+    implicit: true,
+    implicitFirstChars: [...'yYtToOnNfF'],
+    resolve: (text) => BOOLEANS.get(text) ?? NOT_RESOLVED,
+    identify: (value) => typeof value === 'boolean',
+  }),
+  defineScalarTag<number>('tag:yaml.org,2002:int', {
+    implicit: true,
+    implicitFirstChars: DIGITS,
+    resolve: (text) => parseInteger(text.replaceAll('_', '')) ?? NOT_RESOLVED,
+    identify: Number.isInteger,
+  }),
+  defineScalarTag<number>('tag:yaml.org,2002:float', {
+    implicit: true,
+    implicitFirstChars: DIGITS,
+    resolve: (text) => {
+      const plain = text.replaceAll('_', '');
+      return FLOAT.test(plain) ? Number(plain) : NOT_RESOLVED;
+    },
+    identify: (value) => typeof value === 'number',
+  }),
+  mergeTag,
+);
+
+/** Go's strconv.ParseInt with base 0: a leading 0 makes it octal. */
+function parseInteger(text: string): number | undefined {
+  const [, sign, digits = ''] =
+    /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/.exec(text) ?? [];
+  if (sign === undefined || /^0[oO]$/.test(digits)) return undefined;
+  const value = Number(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
+  // What does not fit into 64 bits is read once more, as a decimal float.
+  if (value > 2 ** 64) return undefined;
+  return sign === '-' && value !== 0 ? -value : value;
+}

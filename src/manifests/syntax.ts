@@ -1,0 +1,193 @@
+import {
+  COLLECTION_STYLE,
+  EVENT_ID,
+  type Event,
+  getScalarValue,
+  SCALAR_STYLE,
+  type ScalarEvent,
+} from 'js-yaml';
+
+/** The text has something of YAML that cannot be edited in place: complex keys, mostly. */
+export class UneditableError extends Error {}
+
+/** A stretch of the text, its end exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ScalarNode extends Span {
+  readonly kind: 'scalar' | 'alias';
+  /** The decoded value; of an alias, nothing. */
+  readonly value: string;
+  /** Of text behind `|`: by how many columns it is indented. `start` is then the start of its first line. */
+  readonly literalIndent?: number;
+}
+
+/** One member of a mapping, or one item of a sequence. */
+export interface Entry extends Span {
+  /** The key as text; nothing for items. */
+  readonly key: string;
+  /** From behind the colon or dash (in flow style: from the value) to the end of the value. */
+  readonly slot: Span;
+  readonly node: SyntaxNode;
+}
+
+export interface CollectionNode extends Span {
+  readonly kind: 'mapping' | 'sequence';
+  /** `{a: 1}` and `[1]`, as JSON; else each entry starts on a line of its own. */
+  readonly flow: boolean;
+  readonly entries: readonly Entry[];
+}
+
+/** Where a value stands in the text. */
+export type SyntaxNode = ScalarNode | CollectionNode;
+
+/** The root of each document of a text, from the events of its parser; undefined for one that cannot be edited. */
+export function syntaxTrees(text: string, events: readonly Event[]): readonly (SyntaxNode | undefined)[] {
+  return documentsOf(events).map((document) => {
+    try {
+      return new TreeReader(text, document).root();
+    } catch (err) {
+      if (err instanceof UneditableError) return undefined;
+      throw err;
+    }
+  });
+}
+
+/** The events of each document, without those that open and close it. */
+function documentsOf(events: readonly Event[]): readonly (readonly Event[])[] {
+  const documents: Event[][] = [];
+  let depth = 0;
+  for (const event of events) {
+    if (event.type === EVENT_ID.POP) depth -= 1;
+    if (depth === 0 && event.type === EVENT_ID.DOCUMENT) documents.push([]);
+    else if (depth > 0) documents.at(-1)?.push(event);
+    if (opens(event)) depth += 1;
+  }
+  return documents;
+}
+
+function opens({ type }: Event): boolean {
+  return type === EVENT_ID.DOCUMENT || type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE;
+}
+
+class TreeReader {
+  readonly #text: string;
+  readonly #events: readonly Event[];
+  #at = 0;
+
+  constructor(text: string, events: readonly Event[]) {
+    this.#text = text;
+    this.#events = events;
+  }
+
+  root(): SyntaxNode {
+    return this.#node(0);
+  }
+
+  /** `fallback` is where a value stands that is not written at all. */
+  #node(fallback: number): SyntaxNode {
+    const event = this.#events[this.#at];
+    this.#at += 1;
+    switch (event?.type) {
+      case EVENT_ID.SCALAR:
+        return {
+          kind: 'scalar',
+          value: getScalarValue(this.#text, event),
+          ...scalarSpan(this.#text, event, fallback),
+          ...(event.style === SCALAR_STYLE.LITERAL_BLOCK && { literalIndent: event.indent }),
+        };
+      case EVENT_ID.ALIAS:
+        return { kind: 'alias', value: '', start: event.anchorStart - 1, end: event.anchorEnd };
+      case EVENT_ID.MAPPING:
+      case EVENT_ID.SEQUENCE: {
+        const kind = event.type === EVENT_ID.MAPPING ? 'mapping' : 'sequence';
+        const flow = event.style === COLLECTION_STYLE.FLOW;
+        return this.#collection(kind, flow, event.start);
+      }
+      default:
+        throw new UneditableError('the parser gave no value');
+    }
+  }
+
+  #collection(kind: CollectionNode['kind'], flow: boolean, start: number): CollectionNode {
+    const entries: Entry[] = [];
+    let end = start + (flow ? 1 : 0);
+    while (this.#events[this.#at]?.type !== EVENT_ID.POP) {
+      const entry = kind === 'mapping' ? this.#member() : this.#item(flow, end);
+      entries.push(entry);
+      end = entry.end;
+    }
+    this.#at += 1;
+    if (flow) end = closing(this.#text, end) + 1;
+    return { kind, flow, entries, start, end };
+  }
+
+  #member(): Entry {
+    const key = this.#node(-1);
+    if (key.kind !== 'scalar' || key.start < 0) throw new UneditableError('a key is no scalar');
+    const colon = key.end + (/^[ \t]*:/.exec(this.#text.slice(key.end))?.[0].length ?? 0);
+    if (colon === key.end) throw new UneditableError(`no colon follows the key ${key.value}`);
+    const node = this.#node(colon);
+    return { key: key.value, node, start: key.start, end: node.end, slot: { start: colon, end: node.end } };
+  }
+
+  #item(flow: boolean, behind: number): Entry {
+    if (flow) {
+      if (hasProperties(this.#events[this.#at])) throw new UneditableError('an item has an anchor or a tag');
+      const node = this.#node(-1);
+      return { key: '', node, start: node.start, end: node.end, slot: node };
+    }
+    const dash = skipBlanks(this.#text, behind);
+    if (this.#text[dash] !== '-') throw new UneditableError('no dash is before an item');
+    const node = this.#node(dash + 1);
+    return { key: '', node, start: dash, end: node.end, slot: { start: dash + 1, end: node.end } };
+  }
+}
+
+/** Anchors and tags stand before the value that is known by its start. */
+function hasProperties(event: Event | undefined): boolean {
+  return event !== undefined && 'tagStart' in event && Math.max(event.anchorStart, event.tagStart) >= 0;
+}
+
+function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {
+  const { valueStart: start, valueEnd: end, style } = event;
+  if (start < 0) return { start: fallback, end: Math.max(fallback, event.anchorEnd, event.tagEnd) };
+  if (style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED) {
+    return { start: start - 1, end: end + 1 };
+  }
+  if (style === SCALAR_STYLE.PLAIN) return { start, end };
+  // The blank lines behind a block scalar are part of it, but belong to nobody.
+  const body = text.slice(start, end);
+  const kept = /[+]/.test(headerOf(text, start)) ? body.replace(/\r?\n$/, '') : body.trimEnd();
+  return { start, end: start + kept.length };
+}
+
+/** `|+`, `>-`: what is on the line before the text of a block scalar. */
+function headerOf(text: string, start: number): string {
+  const lineEnd = text.lastIndexOf('\n', start - 1);
+  return (
+    /[|>][-+0-9]*[ \t]*(#.*)?\r?$/.exec(text.slice(text.lastIndexOf('\n', lineEnd - 1) + 1, lineEnd))?.[0] ??
+    ''
+  );
+}
+
+/** The index of the bracket that closes a flow collection, from behind its last entry. */
+function closing(text: string, from: number): number {
+  const at = skipBlanks(text, from, ',');
+  if (text[at] !== '}' && text[at] !== ']')
+    throw new UneditableError('a bracket is not where it is looked for');
+  return at;
+}
+
+/** The index of the first character that is no blank, no comment and none of `others`. */
+function skipBlanks(text: string, from: number, others = ''): number {
+  let at = from;
+  for (;;) {
+    const char = text[at] ?? '';
+    if (char === '#') at = (text.indexOf('\n', at) + 1 || text.length + 1) - 1;
+    else if (char === '' || (!' \t\r\n'.includes(char) && !others.includes(char))) return at;
+    at += 1;
+  }
+}

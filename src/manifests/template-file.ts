@@ -1,0 +1,87 @@
+import { parseEvents } from 'js-yaml';
+import type { Fault, Location } from '../inject/fault.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../inject/json.ts';
+import type { Path } from '../inject/path.ts';
+import { DEFAULT_TEMPLATE } from '../inject/template-set.ts';
+import { objectsOf } from '../inject/workload.ts';
+import { ManifestError, readManifests } from './manifests.ts';
+import { type SyntaxNode, syntaxTrees } from './syntax.ts';
+
+/** The templates of one ConfigMap manifest, or of a file that is a template itself. */
+export interface TemplateSource {
+  /** What the ConfigMap holds, or would hold. */
+  readonly data: Readonly<Record<string, string>>;
+  /** Where in the file a fault is that was found in one of its texts. */
+  readonly locate: (fault: Fault) => Location;
+}
+
+const START: Location = { line: 1, column: 1 };
+
+/**
+ * The templates of a file: of each ConfigMap in it that holds any, or the file itself where it is a bare template.
+ * What is no YAML at all is left for the template's own parser to complain about.
+ */
+export function readTemplateFile(text: string): readonly TemplateSource[] {
+  const documents = tryRead(text);
+  const objects = documents.flatMap((document, index) =>
+    [...objectsOf(document)].map(([object, path]) => ({ object, index, path })),
+  );
+  if (!objects.some(({ object }) => typeof own(object, 'apiVersion') === 'string')) {
+    return [
+      {
+        data: { [DEFAULT_TEMPLATE]: text },
+        locate: ({ line, column }) => (line && column ? { line, column } : START),
+      },
+    ];
+  }
+  return objects
+    .filter(({ object }) => ownString(object, 'kind') === 'ConfigMap' && holdsTemplate(object))
+    .map(({ object, index, path }) => configMapSource(text, index, object, path));
+}
+
+function tryRead(text: string): readonly JsonValue[] {
+  try {
+    return readManifests(text);
+  } catch (err) {
+    if (err instanceof ManifestError) return [];
+    throw err;
+  }
+}
+
+function holdsTemplate(configMap: JsonObject): boolean {
+  const data = own(configMap, 'data');
+  return (
+    isObject(data) &&
+    Object.keys(data).some((key) => key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`))
+  );
+}
+
+function configMapSource(text: string, index: number, configMap: JsonObject, path: Path): TemplateSource {
+  const root = syntaxTrees(text, parseEvents(text, {}))[index];
+  const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(child, root);
+  const strings = Object.entries(own(configMap, 'data') ?? {}).filter(
+    ([, value]) => typeof value === 'string',
+  );
+  return {
+    data: Object.fromEntries(strings) as Record<string, string>,
+    locate({ source, line, column }) {
+      const node = child(dataNode, source);
+      if (node?.kind !== 'scalar') return locationOf(text, (dataNode ?? root)?.start ?? 0);
+      const { line: firstLine, ...first } = locationOf(text, node.start);
+      if (node.literalIndent === undefined || !line || !column) return { line: firstLine, ...first };
+      return { line: firstLine + line - 1, column: column + node.literalIndent };
+    },
+  };
+}
+
+function child(node: SyntaxNode | undefined, segment: string | number): SyntaxNode | undefined {
+  if (node?.kind !== 'mapping' && node?.kind !== 'sequence') return undefined;
+  const entry =
+    typeof segment === 'number' ? node.entries[segment] : node.entries.find(({ key }) => key === segment);
+  return entry?.node;
+}
+
+function locationOf(text: string, offset: number): Location {
+  const before = text.slice(0, offset);
+  return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+}

@@ -1,0 +1,32 @@
+import type { Keys } from '../inject/keys.ts';
+import { uninject } from '../inject/uninject.ts';
+import { type PodSite, type PodTemplateRule, podSites, replaceAt } from '../inject/workload.ts';
+import { readManifests, writeManifests } from './manifests.ts';
+
+/** One pod or pod template, and whether it had a sidecar of ours to take away. */
+export interface UninjectResult {
+  readonly site: PodSite;
+  readonly restored: boolean;
+}
+
+/**
+ * Gives the pods and pod templates of a text of manifests back as they were before they were injected.
+ * @throws ManifestError, and PatchError where a status annotation says what cannot be.
+ */
+export function uninjectManifests(
+  text: string,
+  keys: Keys,
+  podTemplates: readonly PodTemplateRule[],
+): { readonly text: string; readonly results: readonly UninjectResult[] } {
+  const results: UninjectResult[] = [];
+  const documents = readManifests(text).map((document) => {
+    let current = document;
+    for (const site of podSites(document, podTemplates)) {
+      const pod = uninject(site.pod, keys);
+      results.push({ site, restored: pod !== undefined });
+      if (pod) current = replaceAt(current, site.path, pod);
+    }
+    return current;
+  });
+  return { text: writeManifests(text, documents), results };
+}

@@ -1,0 +1,80 @@
+import { expect, test } from '@jest/globals';
+import { runCli } from '../../../src/commands/cli.ts';
+import { DEMO_TEMPLATE } from '../../support/demo.ts';
+import { MemoryTerminal } from '../../support/memory-terminal.ts';
+
+const BAD = `\
+# A ConfigMap with three faults.
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: envoy-initializer}
+data:
+  options: "onConflict: dney"
+  config: |
+
+      containers:
+        - name: envoy
+          image: x
+          ports:
+            - containerPort: "80"
+  config.second: "containers: [{name: Bad, image: x}]"
+`;
+
+async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const terminal = new MemoryTerminal(files);
+  const code = await runCli(['node', 'envoy-initializer', 'lint', ...Object.keys(files), ...args], terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+test('says of every fault of a ConfigMap where it is in the file', async () => {
+  const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
+  expect(stdout.trim().split('\n').sort()).toEqual([
+    'bad.yaml:13:15: config: containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    'bad.yaml:14:18: config.second: containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
+    'bad.yaml:6:12: options: onConflict: must be one of skip, deny',
+  ]);
+  expect(stderr).toBe('3 faults\n');
+  expect(code).toBe(1);
+});
+
+test('says so to programs too', async () => {
+  const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD }, '-o', 'json');
+  expect(JSON.parse(stdout)).toContainEqual({
+    file: 'bad.yaml',
+    line: 13,
+    column: 15,
+    key: 'config',
+    path: 'containers[0].ports[0].containerPort',
+    message: 'must be a whole number, not "80"',
+  });
+  expect(stderr).toBe('');
+  expect(code).toBe(1);
+});
+
+test('takes a template alone, and several files', async () => {
+  const { code, stdout, stderr } = await lint({ 'a.yaml': DEMO_TEMPLATE, 'b.yaml': 'containers: [' });
+  expect(stdout).toMatch(/^b\.yaml:1:14: config: /);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '1 fault\n' });
+});
+
+test('finds nothing in the template of the demo', async () => {
+  expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'no faults: template config\n',
+  });
+});
+
+test.each<[string, Readonly<Record<string, string>>, RegExp]>([
+  ['a file that is not there', {}, /^error: cannot read gone\.yaml: there is no such file\n$/],
+  [
+    'a manifest without a template',
+    { 'gone.yaml': 'apiVersion: v1\nkind: Secret\n' },
+    /^error: gone\.yaml holds no template/,
+  ],
+])('fails on %s', async (_, files, message) => {
+  const terminal = new MemoryTerminal(files);
+  expect(await runCli(['node', 'envoy-initializer', 'lint', 'gone.yaml'], terminal)).toBe(2);
+  expect(terminal.stderr).toMatch(message);
+  expect(terminal.stdout).toBe('');
+});
