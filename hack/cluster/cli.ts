@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
-import type { ImageName } from './images.ts';
 import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
 import { insideMachine, sweepMachines } from './machine.ts';
-import { prepareCluster } from './prepare.ts';
+import { ensureMultus } from './multus/multus.ts';
+import { type Extras, prepareCluster } from './prepare.ts';
 import { replaceImage } from './replace-image.ts';
 import { startCluster } from './start-cluster.ts';
 
@@ -19,19 +19,30 @@ const USAGE = `usage: node hack/cluster/cli.ts build|up|down
   down   end that cluster, and remove what one that crashed has left
 `;
 
-const IMAGES: readonly ImageName[] = ['busybox', 'envoy', 'envoy-initializer'];
 const POLL_MS = 100;
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
+/** What the demo and `deploy/` need; Multus only where it can be had, for a cluster is of use without it. */
+async function extras(): Promise<Extras> {
+  const multus = await ensureMultus(process.env, process.stderr).then(
+    () => true,
+    (err: unknown) => {
+      say(`NO MULTUS, so no pod will be attached to a Network: ${err instanceof Error ? err.message : err}`);
+      return false;
+    },
+  );
+  return { images: ['busybox', 'envoy', 'envoy-initializer'], multus };
+}
+
 async function build(): Promise<void> {
-  await prepareCluster(IMAGES, process.stderr);
+  await prepareCluster(await extras(), process.stderr);
 }
 
 async function up(): Promise<void> {
-  const { layouts } = await prepareCluster(IMAGES, process.stderr);
+  const { layouts } = await prepareCluster(await extras(), process.stderr);
   const before = findKeptCluster()?.ready;
   if (before === undefined) await startKeeper();
   else {
@@ -70,7 +81,7 @@ async function keep(): Promise<void> {
   if (keeping === undefined) throw new Error('another program keeps a cluster');
   try {
     const told = Promise.race(['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal)));
-    const cluster = await startCluster({ log: say, images: IMAGES });
+    const cluster = await startCluster({ ...(await extras()), log: say });
     const { kubeconfigPath, images, machine } = cluster;
     const logs = join(machine.directory, 'logs');
     keeping.tell({ kubeconfigPath, logs, images, machinePid: machine.pid });

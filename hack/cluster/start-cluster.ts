@@ -10,6 +10,7 @@ import type { ClusterSettings } from './cluster-settings.ts';
 import { componentSpecs } from './component-specs.ts';
 import type { ImageName } from './images.ts';
 import { type Machine, startMachine, sweepMachines } from './machine.ts';
+import { admitMultus, installMultus } from './multus/multus.ts';
 import { createNodeCredentials } from './node-credentials.ts';
 import { nodeFiles, writeNodeFiles } from './node-files.ts';
 import { type Preparation, prepareCluster } from './prepare.ts';
@@ -22,6 +23,8 @@ export interface ClusterOptions {
   readonly progress?: ProgressStream;
   /** By default busybox alone. */
   readonly images?: readonly ImageName[];
+  /** Attaches pods to further networks, as NetworkAttachmentDefinitions say; by default there are none. */
+  readonly multus?: boolean;
   /** Makes the API server write each request to `auditLogPath`. */
   readonly auditLog?: AuditLevel;
   readonly extraApiServerArgs?: readonly string[];
@@ -32,8 +35,8 @@ export interface ClusterOptions {
  * when the node is ready. Rejects, leaving nothing behind, where something is missing or a process ends.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { progress = process.stderr, images = ['busybox'] } = options;
-  const preparation = await prepareCluster(images, progress);
+  const { progress = process.stderr, images = ['busybox'], multus = false } = options;
+  const preparation = await prepareCluster({ images, multus }, progress);
   await sweepMachines();
   // One for the machine, and below one in it, whose processes go first.
   const outer = await startSupervisor();
@@ -62,6 +65,7 @@ async function startIn(
     const controlPlane = new ControlPlane({
       ...{ supervisor, ...parts, files, server, caPem: credentials.caPem, kubectl },
     });
+    if (preparation.multus !== undefined) await admitMultus(controlPlane);
     await untilNodeReady(controlPlane);
     log('the node is ready');
     return controlPlane;
@@ -78,7 +82,7 @@ async function setUp(
   options: ClusterOptions,
 ): Promise<ClusterSettings> {
   const { auditLog, extraApiServerArgs = [] } = options;
-  const { binaries, nodeBinaries, layouts } = preparation;
+  const { binaries, nodeBinaries, layouts, multus } = preparation;
   const { address, directory } = machine;
   const server = `https://${address}:${PORTS.apiServer}`;
   const credentials = await createCredentials(new Date(), [address, '127.0.0.1', API_SERVICE_ADDRESS]);
@@ -87,6 +91,7 @@ async function setUp(
   const node = nodeFiles(directory);
   await writeFiles(files, credentials, server, auditLog ?? 'None');
   await writeNodeFiles(node, { machine, credentials, nodeCredentials, server, caFile: files.ca });
+  if (multus !== undefined) await installMultus(machine, multus, credentials, server);
   for (const [name, layout] of layouts) await linkImage(node.images, name, layout);
   return {
     ...{ machine, binaries, nodeBinaries, credentials, files, nodeFiles: node, server, extraApiServerArgs },

@@ -11,7 +11,8 @@ export interface GoBuild {
   readonly output: string;
   /** Where Go may keep what it needs meanwhile. */
   readonly temporaryDirectory: string;
-  readonly module: PinnedModule;
+  /** Where to build, and the version of Kubernetes that the program is to tell, if it is to tell one. */
+  readonly module: Pick<PinnedModule, 'directory'> & Partial<PinnedModule>;
   readonly target: Target;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -56,8 +57,9 @@ export async function goBuild(
 }
 
 /** Without its version a server calls itself v0.0.0-master, which kubectl refuses to parse. */
-function flags({ kubernetesVersion }: PinnedModule): string[] {
+function flags({ kubernetesVersion }: GoBuild['module']): string[] {
   const variables = ['k8s.io/component-base/version.gitVersion', 'k8s.io/client-go/pkg/version.gitVersion'];
-  const values = variables.map((name) => `-X ${name}=${kubernetesVersion}`).join(' ');
-  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', `-s -w ${values}`];
+  const values =
+    kubernetesVersion === undefined ? [] : variables.map((name) => `-X ${name}=${kubernetesVersion}`);
+  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...values].join(' ')];
 }
