@@ -50,6 +50,6 @@ export function formatReport(report: CheckReport): readonly string[] {
 }
 
 function decisionOf({ decision, reason }: CheckReport): string {
-  if (decision === 'inject') return 'its pods get the sidecar';
-  return `its pods ${decision === 'deny' ? 'are refused' : 'get no sidecar'} (${reason})`;
+  if (decision === 'inject') return 'with the sidecar';
+  return `${decision === 'deny' ? 'refused' : 'without the sidecar'} (${reason})`;
 }

@@ -35,8 +35,9 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
   const dryRun = await tryDryRun(pod, wanted, basis);
   const pods = exists ? await existingPods(site, basis, wanted) : { list: undefined, findings: [] };
+  const { findings, ...rest } = report;
   return {
-    ...report,
+    ...rest,
     because: [
       ...report.because,
       ...(known ? [] : [`the labels of namespace ${namespace} cannot be read, and count for nothing here`]),
@@ -45,7 +46,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
     dryRun: dryRun.text,
     ...(pods.list && { pods: pods.list }),
     findings: [
-      ...report.findings,
+      ...findings,
       ...(webhooks?.findings ?? []),
       ...(notSelected ? [notSelectedFinding(namespace)] : []),
       ...dryRun.findings,
@@ -89,9 +90,9 @@ function decided(
 function describeOptIn(optIn: OptIn, key: string): string {
   if (!('source' in optIn)) return '';
   const who = {
-    'pod-label': `the label ${key} of its pod`,
-    'pod-annotation': `the annotation ${key} of its pod`,
-    'namespace-label': `the label ${key} of its namespace`,
+    'pod-label': `the label ${key} of the pod`,
+    'pod-annotation': `the annotation ${key} of the pod`,
+    'namespace-label': `the label ${key} of the namespace`,
     'all-pods': 'the rule for all pods (--require-annotation=false)',
   }[optIn.source];
   return `${who} says so`;

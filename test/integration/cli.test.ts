@@ -149,8 +149,8 @@ describe('check', () => {
     const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
 deployment/web in namespace plain
-  decision  its pods get the sidecar
-            the annotation initializer.kubernetes.io/envoy of its pod says so
+  decision  with the sidecar
+            the annotation initializer.kubernetes.io/envoy of the pod says so
   template  config (sha256 HASH)
   webhook   envoy.initializer.kubernetes.io
   dry run   accepted with the sidecar

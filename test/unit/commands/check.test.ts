@@ -80,7 +80,7 @@ describe('check of a file, without a cluster', () => {
     const { stdout } = await check(deployment('web', YES, ''), '-n', 'shop');
     expect(stdout).toBe(`\
 deployment/web in namespace shop
-  decision  its pods get no sidecar (not-opted-in)
+  decision  without the sidecar (not-opted-in)
             neither the pod nor its namespace has ${YES}
   ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
 `);
