@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addServeOptions, type ServeOptions } from '../config.ts';
 import { stopSignal } from '../shutdown.ts';
 import { VERSION } from '../version.ts';
+import { addCheckOptions, type CheckOptions, checkCommand } from './check.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
 import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
 import { serve } from './serve.ts';
@@ -52,6 +53,11 @@ export async function runCli(
       .allowExcessArguments(false),
   ).action(async (options: UninjectOptions) => {
     exitCode = await uninjectCommand(options, terminal);
+  });
+  addCheckOptions(
+    program.command('check').description('say why a pod or workload is, or is not, injected'),
+  ).action(async (target: string | undefined, options: CheckOptions) => {
+    exitCode = await checkCommand(target, options, terminal);
   });
   addLintOptions(program.command('lint').description('find the faults of templates')).action(
     async (files: string[], options: LintOptions) => {

@@ -30,7 +30,7 @@ export async function dryRunPod(client: KubeClient, namespace: string, pod: Json
 /** 403 is also what quotas, limits and pod security say; only the authorizer speaks of the resource. */
 function isAnswer({ status, message }: ApiError): boolean {
   if (status === 403) return !/cannot create resource "pods"/.test(message);
-  return status === 400 || status === 422 || isFromWebhook(message);
+  return status === 400 || status === 404 || status === 422 || isFromWebhook(message);
 }
 
 function isFromWebhook(message: string): boolean {

@@ -11,9 +11,17 @@ export interface Terminal {
 
 export const processTerminal: Terminal = {
   read: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
-  out: (line) => void process.stdout.write(line),
+  out: (line) => {
+    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
+    process.stdout.write(line);
+  },
   err: (line) => void process.stderr.write(line),
 };
+
+/** Whoever reads may stop before the end, as `head` does. */
+function ignoreClosedPipe(err: NodeJS.ErrnoException): void {
+  if (err.code !== 'EPIPE') throw err;
+}
 
 /** Ends a command with exit code 2 and one line: what was given cannot be worked with. */
 export class UsageError extends Error {}

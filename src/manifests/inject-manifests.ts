@@ -69,7 +69,10 @@ export function namespaceOf({ object }: PodSite, byDefault: string): string {
   return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }
 
-function namespaceLabels(documents: readonly JsonValue[]): Map<string, Readonly<Record<string, string>>> {
+/** The labels of each Namespace that the documents hold, by its name. */
+export function namespaceLabels(
+  documents: readonly JsonValue[],
+): ReadonlyMap<string, Readonly<Record<string, string>>> {
   const found = new Map<string, Readonly<Record<string, string>>>();
   for (const [object] of documents.flatMap((document) => [...objectsOf(document)])) {
     if (ownString(object, 'kind') !== 'Namespace' || ownString(object, 'apiVersion') !== 'v1') continue;

@@ -1,10 +1,12 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../inject/fault.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../inject/json.ts';
-import { applyEdits, editsFor, isFlow, type TextEdit } from './edit.ts';
+import { editsFor } from './edit.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
+import { isFlow } from './layout.ts';
 import { printBlock } from './print.ts';
 import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
+import { applyEdits, type TextEdit } from './text-edit.ts';
 
 /** What is wrong with a text of manifests, and where. */
 export class ManifestError extends Error {

@@ -1,0 +1,117 @@
+import { podCreation } from '../inject/admission-target.ts';
+import { type Injection, inject } from '../inject/inject.ts';
+import type { JsonObject } from '../inject/json.ts';
+import { isExplicit, type OptIn, resolveOptIn } from '../inject/opt-in.ts';
+import { optInMistakes } from '../inject/opt-in-mistakes.ts';
+import { uninject } from '../inject/uninject.ts';
+import { describeObject, type PodSite } from '../inject/workload.ts';
+import { isNotFound } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { NAMESPACES } from '../kube/core-resources.ts';
+import type { Basis, LiveBasis } from './check-basis.ts';
+import { tryDryRun } from './check-dry-run.ts';
+import { existingPods } from './check-pods.ts';
+import type { CheckFinding, CheckReport } from './check-report.ts';
+import { isForbidden } from './check-webhook.ts';
+
+export interface OfflineBasis extends Basis {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What would become of a pod or pod template, by all that can be known without a cluster. */
+export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
+  return decided(site, fresh(site.pod, basis), basis).report;
+}
+
+/** The same, with what the cluster says: its namespace, its webhooks, a dry run, and the pods that exist. */
+export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
+  const { client, namespace, webhooks, exists } = basis;
+  const known = await labelsOf(client, namespace);
+  const labels = known ?? { 'kubernetes.io/metadata.name': namespace };
+  const pod = fresh(site.pod, basis);
+  const { report, injection, optIn } = decided(site, pod, { ...basis, labels });
+  const wanted = injection.outcome === 'injected';
+  const webhook = webhooks?.takes(isExplicit(optIn), labels);
+  const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
+  const dryRun = await tryDryRun(pod, wanted, basis);
+  const pods = exists ? await existingPods(site, basis, wanted) : { list: undefined, findings: [] };
+  const { findings, ...rest } = report;
+  return {
+    ...rest,
+    because: [
+      ...report.because,
+      ...(known ? [] : [`the labels of namespace ${namespace} cannot be read, and count for nothing here`]),
+    ],
+    ...(wanted && webhook !== undefined && { webhook }),
+    dryRun: dryRun.text,
+    ...(pods.list && { pods: pods.list }),
+    findings: [
+      ...findings,
+      ...(webhooks?.findings ?? []),
+      ...(notSelected ? [notSelectedFinding(namespace)] : []),
+      ...dryRun.findings,
+      ...pods.findings,
+    ],
+  };
+}
+
+/** The pod as it would be created: without the sidecar that it may have already. */
+function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
+  return uninject(pod, keys) ?? pod;
+}
+
+function decided(
+  site: PodSite,
+  pod: JsonObject,
+  { decide: options, state, namespace, labels }: OfflineBasis,
+): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
+  const injection = inject({ request: podCreation(namespace), pod, namespaceLabels: labels, options, state });
+  const optIn = resolveOptIn(pod, labels, options);
+  const findings: CheckFinding[] = [...optInMistakes(site, options.keys)].map((message) => ({
+    reason: 'opt-in-mistake',
+    message,
+  }));
+  const common = { object: describeObject(site.object), namespace };
+  if (injection.outcome === 'injected') {
+    const templates = injection.status.templates.map(
+      ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
+    );
+    const because = [describeOptIn(optIn, options.keys.optIn)];
+    return { report: { ...common, decision: 'inject', because, templates, findings }, injection, optIn };
+  }
+  const { reason, messages, warn } = injection.skip;
+  const denied = injection.outcome === 'denied';
+  if (warn || denied) findings.push(...messages.map((message) => ({ reason, message })));
+  const because = warn || denied ? [] : messages;
+  const decision = denied ? 'deny' : 'skip';
+  return { report: { ...common, decision, reason, because, templates: [], findings }, injection, optIn };
+}
+
+function describeOptIn(optIn: OptIn, key: string): string {
+  if (!('source' in optIn)) return '';
+  const who = {
+    'pod-label': `the label ${key} of the pod`,
+    'pod-annotation': `the annotation ${key} of the pod`,
+    'namespace-label': `the label ${key} of the namespace`,
+    'all-pods': 'the rule for all pods (--require-annotation=false)',
+  }[optIn.source];
+  return `${who} says so`;
+}
+
+function notSelectedFinding(namespace: string): CheckFinding {
+  const message = `no webhook looks at the pods of namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
+  return { reason: 'not-selected', message };
+}
+
+/** Undefined where the user may not read the namespace, or there is none yet. */
+async function labelsOf(
+  client: KubeClient,
+  namespace: string,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    return (await client.get(NAMESPACES, { name: namespace })).metadata.labels ?? {};
+  } catch (err) {
+    if (isForbidden(err) || isNotFound(err)) return undefined;
+    throw err;
+  }
+}

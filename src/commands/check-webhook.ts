@@ -1,0 +1,65 @@
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../inject/json.ts';
+import { selects } from '../inject/label-selector.ts';
+import { ApiError, isNotFound } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/core-resources.ts';
+import { configurationMismatches } from '../webhook/configuration-mismatch.ts';
+import type { CheckFinding } from './check-report.ts';
+
+const NAME = 'envoy-initializer';
+
+export interface WebhookQuestion {
+  readonly annotation: string;
+  readonly initializerName: string;
+  readonly requireAnnotation: boolean;
+}
+
+/** What the applied MutatingWebhookConfiguration makes of the pods of a namespace. */
+export interface AppliedWebhooks {
+  readonly findings: readonly CheckFinding[];
+  /** The webhook that takes pods which opt in themselves, or the rest; undefined where none looks at the namespace. */
+  takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): string | undefined;
+}
+
+/** Reads the configuration; undefined where the user may not. Its conditions are compared by the key that they name. */
+export async function appliedWebhooks(
+  client: KubeClient,
+  question: WebhookQuestion,
+): Promise<AppliedWebhooks | undefined> {
+  let configuration: JsonValue | undefined;
+  try {
+    const found: unknown = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: NAME });
+    configuration = isObject(found) ? found : undefined;
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    if (!isNotFound(err)) throw err;
+    const message = `there is no MutatingWebhookConfiguration ${NAME}: no pod is sent to the injector`;
+    return { findings: [{ reason: 'no-webhook', message }], takes: () => undefined };
+  }
+  const webhooks = ownObjects(configuration, 'webhooks');
+  return {
+    findings: [
+      ...configurationMismatches(configuration, question).map((message) => ({
+        reason: 'webhook-configuration',
+        message,
+      })),
+      ...webhooks.filter(hasNoAuthority).map((webhook) => ({
+        reason: 'webhook-configuration',
+        message: `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot trust who answers`,
+      })),
+    ],
+    takes(explicit, namespaceLabels) {
+      const name = explicit ? question.initializerName : `namespace.${question.initializerName}`;
+      const webhook = webhooks.find((candidate) => ownString(candidate, 'name') === name);
+      return webhook && selects(own(webhook, 'namespaceSelector'), namespaceLabels) ? name : undefined;
+    },
+  };
+}
+
+function hasNoAuthority(webhook: JsonObject): boolean {
+  return !ownString(own(webhook, 'clientConfig'), 'caBundle');
+}
+
+export function isForbidden(err: unknown): boolean {
+  return err instanceof ApiError && err.status === 403;
+}

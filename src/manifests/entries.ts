@@ -1,0 +1,91 @@
+import { columnOf, gapOf, lineEnd } from './layout.ts';
+import { indent } from './print.ts';
+import { type CollectionNode, type Entry, UneditableError } from './syntax.ts';
+import type { TextEdit } from './text-edit.ts';
+
+/** Puts printed entries before the one of that index, or behind the last; there is at least one, that stays. */
+export function insertEntries(
+  text: string,
+  node: CollectionNode,
+  printed: readonly string[],
+  index: number,
+): readonly TextEdit[] {
+  if (printed.length === 0) return [];
+  return [node.flow ? insertInFlow(text, node, printed, index) : insertLines(text, node, printed, index)];
+}
+
+function insertLines(
+  text: string,
+  node: CollectionNode,
+  printed: readonly string[],
+  index: number,
+): TextEdit {
+  const column = columnOf(text, node.entries[0]?.start ?? node.start);
+  const margin = ' '.repeat(column);
+  const lines = printed.map((entry) => indent(entry, column));
+  const next = node.entries[index];
+  // The first may share its line with the dash of what is around it.
+  if (next && index === 0)
+    return insertion(
+      next.start,
+      lines.map((line) => `${line}\n${margin}`),
+    );
+  const previous = next ? node.entries[index - 1] : node.entries.at(-1);
+  return insertion(
+    lineEnd(text, previous?.end ?? node.end),
+    lines.map((line) => `\n${margin}${line}`),
+  );
+}
+
+function insertInFlow(
+  text: string,
+  node: CollectionNode,
+  printed: readonly string[],
+  index: number,
+): TextEdit {
+  const gap = gapOf(text, node);
+  const next = node.entries[index];
+  if (next)
+    return insertion(
+      next.start,
+      printed.map((entry) => `${entry},${gap}`),
+    );
+  return insertion(
+    node.entries.at(-1)?.end ?? node.end,
+    printed.map((entry) => `,${gap}${entry}`),
+  );
+}
+
+function insertion(at: number, texts: readonly string[]): TextEdit {
+  return { start: at, end: at, text: texts.join('') };
+}
+
+/**
+ * Takes entries out, of which not all may go.
+ * @throws UneditableError where one shares its line with something else.
+ */
+export function removeEntries(
+  text: string,
+  node: CollectionNode,
+  gone: readonly Entry[],
+): readonly TextEdit[] {
+  return gone.map((entry) => (node.flow ? removeFromFlow(node, entry, gone) : removeLines(text, entry)));
+}
+
+/** With the line break before it, so that what is added behind it does not meet it. */
+function removeLines(text: string, { start, end }: Entry): TextEdit {
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1;
+  if (text.slice(lineStart, start).trim() !== '') throw new UneditableError('an entry shares its line');
+  if (lineStart === 0) return { start: 0, end: text.indexOf('\n', end) + 1 || text.length, text: '' };
+  const breakAt = text[lineStart - 2] === '\r' ? lineStart - 2 : lineStart - 1;
+  return { start: breakAt, end: lineEnd(text, end), text: '' };
+}
+
+/** With the comma behind it; of the last ones, with that before them. */
+function removeFromFlow(node: CollectionNode, entry: Entry, gone: readonly Entry[]): TextEdit {
+  const index = node.entries.indexOf(entry);
+  const next = node.entries[index + 1];
+  const isTail = node.entries.slice(index).every((other) => gone.includes(other));
+  if (!isTail && next) return { start: entry.start, end: next.start, text: '' };
+  return { start: node.entries[index - 1]?.end ?? entry.start, end: entry.end, text: '' };
+}

@@ -1,0 +1,311 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { dump } from 'js-yaml';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { runCli } from '../../src/commands/cli.ts';
+import { processTerminal } from '../../src/commands/terminal.ts';
+import { OPT_IN } from '../support/demo.ts';
+import { MemoryTerminal } from '../support/memory-terminal.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { variedObjects } from '../support/varied-manifests.ts';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  starting = startOperatorFixture();
+  fixture = await starting;
+  await fixture.apply(namespace('plain'), namespace('opted-in', { [OPT_IN]: 'true' }), namespace('limited'));
+  if (!fixture.controlPlane.hasControllerManager) return;
+  for (const name of ['plain', 'opted-in', 'limited']) {
+    await fixture.kubectl(
+      'wait',
+      '--for=create',
+      'serviceaccount/default',
+      `--namespace=${name}`,
+      '--timeout=30s',
+    );
+  }
+});
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+function namespace(name: string, labels: Readonly<Record<string, string>> = {}) {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** The command line in this process, against the fixture's API server as its administrator. */
+async function cli(args: readonly string[], stdin = '') {
+  const terminal = new MemoryTerminal({ '-': stdin });
+  const read = terminal.read.bind(terminal);
+  terminal.read = (file) => (file === '-' ? read(file) : processTerminal.read(file));
+  const kubeconfig = args[0] === 'uninject' ? [] : ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const argv = ['node', 'envoy-initializer', ...args, ...kubeconfig];
+  const code = await runCli(argv, terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+async function check(...args: readonly string[]) {
+  const { code, stdout, stderr } = await cli(['check', '-o', 'json', ...args]);
+  if (code === 2) throw new Error(stderr);
+  const [report] = JSON.parse(stdout);
+  return { code, report, reasons: report.findings.map(({ reason }: { reason: string }) => reason) };
+}
+
+/** The objects that the API server would create, by kind and name. */
+async function accepted(manifests: string): Promise<readonly string[]> {
+  const { stdout, stderr } = await fixture.controlPlane.kubectl(
+    ['create', '--dry-run=server', '--validate=strict', '--namespace=plain', '-o', 'name', '-f', '-'],
+    { input: manifests },
+  );
+  if (stderr.includes('Error')) throw new Error(stderr);
+  return stdout.trim().split('\n').sort();
+}
+
+describe('what inject prints is accepted wherever its input was', () => {
+  const objects = variedObjects();
+  test.each<[string, (object: object) => string]>([
+    ['in block style', (object) => `---\n${dump(object)}`],
+    ['as kubectl prints it', (object) => `---\n${dump(object, { seqNoIndent: true, sortKeys: true })}`],
+    ['in flow style', (object) => `---\n${dump(object, { flowLevel: 3 })}`],
+    ['as JSON', (object) => `---\n${JSON.stringify(object, null, 2)}\n`],
+  ])('%s', async (_, layout) => {
+    const input = objects.map(layout).join('');
+    const before = await accepted(input);
+    expect(before.length).toBe(objects.length);
+    const { code, stdout, stderr } = await cli(['inject', '-f', '-'], input);
+    expect(code).toBe(0);
+    expect(stderr.match(/: injected$/gm)).toHaveLength(objects.length);
+    expect(await accepted(stdout)).toEqual(before);
+    expect((await cli(['inject', '-f', '-'], stdout)).stdout).toBe(stdout);
+    expect(await accepted((await cli(['uninject', '-f', '-'], stdout)).stdout)).toEqual(before);
+  });
+
+  test('and is what the webhook makes of the same pod', async () => {
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'same', annotations: { [OPT_IN]: 'true' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    };
+    const create = async (input: string) => {
+      const args = ['create', '--dry-run=server', '-n', 'plain', '-o', 'json', '-f', '-'];
+      const { spec, metadata } = JSON.parse((await fixture.controlPlane.kubectl(args, { input })).stdout);
+      const volumes = spec.volumes.filter(({ name }: { name: string }) => name === 'envoy-conf');
+      const names = spec.containers.map(({ name, image }: { name: string; image: string }) => [name, image]);
+      return { names, volumes, annotations: metadata.annotations };
+    };
+    const { stdout } = await cli(['inject', '-f', '-'], JSON.stringify(pod));
+    expect(await create(stdout)).toEqual(await create(JSON.stringify(pod)));
+  });
+});
+
+describe('check', () => {
+  const podSpec = { containers: [{ name: 'app', image: 'busybox' }] };
+  const deployment = (
+    name: string,
+    ns: string,
+    opts: { own?: object; pod?: object; spec?: object } = {},
+  ) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: ns, annotations: opts.own ?? {} },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: name } },
+      template: {
+        metadata: { labels: { app: name }, annotations: opts.pod ?? {} },
+        spec: { ...podSpec, ...opts.spec },
+      },
+    },
+  });
+  const pod = (name: string, ns: string, app: string, annotations: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: ns, labels: { app }, annotations },
+    spec: podSpec,
+  });
+
+  test('finds nothing at a workload whose pods get their sidecar', async () => {
+    await fixture.apply(
+      deployment('web', 'plain', { pod: { [OPT_IN]: 'true' } }),
+      pod('web-1', 'plain', 'web', { [OPT_IN]: 'true' }),
+    );
+    const { code, report } = await check('deploy/web', '-n', 'plain');
+    expect(report).toMatchObject({
+      decision: 'inject',
+      webhook: 'envoy.initializer.kubernetes.io',
+      dryRun: 'accepted with the sidecar',
+      pods: [{ name: 'web-1', sidecar: 'current' }],
+      findings: [],
+    });
+    expect(code).toBe(0);
+  });
+
+  test('prints the same for people', async () => {
+    const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
+    expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
+deployment/web in namespace plain
+  decision  with the sidecar
+            the annotation initializer.kubernetes.io/envoy of the pod says so
+  template  config (sha256 HASH)
+  webhook   envoy.initializer.kubernetes.io
+  dry run   accepted with the sidecar
+  pods      web-1: current
+  nothing to be done
+`);
+  });
+
+  test('sees that nobody asked, which is no fault', async () => {
+    await fixture.apply(deployment('quiet', 'plain'));
+    const { code, report } = await check('deploy/quiet', '-n', 'plain');
+    expect(report).toMatchObject({ decision: 'skip', reason: 'not-opted-in', findings: [] });
+    expect(code).toBe(0);
+  });
+
+  test('sees the annotation on the Deployment in place of its pods', async () => {
+    await fixture.apply(deployment('habit', 'plain', { own: { [OPT_IN]: 'true' } }));
+    const { code, report, reasons } = await check('deployment/habit', '-n', 'plain');
+    expect(reasons).toEqual(['opt-in-mistake']);
+    expect(report.findings[0].message).toMatch(/annotations of the Deployment itself/);
+    expect(code).toBe(1);
+  });
+
+  test('sees a value that is neither true nor false', async () => {
+    await fixture.apply(deployment('mistyped', 'plain', { pod: { [OPT_IN]: 'yes' } }));
+    expect((await check('deploy/mistyped', '-n', 'plain')).reasons).toEqual(['invalid-value']);
+  });
+
+  test('sees a pod with the sidecar of another template, and one without', async () => {
+    const old = { version: 1, templates: [{ name: 'config', sha256: 'old' }], added: {} };
+    const status = { [OPT_IN]: 'false', [`${OPT_IN}-status`]: JSON.stringify(old) };
+    await fixture.apply(
+      deployment('mixed', 'plain', { pod: { [OPT_IN]: 'true' } }),
+      pod('mixed-old', 'plain', 'mixed', status),
+      pod('mixed-without', 'plain', 'mixed'),
+    );
+    const { report, reasons } = await check('deploy/mixed', '-n', 'plain');
+    expect(report.pods).toEqual([
+      { name: 'mixed-old', sidecar: 'stale' },
+      { name: 'mixed-without', sidecar: 'absent' },
+    ]);
+    expect(reasons).toEqual(['stale-pod', 'pod-without-sidecar']);
+  });
+
+  test('sees a pod that is older than the opt-in of its namespace', async () => {
+    await fixture.apply(namespace('late'));
+    if (fixture.controlPlane.hasControllerManager) {
+      await fixture.kubectl(
+        'wait',
+        '--for=create',
+        'serviceaccount/default',
+        '--namespace=late',
+        '--timeout=30s',
+      );
+    }
+    await fixture.apply(pod('early', 'late', 'early'));
+    await fixture.kubectl('label', 'namespace', 'late', `${OPT_IN}=true`);
+    const { report, reasons } = await check('pod/early', '-n', 'late');
+    expect(report).toMatchObject({
+      decision: 'inject',
+      webhook: 'namespace.envoy.initializer.kubernetes.io',
+    });
+    expect(reasons).toEqual(['pod-without-sidecar']);
+  });
+
+  test('foretells what a LimitRange and a quota refuse', async () => {
+    await fixture.apply(
+      {
+        apiVersion: 'v1',
+        kind: 'LimitRange',
+        metadata: { name: 'small', namespace: 'limited' },
+        spec: {
+          limits: [
+            { type: 'Container', max: { memory: '256Mi' }, defaultRequest: { cpu: '1m', memory: '1Mi' } },
+          ],
+        },
+      },
+      deployment('large', 'limited', { pod: { [OPT_IN]: 'true' } }),
+    );
+    const { report, reasons } = await check('deploy/large', '-n', 'limited');
+    expect(reasons).toEqual(['refused']);
+    expect(report.findings[0].message).toMatch(/maximum memory usage per Container is 256Mi/);
+    await fixture.kubectl('delete', 'limitrange', 'small', '-n', 'limited');
+    await fixture.apply({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'tight', namespace: 'limited' },
+      spec: { hard: { 'requests.cpu': '50m' } },
+    });
+    const quota = await check('deploy/large', '-n', 'limited');
+    expect(quota.report.findings[0].message).toMatch(/quota: tight/);
+  });
+
+  test('reads a file as it would be applied', async () => {
+    const file = join(fixture.controlPlane.directory, 'check.yaml');
+    await writeFile(file, dump(deployment('filed', 'plain', { pod: { [OPT_IN]: 'true' } })));
+    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject', findings: [] });
+    const template = join(projectDirectory(), 'deploy/examples/template.yaml');
+    const offline = await check('-f', file, '--template', template);
+    expect(offline.report).toMatchObject({ decision: 'inject', findings: [] });
+    expect(offline.report).not.toHaveProperty('dryRun');
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [['deploy/gone', '-n', 'plain'], /^error: there is no deploy\/gone in namespace plain\n$/],
+    [['service/web'], /^error: cannot check "service\/web": write a kind and a name/],
+    [[], /^error: write either a target/],
+  ])('fails on %j', async (args, message) => {
+    const { code, stderr } = await cli(['check', ...args]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+  });
+
+  test('sees that the webhook does not answer, or is not there', async () => {
+    await fixture.apply(
+      deployment('web', 'opted-in'),
+      deployment('alone', 'plain', { pod: { [OPT_IN]: 'true' } }),
+    );
+    fixture.operator.process.kill('SIGTERM');
+    await fixture.operator.process.exited;
+    const explicit = await check('deploy/alone', '-n', 'plain');
+    expect(explicit.report.findings[0].message).toMatch(
+      /failed calling webhook "envoy\.initializer\.kubernetes\.io"/,
+    );
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual(['webhook-silent']);
+    await fixture.operator.restart();
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual([]);
+    const saved = await fixture.kubectl(
+      'get',
+      'mutatingwebhookconfiguration',
+      'envoy-initializer',
+      '-o',
+      'json',
+    );
+    await fixture.kubectl('delete', 'mutatingwebhookconfiguration', 'envoy-initializer');
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual(['no-webhook', 'webhook-silent']);
+    await fixture.apply(JSON.parse(saved));
+  });
+});
+
+describe('lint --server', () => {
+  const shipped = join(projectDirectory(), 'deploy/examples/template.yaml');
+
+  test('finds nothing in the template of the demo', async () => {
+    expect(await cli(['lint', '--server', shipped])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('reports what only the API server can tell', async () => {
+    const file = join(fixture.controlPlane.directory, 'template.yaml');
+    await writeFile(file, await readFile(shipped, 'utf8'));
+    await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
+    const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
+    expect(stdout).toMatch(
+      /template\.yaml:\d+:\d+: config: the API server refuses a pod with it: .*violates PodSecurity/,
+    );
+    expect(code).toBe(1);
+  });
+});
