@@ -117,7 +117,11 @@ export type ServeOptions = {
   readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
 };
 
-/** Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `ENVOY_INITIALIZER_LOG_LEVEL`. */
+/**
+ * Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `INITIALIZER_LOG_LEVEL`.
+ * Not `ENVOY_INITIALIZER_…`: for the Service of that name, Kubernetes itself sets `ENVOY_INITIALIZER_PORT` in every pod of
+ * the namespace, to `tcp://10.96.0.1:443`.
+ */
 export function addServeOptions(command: Command): Command {
   for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
   return command;
@@ -129,7 +133,7 @@ type ServeOptionName = keyof typeof SERVE_OPTIONS;
 export function serveOption(name: ServeOptionName): Option {
   const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
-    .env(`ENVOY_INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
+    .env(`INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);
   if (!spec.value) option.preset('true');
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
