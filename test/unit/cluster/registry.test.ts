@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,8 +101,9 @@ describe('an image that is made here', () => {
     await mkdir(rootfs);
     writeFileSync(join(rootfs, 'file'), 'content');
     const layouts = [join(directory, 'a'), join(directory, 'b')];
-    for (const layout of layouts) {
-      writeFileSync(join(rootfs, 'file'), 'content');
+    for (const [index, layout] of layouts.entries()) {
+      // As two checkouts, or two runs of an installer, would have it.
+      utimesSync(join(rootfs, 'file'), index, index);
       await writeOciLayout(layout, rootfs, {});
     }
     const [a, b] = await Promise.all(layouts.map(digest));
