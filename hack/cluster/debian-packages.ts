@@ -38,12 +38,14 @@ export async function ensureRequirements(
   );
 }
 
-interface Fault {
+/** What is wrong with a requirement on this machine. */
+export interface Fault {
   readonly debianPackage: string;
   readonly fault: string;
 }
 
-async function faultsOf(requirements: readonly Requirement[]): Promise<Fault[]> {
+/** Which of them are missing here, or too old. */
+export async function faultsOf(requirements: readonly Requirement[]): Promise<Fault[]> {
   const faults = await Promise.all(
     requirements.map(async (requirement) => {
       const fault = await faultOf(requirement);

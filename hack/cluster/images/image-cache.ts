@@ -17,7 +17,7 @@ export interface CachedImage {
 }
 
 /** Of each image, those used last are kept: a cluster that runs may have been started with the one before. */
-const KEPT = 2;
+const KEPT = 4;
 
 /** Twelve hex digits over the files in this directory, the recipes, and over what an image is made from. */
 export async function imageKey(...inputs: readonly (string | Buffer)[]): Promise<string> {
