@@ -46,6 +46,12 @@ run() {
   echo "$directory" >&9
   mv "$LOCKS/$name.lock.new" "$LOCKS/$name.lock"
   mkdir -m 700 "$directory"
+  # In version 2 a cgroup has the controllers that the one above hands down.
+  if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+    for controller in cpuset cpu io memory hugetlb pids; do
+      echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || :
+    done
+  fi
   for cgroup in $(cgroups "$name"); do mkdir "$cgroup"; done
   # The network outside, for one end of a cable.
   exec 8</proc/self/ns/net
