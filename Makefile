@@ -8,6 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 IMAGE ?= envoy-initializer:0.0.1
 JEST := NODE_OPTIONS='--experimental-vm-modules --enable-source-maps --no-warnings' jest
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
+FAULT_SEEDS ?= 5000
 
 .PHONY: help
 help: ## Lists the targets
@@ -38,6 +39,10 @@ unit: build/.compiled ## Unit tests, with no control plane
 integration: build/.compiled dist/.built control-plane ## Tests against a real etcd, API server and controller-manager
 	@$(JEST) --runInBand build/test/integration
 
+.PHONY: faults
+faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
+	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
+
 .PHONY: compare
 compare: build/.compiled control-plane ## What client-node's informer and ours survive, as a table
 	@node build/test/compare/main.js
@@ -59,6 +64,18 @@ control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-cont
 .PHONY: control-plane-up
 control-plane-up: control-plane ## Starts an empty control plane, until Ctrl-C
 	@node hack/control-plane/cli.ts up
+
+.PHONY: cluster
+cluster: node_modules/.installed ## Starts a real cluster of one node (Debian, root), or brings new images to the one that runs
+	@node hack/cluster/cli.ts up
+
+.PHONY: cluster-down
+cluster-down: node_modules/.installed ## Ends that cluster, and removes what one that crashed has left
+	@node hack/cluster/cli.ts down
+
+.PHONY: e2e
+e2e: build/.compiled ## Tests against a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere)
+	@$(JEST) --runInBand build/test/e2e
 
 .PHONY: image
 image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or "buildah bud")

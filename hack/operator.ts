@@ -9,19 +9,23 @@ import { eventually } from './eventually.ts';
 
 export const OPERATOR_NAMESPACE = 'envoy-initializer';
 const SERVICE_ACCOUNT = 'envoy-initializer';
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface OperatorOptions {
   /** Flags beside those that say where things are. */
   readonly args?: readonly string[];
   /** File that its log goes to. */
   readonly log: string;
+  /** The operator keeps its own certificates, in place of files that are written here. */
+  readonly ownCertificates?: boolean;
 }
 
 /** The operator as a process of its own beside an embedded control plane, with the rights of its own service account. */
 export interface Operator {
   readonly webhookUrl: string;
   readonly metricsUrl: string;
-  /** The authority by which the webhook's certificate is trusted, PEM. */
+  /** The authority by which the webhook's certificate is trusted, PEM; empty where the operator keeps its own. */
   readonly caPem: string;
   readonly process: SupervisedProcess;
   /** Starts it again after it has ended; resolves when it is ready. */
@@ -38,8 +42,8 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const [port = 0, metricsPort = 0] = await freePorts(2);
   const webhookUrl = `https://127.0.0.1:${port}`;
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
-  const caPem = await issueServingCertificate(directory);
-  await applyOverlay(controlPlane, directory, webhookUrl, caPem);
+  const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
+  await applyOverlay(controlPlane, directory, webhookUrl, files?.caPem);
   const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
 
   const start = async (): Promise<SupervisedProcess> => {
@@ -53,8 +57,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
         `--namespace=${OPERATOR_NAMESPACE}`,
         `--port=${port}`,
         `--metrics-port=${metricsPort}`,
-        `--tls-cert-file=${join(directory, 'tls.crt')}`,
-        `--tls-key-file=${join(directory, 'tls.key')}`,
+        ...(files ? files.args : [`--webhook-url=${webhookUrl}`]),
         // Nobody is in front of this process who would have to learn that it ends.
         '--shutdown-delay=0s',
         ...(options.args ?? []),
@@ -69,7 +72,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   return {
     webhookUrl,
     metricsUrl,
-    caPem,
+    caPem: files?.caPem ?? '',
     get process() {
       return running;
     },
@@ -80,22 +83,24 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   };
 }
 
-async function issueServingCertificate(directory: string): Promise<string> {
-  const validity = {
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 30 * 24 * 3600_000),
-  };
+/** Writes a certificate and its key; the flags that name them, and the authority that issued it. */
+async function issueServingCertificate(
+  directory: string,
+): Promise<{ caPem: string; args: readonly string[] }> {
+  const now = Date.now();
+  const validity = { notBefore: new Date(now - MINUTE_MS), notAfter: new Date(now + 30 * DAY_MS) };
   const authority = await createAuthority({ commonName: 'envoy-initializer', ...validity });
-  const leaf = await issueCertificate(authority, {
+  const { certPem, keyPem } = await issueCertificate(authority, {
     commonName: 'envoy-initializer',
     dnsNames: ['localhost'],
     ipAddresses: ['127.0.0.1'],
     usage: 'server',
     ...validity,
   });
-  await writeFile(join(directory, 'tls.crt'), leaf.certPem);
-  await writeFile(join(directory, 'tls.key'), leaf.keyPem, { mode: 0o600 });
-  return authority.certPem;
+  const [certFile, keyFile] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
+  await writeFile(certFile, certPem);
+  await writeFile(keyFile, keyPem, { mode: 0o600 });
+  return { caPem: authority.certPem, args: [`--tls-cert-file=${certFile}`, `--tls-key-file=${keyFile}`] };
 }
 
 /** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
@@ -103,9 +108,10 @@ async function applyOverlay(
   controlPlane: ControlPlane,
   directory: string,
   url: string,
-  caPem: string,
+  caPem: string | undefined,
 ): Promise<void> {
-  const clientConfig = { url: `${url}/inject`, caBundle: Buffer.from(caPem).toString('base64') };
+  const caBundle = caPem === undefined ? {} : { caBundle: Buffer.from(caPem).toString('base64') };
+  const clientConfig = { url: `${url}/inject`, ...caBundle };
   const operations = [0, 1].map((i) => ({
     op: 'replace',
     path: `/webhooks/${i}/clientConfig`,

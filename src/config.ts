@@ -58,14 +58,13 @@ const SERVE_OPTIONS = {
   'tls-cert-file': {
     parse: text,
     value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.crt',
-    help: "the webhook's certificate chain (PEM); read again when it changes",
+    help: "the webhook's certificate chain (PEM), read again when it changes; without it, the operator keeps its own",
   },
-  'tls-key-file': {
-    parse: text,
-    value: 'file',
-    default: '/etc/envoy-initializer/tls/tls.key',
-    help: "the certificate's key (PEM)",
+  'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'webhook-url': {
+    parse: url,
+    value: 'url',
+    help: 'where the API server finds the webhook outside the cluster: a name for the certificate that the operator keeps',
   },
   workers: { parse: count, value: 'n', default: '2', help: 'Networks reconciled at once' },
   resync: {
@@ -118,7 +117,11 @@ export type ServeOptions = {
   readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
 };
 
-/** Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `ENVOY_INITIALIZER_LOG_LEVEL`. */
+/**
+ * Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `INITIALIZER_LOG_LEVEL`.
+ * Not `ENVOY_INITIALIZER_…`: for the Service of that name, Kubernetes itself sets `ENVOY_INITIALIZER_PORT` in every pod of
+ * the namespace, to `tcp://10.96.0.1:443`.
+ */
 export function addServeOptions(command: Command): Command {
   for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
   return command;
@@ -130,7 +133,7 @@ type ServeOptionName = keyof typeof SERVE_OPTIONS;
 export function serveOption(name: ServeOptionName): Option {
   const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
-    .env(`ENVOY_INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
+    .env(`INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);
   if (!spec.value) option.preset('true');
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;

@@ -3,6 +3,7 @@ import type { ClientMetrics } from './kube/client.ts';
 import type { ControllerMetrics } from './kube/controller-metrics.ts';
 import type { EventMetrics } from './kube/event-drops.ts';
 import type { LeaderMetrics } from './kube/leader-elector.ts';
+import type { CertificateMetrics } from './tls/certificate-metrics.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
 
 /** From 1 ms to 30 s: an admission and a reconcile both fall in the middle. */
@@ -19,7 +20,7 @@ export function createRegistry(): Registry {
 
 /**
  * The metrics of one queue under client-go's names (util/workqueue/metrics.go), labelled as controller-runtime does.
- * `gauges` is read at each scrape.
+ * The queue that is watched, the last one given, is read at each scrape.
  */
 export function queueMetrics(
   registry: Registry,
@@ -54,6 +55,7 @@ export function queueMetrics(
     registers,
     buckets: QUEUE_BUCKETS,
   });
+  let state: QueueGauges = { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 };
   const gauge = (metric: string, help: string, read: () => number) =>
     new Gauge({
       name: metric,
@@ -64,6 +66,17 @@ export function queueMetrics(
         this.set(labels, read());
       },
     });
+  gauge('workqueue_depth', 'Keys in the queue', () => state.depth);
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    'Time spent on the keys in work, added up',
+    () => state.unfinishedWorkSeconds,
+  );
+  gauge(
+    'workqueue_longest_running_processor_seconds',
+    'Time spent on the key that has been in work the longest',
+    () => state.longestRunningProcessorSeconds,
+  );
   return {
     metrics: {
       added: () => adds.inc(labels),
@@ -72,17 +85,7 @@ export function queueMetrics(
       workDuration: (seconds) => worked.observe(labels, seconds),
     },
     watch(gauges) {
-      gauge('workqueue_depth', 'Keys in the queue', () => gauges.depth);
-      gauge(
-        'workqueue_unfinished_work_seconds',
-        'Time spent on the keys in work, added up',
-        () => gauges.unfinishedWorkSeconds,
-      );
-      gauge(
-        'workqueue_longest_running_processor_seconds',
-        'Time spent on the key that has been in work the longest',
-        () => gauges.longestRunningProcessorSeconds,
-      );
+      state = gauges;
     },
   };
 }
@@ -237,5 +240,33 @@ export function injectionMetrics(registry: Registry, webhook: string): Injection
     },
     templateAdopted: (count) => generation.set(count),
     templateRejected: () => rejected.inc(),
+  };
+}
+
+/** How long certificates last, and whether the API server is told to trust them. */
+export function certificateMetrics(registry: Registry): CertificateMetrics {
+  const registers = [registry];
+  const labelNames = ['certificate'];
+  const expiry = new Gauge({
+    name: 'envoy_initializer_certificate_expiration_timestamp_seconds',
+    help: 'When a certificate expires, in seconds since 1970',
+    labelNames,
+    registers,
+  });
+  const inSync = new Gauge({
+    name: 'envoy_initializer_ca_bundle_in_sync',
+    help: 'Whether every webhook configuration holds the authorities of what is served: 1, else 0',
+    registers,
+  });
+  const rotations = new Counter({
+    name: 'envoy_initializer_certificate_rotations_total',
+    help: 'Certificates that this process put in the place of an old one',
+    labelNames,
+    registers,
+  });
+  return {
+    expires: (certificate, at) => expiry.set({ certificate }, at),
+    bundleInSync: (is) => inSync.set(is ? 1 : 0),
+    rotated: (certificate) => rotations.inc({ certificate }),
   };
 }

@@ -5,6 +5,11 @@ import { join } from 'node:path';
 export const BINARY_NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'] as const;
 export type BinaryName = (typeof BINARY_NAMES)[number];
 
+/** What makes a node of a machine, beside a container runtime. Of the control plane's version, and built on demand. */
+export const NODE_BINARY_NAMES = ['kubelet', 'kube-proxy', 'kube-scheduler'] as const;
+export type NodeBinaryName = (typeof NODE_BINARY_NAMES)[number];
+export type NodeBinaries = Readonly<Record<NodeBinaryName, string>>;
+
 /** Paths of executables. Assets from outside may come without a controller manager. */
 export type Binaries = Readonly<
   Record<Exclude<BinaryName, 'kube-controller-manager'>, string> & { 'kube-controller-manager'?: string }
@@ -42,6 +47,22 @@ export function lookUpBinaries(env: NodeJS.ProcessEnv, cacheDirectory: string): 
       ...(controllerManager === undefined ? {} : { 'kube-controller-manager': controllerManager }),
     },
     missing: BINARY_NAMES.filter((name) => missing.includes(name)),
+  };
+}
+
+/** Finds a node's binaries, which come from our own cache only: there they fit our control plane's. */
+export function lookUpNodeBinaries(cacheDirectory: string): {
+  readonly binaries: NodeBinaries;
+  readonly missing: readonly NodeBinaryName[];
+} {
+  const at = (name: NodeBinaryName) => join(cacheDirectory, name);
+  return {
+    binaries: {
+      kubelet: at('kubelet'),
+      'kube-proxy': at('kube-proxy'),
+      'kube-scheduler': at('kube-scheduler'),
+    },
+    missing: NODE_BINARY_NAMES.filter((name) => !isExecutable(at(name))),
   };
 }
 

@@ -1,6 +1,13 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Binaries, type BinaryName, lookUpBinaries } from './binaries.ts';
+import {
+  type Binaries,
+  type BinaryName,
+  lookUpBinaries,
+  lookUpNodeBinaries,
+  type NodeBinaries,
+  type NodeBinaryName,
+} from './binaries.ts';
 import { tryBuildLock, waitForBuildLock } from './build-lock.ts';
 import { cacheDirectory, hostTarget, type Target } from './cache-directory.ts';
 import { requireDiskSpace } from './disk-space.ts';
@@ -17,6 +24,15 @@ interface BuildContext {
   readonly target: Target;
   readonly directory: string;
   readonly progress: ProgressStream;
+  /** Asked again once the lock is ours. */
+  readonly findMissing: () => readonly Name[];
+}
+
+type Name = BinaryName | NodeBinaryName;
+
+/** By import path; the commands of Kubernetes are named after their directory. */
+function packageOf(name: Name): string {
+  return name === 'etcd' ? 'go.etcd.io/etcd/server/v3' : `k8s.io/kubernetes/cmd/${name}`;
 }
 
 /** Begins the names of directories in which something is being built. */
@@ -39,13 +55,28 @@ export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
 
 /** Finds the binaries, and first builds into the cache what is missing there. */
 export async function ensureBinaries(env: NodeJS.ProcessEnv, progress: ProgressStream): Promise<Binaries> {
+  return ensure(env, progress, (directory) => lookUpBinaries(env, directory));
+}
+
+/** The same for a node's. */
+export async function ensureNodeBinaries(
+  env: NodeJS.ProcessEnv,
+  progress: ProgressStream,
+): Promise<NodeBinaries> {
+  return ensure(env, progress, lookUpNodeBinaries);
+}
+
+async function ensure<T>(
+  env: NodeJS.ProcessEnv,
+  progress: ProgressStream,
+  lookUp: (directory: string) => { readonly binaries: T; readonly missing: readonly Name[] },
+): Promise<T> {
   const module = await readPinnedModule();
   const target = hostTarget();
   const directory = cacheDirectory(env, module, target);
-  if (lookUpBinaries(env, directory).missing.length > 0) {
-    await build({ env, module, target, directory, progress });
-  }
-  return lookUpBinaries(env, directory).binaries;
+  const findMissing = () => lookUp(directory).missing;
+  if (findMissing().length > 0) await build({ env, module, target, directory, progress, findMissing });
+  return lookUp(directory).binaries;
 }
 
 async function build(context: BuildContext): Promise<void> {
@@ -69,14 +100,14 @@ async function build(context: BuildContext): Promise<void> {
       if (name.startsWith(BUILDING)) await rm(join(directory, name), { recursive: true });
     }
     // Another process may have built them while we waited.
-    await buildEach(context, lookUpBinaries(env, directory).missing);
+    await buildEach(context, context.findMissing());
   } finally {
     lock.release();
   }
 }
 
-async function buildEach(context: BuildContext, names: readonly BinaryName[]): Promise<void> {
-  const { directory, progress, ...rest } = context;
+async function buildEach(context: BuildContext, names: readonly Name[]): Promise<void> {
+  const { env, module, target, directory, progress } = context;
   const supervisor = await startSupervisor();
   try {
     // In the cache itself: a rename within one file system is atomic, so a binary is there whole or not at all.
@@ -85,7 +116,11 @@ async function buildEach(context: BuildContext, names: readonly BinaryName[]): P
       const output = join(temporaryDirectory, name);
       const label = `building the control plane, ${index + 1} of ${names.length}, ${name}`;
       await withProgress(progress, label, (detail) =>
-        goBuild(supervisor, { ...rest, name, output, temporaryDirectory }, detail),
+        goBuild(
+          supervisor,
+          { env, module, target, name, package: packageOf(name), output, temporaryDirectory },
+          detail,
+        ),
       );
       await rename(output, join(directory, name));
     }

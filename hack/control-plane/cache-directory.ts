@@ -18,18 +18,16 @@ export function hostTarget(platform: string = process.platform, arch: string = p
   return { goos: platform, goarch: GOARCH[arch] ?? arch };
 }
 
+/** Where this project keeps what takes long to get, between runs and between checkouts. */
+export function cacheRoot(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'envoy-initializer');
+}
+
 /** Where binaries of these versions, for this system, are kept between runs and between checkouts. */
 export function cacheDirectory(
   env: NodeJS.ProcessEnv,
   { kubernetesVersion, digest }: PinnedModule,
   { goos, goarch }: Target,
 ): string {
-  const caches = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
-  return join(
-    caches,
-    'envoy-initializer',
-    'control-plane',
-    `${kubernetesVersion}-${digest}`,
-    `${goos}-${goarch}`,
-  );
+  return join(cacheRoot(env), 'control-plane', `${kubernetesVersion}-${digest}`, `${goos}-${goarch}`);
 }

@@ -1,6 +1,11 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type CertificateAndKey, createAuthority, issueCertificate } from '../../src/tls/authority.ts';
+import {
+  type CertificateAndKey,
+  type CertificateRequest,
+  createAuthority,
+  issueCertificate,
+} from '../../src/tls/authority.ts';
 
 /** All that a control plane and its first users prove themselves with. */
 export interface Credentials {
@@ -10,6 +15,8 @@ export interface Credentials {
   readonly controllerManager: CertificateAndKey;
   /** Signs the tokens of service accounts. */
   readonly serviceAccountKeyPem: string;
+  /** Signs for others that are to be known here, as a node is; valid as long as the rest. */
+  readonly issue: (request: Omit<CertificateRequest, 'notBefore' | 'notAfter'>) => Promise<CertificateAndKey>;
 }
 
 const DAY_MS = 86_400_000;
@@ -22,33 +29,25 @@ const DNS_NAMES = [
   'kubernetes.default.svc.cluster.local',
 ];
 
-/** Makes an authority, forgets its key, and keeps what it signed: valid from an hour before `now` for a year. */
-export async function createCredentials(now: Date): Promise<Credentials> {
+/**
+ * Makes an authority, whose key is kept in memory only, and what it signs: valid from an hour before `now` for a year.
+ * The API server is to be reached at these IP addresses.
+ */
+export async function createCredentials(
+  now: Date,
+  ipAddresses: readonly string[] = ['127.0.0.1'],
+): Promise<Credentials> {
   const validity = {
     notBefore: new Date(now.getTime() - DAY_MS / 24),
     notAfter: new Date(now.getTime() + 365 * DAY_MS),
   };
   const authority = await createAuthority({ commonName: 'envoy-initializer control plane', ...validity });
+  const issue: Credentials['issue'] = (request) => issueCertificate(authority, { ...request, ...validity });
   const [serving, admin, controllerManager, serviceAccountKey] = await Promise.all([
-    issueCertificate(authority, {
-      commonName: 'kube-apiserver',
-      dnsNames: DNS_NAMES,
-      ipAddresses: ['127.0.0.1'],
-      usage: 'server',
-      ...validity,
-    }),
-    issueCertificate(authority, {
-      commonName: 'kubernetes-admin',
-      organization: ['system:masters'],
-      usage: 'client',
-      ...validity,
-    }),
+    issue({ commonName: 'kube-apiserver', dnsNames: DNS_NAMES, ipAddresses, usage: 'server' }),
+    issue({ commonName: 'kubernetes-admin', organization: ['system:masters'], usage: 'client' }),
     // The user that the built-in role binding of the same name is for.
-    issueCertificate(authority, {
-      commonName: 'system:kube-controller-manager',
-      usage: 'client',
-      ...validity,
-    }),
+    issue({ commonName: 'system:kube-controller-manager', usage: 'client' }),
     promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ]);
   return {
@@ -57,5 +56,6 @@ export async function createCredentials(now: Date): Promise<Credentials> {
     admin,
     controllerManager,
     serviceAccountKeyPem: serviceAccountKey.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    issue,
   };
 }

@@ -1,26 +1,21 @@
-import type { BinaryName } from './binaries.ts';
 import type { Target } from './cache-directory.ts';
 import type { PinnedModule } from './pinned-module.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** One binary to build. */
 export interface GoBuild {
-  readonly name: BinaryName;
+  readonly name: string;
+  /** What to build: an import path, or a file of package main. */
+  readonly package: string;
   /** The file to write. */
   readonly output: string;
   /** Where Go may keep what it needs meanwhile. */
   readonly temporaryDirectory: string;
-  readonly module: PinnedModule;
+  /** Where to build, and the version of Kubernetes that the program is to tell, if it is to tell one. */
+  readonly module: Pick<PinnedModule, 'directory'> & Partial<PinnedModule>;
   readonly target: Target;
   readonly env: NodeJS.ProcessEnv;
 }
-
-const PACKAGES: Readonly<Record<BinaryName, string>> = {
-  etcd: 'go.etcd.io/etcd/server/v3',
-  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-};
 
 /** Lines of Go's output that an error quotes. */
 const QUOTED_LINES = 20;
@@ -35,7 +30,7 @@ export async function goBuild(
   const process = await supervisor.start({
     name: `go build ${build.name}`,
     command: 'go',
-    args: ['build', ...flags(build.module), '-o', build.output, PACKAGES[build.name]],
+    args: ['build', ...flags(build.module), '-o', build.output, build.package],
     cwd: build.module.directory,
     env: {
       ...build.env,
@@ -45,6 +40,8 @@ export async function goBuild(
       GOWORK: 'off',
       GOTMPDIR: build.temporaryDirectory,
     },
+    // By SIGTERM it would first finish what it is compiling; its caches stand being killed.
+    stopTimeoutMs: 0,
     output: {
       onLine: (line) => {
         lines.push(line);
@@ -60,8 +57,9 @@ export async function goBuild(
 }
 
 /** Without its version a server calls itself v0.0.0-master, which kubectl refuses to parse. */
-function flags({ kubernetesVersion }: PinnedModule): string[] {
+function flags({ kubernetesVersion }: GoBuild['module']): string[] {
   const variables = ['k8s.io/component-base/version.gitVersion', 'k8s.io/client-go/pkg/version.gitVersion'];
-  const values = variables.map((name) => `-X ${name}=${kubernetesVersion}`).join(' ');
-  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', `-s -w ${values}`];
+  const values =
+    kubernetesVersion === undefined ? [] : variables.map((name) => `-X ${name}=${kubernetesVersion}`);
+  return ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...values].join(' ')];
 }

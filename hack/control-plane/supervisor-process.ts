@@ -13,6 +13,9 @@ interface Running {
   readonly stopTimeoutMs: number;
 }
 
+/** How long the last output of an exited process is waited for. */
+const DRAIN_MS = 1_000;
+
 class SupervisorProcess {
   readonly #running = new Map<string, Running>();
   /** Names by their first start: a process that was restarted keeps its place in the order of stopping. */
@@ -62,7 +65,15 @@ class SupervisorProcess {
     for (const input of [child.stdout, child.stderr]) {
       if (input) createInterface({ input }).on('line', (line) => report({ type: 'line', name, line }));
     }
-    child.once('exit', () => killGroup(pid));
+    child.once('exit', () => {
+      killGroup(pid);
+      // What has left the group may hold the output open for as long as it likes.
+      const giveUp = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, DRAIN_MS);
+      child.once('close', () => clearTimeout(giveUp));
+    });
     child.once('close', (code, signal) => {
       this.#running.delete(name);
       report({ type: 'exited', name, code, signal });

@@ -20,19 +20,32 @@ interface Held {
 
 type SupervisorChild = ChildProcessByStdio<Writable, Readable, null>;
 
-/** Starts a supervisor: it runs until `stop()`, or until this program ends. */
-export async function startSupervisor(): Promise<Supervisor> {
+/** A command and what it is called with. */
+export interface CommandLine {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/**
+ * Starts a supervisor: it runs until `stop()`, or until this program ends. `elsewhere` makes its command line one that
+ * runs it in another process namespace: there its processes have other ids than here, and end with that namespace.
+ */
+export async function startSupervisor(
+  elsewhere?: (commandLine: CommandLine) => CommandLine,
+): Promise<Supervisor> {
   // The script stands beside this file, as TypeScript in the sources and as JavaScript in what tsc made of them.
   const extension = extname(fileURLToPath(import.meta.url));
   const script = fileURLToPath(new URL(`supervisor-process${extension}`, import.meta.url));
-  const child = spawn(process.execPath, [script], {
+  const here = { command: process.execPath, args: [script] };
+  const { command, args } = elsewhere?.(here) ?? here;
+  const child = spawn(command, args, {
     // What NODE_OPTIONS asks for (a debugger's port, a test runner's flags) is meant for this program alone.
     env: { ...process.env, NODE_OPTIONS: undefined },
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
   });
   await once(child, 'spawn');
-  return new Supervisor(child);
+  return new Supervisor(child, elsewhere === undefined ? killGroup : () => {});
 }
 
 /**
@@ -45,11 +58,13 @@ export class Supervisor {
   readonly #held = new Map<string, Held>();
   readonly #directories: string[] = [];
   readonly #onDirectory: ((path: string) => void)[] = [];
+  readonly #killGroup: (pid: number) => void;
   readonly #ended: Promise<void>;
 
-  /** Takes a child that runs supervisor-process.ts: see `startSupervisor`. */
-  constructor(child: SupervisorChild) {
+  /** Takes a child that runs supervisor-process.ts, and what ends a process that it left: see `startSupervisor`. */
+  constructor(child: SupervisorChild, kill: (pid: number) => void) {
     this.#child = child;
+    this.#killGroup = kill;
     // Writing to a supervisor that has ended fails; that it has ended is told by #receive.
     child.stdin.on('error', () => {});
     this.#ended = this.#receive();
@@ -145,7 +160,7 @@ export class Supervisor {
   /** Finds something to do only where the supervisor itself was killed. */
   #sweep(): void {
     for (const [name, { pid, onFailed, onExited }] of this.#held) {
-      if (pid !== undefined) killGroup(pid);
+      if (pid !== undefined) this.#killGroup(pid);
       onFailed(new Error(`the supervisor ended before it started ${name}`));
       onExited({ code: null, signal: 'SIGKILL' });
     }

@@ -41,7 +41,7 @@ export function addCheckOptions(command: Command): Command {
     .addOption(namespaceOption("namespace of what is checked (default: the kubeconfig's)"))
     .addOption(
       new Option('--template <file>', 'check files with this template, asking no cluster')
-        .env('ENVOY_INITIALIZER_TEMPLATE')
+        .env('INITIALIZER_TEMPLATE')
         .argParser(text),
     )
     .addOption(podTemplateOption())

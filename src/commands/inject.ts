@@ -35,7 +35,7 @@ export function addInjectOptions(command: Command): Command {
         '--template <file>',
         'a ConfigMap manifest or a template alone (default: the live ConfigMap)',
       )
-        .env('ENVOY_INITIALIZER_TEMPLATE')
+        .env('INITIALIZER_TEMPLATE')
         .argParser(text),
     )
     .option('--all', 'inject also pods that say nothing; those that opt out are left alone')

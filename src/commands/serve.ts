@@ -5,42 +5,55 @@ import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
-import { LeaderElector } from '../kube/leader-elector.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
-import { clientMetrics, createRegistry, eventMetrics, leaderMetrics } from '../metrics.ts';
+import {
+  certificateMetrics,
+  clientMetrics,
+  createRegistry,
+  eventMetrics,
+  leaderMetrics,
+} from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
+import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
+import { leadership } from './leadership.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
+import { UsageError } from './terminal.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
-// client-go's figures for leaders that reconcile.
-const ELECTION = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 /**
  * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
  * nothing below starts by itself. Resolves with the process's exit code.
+ * @throws UsageError for options that do not go together, and a kubeconfig that cannot be used.
  */
 export async function serve(options: ServeOptions, stop: AbortSignal): Promise<ExitCode> {
-  const log = createLogger(options.logLevel, options.logFormat);
-  let config: KubeConfig;
-  try {
-    config = loadKubeConfig(options);
-  } catch (err) {
-    log.fatal({ err }, 'there is no usable kubeconfig');
-    return 2;
+  if ((options.tlsCertFile === undefined) !== (options.tlsKeyFile === undefined)) {
+    throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
   }
+  const config = usableKubeConfig(options);
+  const log = createLogger(options.logLevel, options.logFormat);
   try {
     return await run(options, config, log, stop);
   } catch (err) {
     log.fatal({ err }, 'cannot go on');
     return 2;
+  }
+}
+
+function usableKubeConfig(options: ServeOptions): KubeConfig {
+  try {
+    return loadKubeConfig(options);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`--kubeconfig: ${reason}`, { cause });
   }
 }
 
@@ -62,11 +75,10 @@ async function run(
     log,
     metrics: eventMetrics(registry),
   });
-  const elector = new LeaderElector({
-    ...ELECTION,
+  const election = leadership({
+    enabled: options.leaderElect,
     client: api.leaseClient,
     clock,
-    wallClock: () => new Date(),
     lease: { namespace: options.namespace, name: COMPONENT },
     identity: `${identity}_${randomUUID()}`,
     log,
@@ -75,10 +87,7 @@ async function run(
   });
   const networks = networkDuty({
     client: api.client,
-    leaderClient: api.guarded(() => {
-      if (options.leaderElect && !elector.isLeader())
-        throw new Error('this process does not lead: nothing is written');
-    }),
+    leaderClient: api.guarded(election.assertLeading),
     events,
     registry,
     clock,
@@ -88,10 +97,19 @@ async function run(
     defaultProvider: options.networkProvider,
   });
   const webhook = webhookDuty({ options, client: api.client, events, registry, clock, log });
+  const certificates = certificateDuty({
+    options,
+    client: api.client,
+    clock,
+    log,
+    metrics: certificateMetrics(registry),
+    onKeyPair: webhook.setKeyPair,
+  });
   const probes = createProbesServer({
     registry,
     checks: [
       ...webhook.checks,
+      { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
     debug: { controllers: () => [networks.debug()] },
@@ -99,8 +117,6 @@ async function run(
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
   const background = new AbortController();
-  // The lease may be lost too: then this process ends, though nobody told it to.
-  const leave = AbortSignal.any([stop, background.signal]);
   let running: Promise<unknown> = Promise.resolve();
   try {
     await listen(probes, options.metricsPort);
@@ -110,22 +126,21 @@ async function run(
       events.run(background.signal),
       networks.watch(background.signal),
       webhook.watch(background.signal),
+      certificates.run(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log);
-    const outcome = options.leaderElect
-      ? await elector.run(leave, (leading) => networks.reconcile(leading))
-      : await networks.reconcile(leave).then(() => 'stopped' as const);
-    if (outcome === 'lost') {
-      log.error('the lease is lost: ending, so that no two lead');
-      return 2;
-    }
-    await grace;
+    const led = election.run(stop, async (leading) => {
+      await Promise.all([networks.reconcile(leading), certificates.lead(leading)]);
+    });
+    // What runs in the background ends only with an error that nobody can mend.
+    await Promise.race([Promise.all([led, grace]), running]);
     return 0;
   } finally {
     await webhook.close();
     background.abort(new Error('the process is ending'));
-    await running;
+    // Its error, if any, is on its way already.
+    await running.catch(() => undefined);
     probes.close();
     probes.closeAllConnections();
     await api.close();

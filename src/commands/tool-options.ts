@@ -21,7 +21,7 @@ export function addClusterOptions(command: Command): Command {
     .addOption(serveOption('master'))
     .addOption(
       new Option('--operator-namespace <name>', 'namespace of the operator and its template')
-        .env('ENVOY_INITIALIZER_NAMESPACE')
+        .env('INITIALIZER_NAMESPACE')
         .argParser(dnsName)
         .default(ownNamespace()),
     )

@@ -8,8 +8,7 @@ import { injectionMetrics } from '../metrics.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
-import { loadKeyPair } from '../webhook/key-pair.ts';
-import { KeyPairWatcher } from '../webhook/key-pair-watcher.ts';
+import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { informerLog } from './informer-log.ts';
@@ -28,9 +27,11 @@ export interface WebhookDutyOptions {
 /** The webhook, wired; on every replica. */
 export interface WebhookDuty {
   readonly checks: readonly ReadinessCheck[];
-  /** Resolves with the port; rejects when it cannot be had or there is no usable key pair. */
+  /** Without one, handshakes fail; a new one closes no connection. */
+  setKeyPair(pair: KeyPair): void;
+  /** Resolves with the port; rejects when it cannot be had. */
   listen(): Promise<number>;
-  /** Keeps the template, the namespaces' labels and the key pair in step until the signal aborts. Once it listens. */
+  /** Keeps the template and the namespaces' labels in step until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Answers what is under way, and no more. */
   close(): Promise<void>;
@@ -69,12 +70,11 @@ export function webhookDuty({
     answered: (_, status, seconds) => metrics.answered(status, seconds),
     now: () => clock.now(),
   });
-  const files = { certFile: options.tlsCertFile, keyFile: options.tlsKeyFile };
-  let server: WebhookServer | undefined;
-  let keyPairs: KeyPairWatcher | undefined;
+  const server = new WebhookServer({ app, log });
+  let listening = false;
   return {
     checks: [
-      { name: 'webhook', failure: () => (server ? undefined : 'it does not listen yet') },
+      { name: 'webhook', failure: () => (listening ? undefined : 'it does not listen yet') },
       {
         name: 'template',
         failure: () => (template.hasSynced() ? undefined : 'its ConfigMap is not read yet'),
@@ -84,27 +84,17 @@ export function webhookDuty({
         failure: () => (namespaces.hasSynced() ? undefined : 'their labels are not read yet'),
       },
     ],
+    setKeyPair: (pair) => server.setKeyPair(pair),
     async listen() {
-      const current = await loadKeyPair(files);
-      const started = new WebhookServer({ app, keyPair: current, log });
-      const port = await started.listen(options.port);
-      server = started;
-      keyPairs = new KeyPairWatcher({
-        files,
-        current,
-        changed(keyPair) {
-          started.setKeyPair(keyPair);
-          log.info({ files }, 'certificate read again');
-        },
-        failed: (err) => log.error({ files, err }, 'certificate not usable: the last good one stays'),
-      });
+      const port = await server.listen(options.port);
+      listening = true;
       return port;
     },
     async watch(signal) {
-      await Promise.all([template.watch(signal), namespaces.watch(signal), keyPairs?.run(signal)]);
+      await Promise.all([template.watch(signal), namespaces.watch(signal)]);
     },
     async close() {
-      await server?.close(CLOSE_GRACE_MS);
+      await server.close(CLOSE_GRACE_MS);
     },
   };
 }

@@ -20,6 +20,11 @@ export interface Conflict {
   readonly message: string;
 }
 
+/** A conflict as one line. */
+export function formatConflict({ path, message }: Conflict): string {
+  return `${path}: ${message}`;
+}
+
 /** All that keeps a template from being added to a pod. None: it fits. */
 export function* findConflicts(
   pod: Pod,

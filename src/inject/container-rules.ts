@@ -104,9 +104,6 @@ export function* mountFindings(holder: JsonObject, path: Path): Findings {
 function* resourceFindings(container: JsonObject, path: Path): Findings {
   const at = [...path, 'resources'];
   const resources = own(container, 'resources');
-  if (own(resources, 'claims')) {
-    yield { path: [...at, 'claims'], message: 'a template cannot add resource claims to a pod: remove it' };
-  }
   const requests = own(resources, 'requests');
   const limits = own(resources, 'limits');
   for (const [field, amounts] of Object.entries({ requests, limits })) {

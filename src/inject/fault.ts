@@ -23,18 +23,21 @@ export interface Fault extends Partial<Location> {
   readonly message: string;
 }
 
-/** Findings with their places in the text that they are about. */
+/** Who has more to mend will look again. */
+const MAX_FAULTS = 20;
+
+/** The first findings, with their places in the text that they are about. */
 export function toFaults(
   source: string,
   findings: Iterable<Finding>,
   locate: (path: Path) => Location | undefined,
 ): readonly Fault[] {
-  return Array.from(findings, ({ path, message }) => ({
-    source,
-    path: formatPath(path),
-    ...locate(path),
-    message,
-  }));
+  const faults: Fault[] = [];
+  for (const { path, message } of findings) {
+    faults.push({ source, path: formatPath(path), ...locate(path), message });
+    if (faults.length === MAX_FAULTS) break;
+  }
+  return faults;
 }
 
 /** A fault as one line: `config: line 3, column 5: containers[0].image: required…`. */

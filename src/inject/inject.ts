@@ -1,11 +1,10 @@
-import type { Conflict } from './conflict.ts';
 import { type DecideInput, decide } from './decide.ts';
 import { mergeTemplate } from './merge.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { DEFAULT_OPTIONS } from './options.ts';
 import { type PatchOperation, PodDraft } from './patch.ts';
 import { annotation, containers, nameOf, type Pod } from './pod.ts';
-import type { Skip, SkipReason } from './reason.ts';
+import type { Obstacle, Skip } from './reason.ts';
 import { findRefusal } from './refusal.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 
@@ -36,27 +35,24 @@ export function inject(input: DecideInput): Injection {
   const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
   const draft = new PodDraft(input.pod);
   const status = new StatusBuilder();
-  for (const template of decision.templates) {
-    const conflicts = mergeTemplate(draft, template, { options, status });
-    if (conflicts.length === 0) continue;
-    const skip = skipped(input, 'conflict', conflicts.map(formatConflict));
-    return { outcome: options.onConflict === 'deny' ? 'denied' : 'skipped', skip };
+  for (const [index, template] of decision.templates.entries()) {
+    const overrides = index === 0 ? input.options.keys : undefined;
+    const obstacle = mergeTemplate(draft, template, { options, status, overrides });
+    if (obstacle) {
+      return { outcome: options.onConflict === 'deny' ? 'denied' : 'skipped', skip: toSkip(input, obstacle) };
+    }
   }
   const refusal = findRefusal(input.pod, draft.pod, input.namespaceLabels);
-  if (refusal) return { outcome: 'skipped', skip: skipped(input, refusal.reason, refusal.messages) };
+  if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
   keepDefaultContainer(draft, input.pod, status);
   const done = status.build(decision.templates, input.pod, draft.pod);
   draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
   return { outcome: 'injected', operations: draft.operations, pod: draft.pod, status: done };
 }
 
-function skipped(input: DecideInput, reason: SkipReason, messages: readonly string[]): Skip {
+function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
   const explicit = isExplicit(resolveOptIn(input.pod, input.namespaceLabels, input.options));
-  return { inject: false, reason, messages, explicit, warn: true };
-}
-
-function formatConflict({ path, message }: Conflict): string {
-  return `${path}: ${message}`;
+  return { inject: false, ...obstacle, explicit, warn: true };
 }
 
 /**

@@ -1,3 +1,16 @@
+/** What a pod can change about its sidecar by an annotation of its own. */
+export const OVERRIDES = [
+  'image',
+  'cpu-request',
+  'cpu-limit',
+  'memory-request',
+  'memory-limit',
+  'log-level',
+  'concurrency',
+] as const;
+
+export type Override = (typeof OVERRIDES)[number];
+
 /** The names of every label and annotation that injection reads or writes. */
 export interface Keys {
   /** Opts in or out: a label or annotation of a pod, or a label of a namespace. */
@@ -6,11 +19,19 @@ export interface Keys {
   readonly status: string;
   /** The annotation that names the templates to use. */
   readonly templates: string;
+  /** The annotations that change the sidecar of one pod. */
+  readonly overrides: Readonly<Record<Override, string>>;
 }
 
 export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
 
 /** The keys that follow from the one given by `--annotation`. */
 export function keysFor(base: string = DEFAULT_KEY): Keys {
-  return { optIn: base, status: `${base}-status`, templates: `${base}-templates` };
+  const overrides = Object.fromEntries(OVERRIDES.map((name) => [name, `${base}-${name}`]));
+  return {
+    optIn: base,
+    status: `${base}-status`,
+    templates: `${base}-templates`,
+    overrides: overrides as Record<Override, string>,
+  };
 }

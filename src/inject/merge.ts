@@ -1,17 +1,20 @@
-import { type Conflict, findConflicts, findHostAlias, findMount, findVolume } from './conflict.ts';
+import { findConflicts, findHostAlias, findMount, findVolume, formatConflict } from './conflict.ts';
 import { type JsonObject, own, ownObjects, ownString } from './json.ts';
+import type { Keys } from './keys.ts';
 import type { InjectionOptions } from './options.ts';
 import type { PodDraft } from './patch.ts';
 import { containers, nameOf } from './pod.ts';
+import type { Obstacle } from './reason.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
 import type { AddedKind, StatusBuilder } from './status.ts';
 import type { Template } from './template.ts';
 
-/** What is the same for all the templates that one pod gets. */
 export interface MergeContext {
   readonly options: InjectionOptions;
   /** Takes down what is added, and knows what earlier templates have added. */
   readonly status: StatusBuilder;
+  /** The keys of the annotations that change the template's first container; none: they are not for it. */
+  readonly overrides: Keys | undefined;
 }
 
 /**
@@ -22,14 +25,17 @@ export function mergeTemplate(
   draft: PodDraft,
   template: Template,
   context: MergeContext,
-): readonly Conflict[] {
-  const sidecars = sidecarsFor(draft.pod, template, context.options);
-  const names = new Set(sidecars.map(({ name }) => name));
+): Obstacle | undefined {
+  const wanted = sidecarsFor(draft.pod, template, context.options, context.overrides);
+  if ('messages' in wanted) return { reason: 'invalid-override', messages: wanted.messages };
+  const { sidecars } = wanted;
   const apps = containers(draft.pod).filter(
-    (container) => !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container)),
+    (container) =>
+      !sidecars.some(({ name }) => name === nameOf(container)) &&
+      !context.status.hasContainer(nameOf(container)),
   );
   const conflicts = [...findConflicts(draft.pod, template, sidecars, apps)];
-  if (conflicts.length > 0) return conflicts;
+  if (conflicts.length > 0) return { reason: 'conflict', messages: conflicts.map(formatConflict) };
   addSidecars(draft, sidecars, context);
   for (const app of apps) addToContainer(draft, nameOf(app), template, context);
   addToSpec(draft, template, context);
@@ -39,7 +45,7 @@ export function mergeTemplate(
   for (const field of ['labels', 'annotations'] as const) {
     addFields(draft, ['metadata', field], template[field], field, context);
   }
-  return [];
+  return undefined;
 }
 
 function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { containers, initContainers, nameOf, type Pod } from './pod.ts';
-import type { ContainerList } from './sidecar.ts';
+import type { ContainerList } from './stub.ts';
 
 /** Where a container of the pod's own was that is now in the other list. */
 export interface Origin {

@@ -1,5 +1,5 @@
-import jsonpatch from 'fast-json-patch';
-import { isArray, isObject, type JsonValue, own } from './json.ts';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { formatPath, type Path, pointer } from './path.ts';
 import type { Pod } from './pod.ts';
 
@@ -24,7 +24,7 @@ type Node = Record<string | number, JsonValue>;
  */
 export class PodDraft {
   readonly #operations: PatchOperation[] = [];
-  readonly #copies = new WeakSet<object>();
+  readonly #copies = new Set<object>();
   #pod: Pod;
 
   constructor(pod: Pod) {
@@ -42,40 +42,48 @@ export class PodDraft {
 
   /** Adds an item to a list, at its end or before an index; a missing or null list is made. */
   insert(list: Path, value: JsonValue, index: number | 'end' = 'end'): void {
-    if (isArray(this.#at(list))) this.#apply('add', [...list, index === 'end' ? '-' : index], value);
-    else this.#create(list, [value]);
+    const current = this.#open(list);
+    if (isArray(current)) this.#apply('add', [...list, index === 'end' ? '-' : index], value);
+    else this.#create(list, current, [value]);
   }
 
   /** Sets a member of an object; a missing or null object is made. */
   set(object: Path, key: string, value: JsonValue): void {
-    if (isObject(this.#at(object))) this.#apply('add', [...object, key], value);
-    else this.#create(object, { [key]: value });
+    const current = this.#open(object);
+    if (isObject(current)) this.#apply('add', [...object, key], value);
+    else this.#create(object, current, { [key]: value });
   }
 
   replace(path: Path, value: JsonValue): void {
+    this.#open(path.slice(0, -1));
     this.#apply('replace', path, value);
   }
 
   remove(path: Path): void {
+    this.#open(path.slice(0, -1));
     this.#apply('remove', path);
   }
 
-  #create(path: Path, value: JsonValue): void {
-    if ((this.#at(path) ?? null) !== null) {
+  #create(path: Path, current: JsonValue | undefined, value: JsonValue): void {
+    if (current !== undefined && current !== null) {
       const kind = isArray(value) ? 'list' : 'mapping';
       throw new PatchError(`the patch does not fit the pod: ${formatPath(path)} is no ${kind}`);
     }
     const parent = path.slice(0, -1);
-    if (parent.length > 0 && !isObject(this.#at(parent))) this.#create(parent, {});
+    const holder = this.#open(parent);
+    if (!isObject(holder)) {
+      this.#create(parent, holder, {});
+      // What was put in is a part of its operation, and must stay as it is.
+      this.#open(parent);
+    }
     this.#apply('add', path, value);
   }
 
   #apply(op: PatchOperation['op'], path: Path, value?: JsonValue): void {
     const text = pointer(path);
     const operation = (op === 'remove' ? { op, path: text } : { op, path: text, value }) as PatchOperation;
-    this.#copyWayTo(path);
     try {
-      jsonpatch.applyOperation(this.#pod, operation, true);
+      jsonpatch.applyOperation(this.#pod, operation, requireTarget);
     } catch (err) {
       // The library's message holds the whole pod, secrets and all, and must not reach a log; its name is
       // a code such as OPERATION_PATH_UNRESOLVABLE.
@@ -85,17 +93,18 @@ export class PodDraft {
     this.#operations.push(operation);
   }
 
-  /** Copies the objects and lists that hold the value at a path, each once, so that they may be changed. */
-  #copyWayTo(path: Path): void {
-    this.#pod = this.#copyOnce(this.#pod) as Pod;
-    let node = this.#pod as Node;
-    for (const segment of path.slice(0, -1)) {
-      const child = node[segment];
-      if (!isObject(child) && !isArray(child)) return;
+  /** The value at a path, if it is there; copied, as is all that holds it, so that it may be changed. */
+  #open(path: Path): JsonValue | undefined {
+    let node: JsonValue & object = this.#copyOnce(this.#pod);
+    this.#pod = node as Pod;
+    for (const segment of path) {
+      const child = isArray(node) ? node[Number(segment)] : own(node as JsonObject, String(segment));
+      if (typeof child !== 'object' || child === null) return child;
       const copy = this.#copyOnce(child);
-      node[segment] = copy;
-      node = copy as Node;
+      (node as Node)[segment] = copy;
+      node = copy;
     }
+    return node;
   }
 
   #copyOnce(value: JsonValue & object): JsonValue & object {
@@ -104,12 +113,14 @@ export class PodDraft {
     this.#copies.add(copy);
     return copy;
   }
+}
 
-  #at(path: Path): JsonValue | undefined {
-    let value: JsonValue | undefined = this.#pod;
-    for (const segment of path) {
-      value = typeof segment === 'number' && isArray(value) ? value[segment] : own(value, String(segment));
-    }
-    return value;
+/**
+ * What the library leaves to the one who validates: only `add` may name what is not there. Its own
+ * validator also walks through every value, and these are JSON to begin with.
+ */
+function requireTarget(operation: Operation, _index: number, _document: unknown, existingPath: string): void {
+  if (operation.op !== 'add' && existingPath !== operation.path) {
+    throw Object.assign(new Error(), { name: 'OPERATION_PATH_UNRESOLVABLE' });
   }
 }

@@ -39,6 +39,6 @@ export function findContainer(pod: Pod, name: string): JsonObject | undefined {
 }
 
 /** The name of a container, volume or the like; empty when it has none. */
-export function nameOf(item: JsonObject): string {
+export function nameOf(item: JsonObject | undefined): string {
   return ownString(item, 'name') ?? '';
 }

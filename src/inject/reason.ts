@@ -17,6 +17,7 @@ export const SKIP_REASONS = [
   'unknown-template',
   'already-injected',
   'container-exists',
+  'invalid-override',
   'conflict',
   'pod-resources',
   'pod-security',
@@ -24,12 +25,16 @@ export const SKIP_REASONS = [
 
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** Why a pod is left as it is. */
-export interface Skip {
-  readonly inject: false;
+/** What stands between a pod and its sidecar. */
+export interface Obstacle {
   readonly reason: SkipReason;
   /** What was found, one sentence each without a full stop, and what to write instead where that helps. */
   readonly messages: readonly string[];
+}
+
+/** Why a pod is left as it is. */
+export interface Skip extends Obstacle {
+  readonly inject: false;
   /** Whether the pod itself asked for its sidecar. */
   readonly explicit: boolean;
   /** Whether whoever creates the pod is told. */

@@ -1,23 +1,17 @@
 import type { Pod } from './pod.ts';
 import { podResourceViolations } from './pod-resources.ts';
 import { ENFORCE_LABEL, podSecurityViolations } from './pod-security.ts';
-import type { SkipReason } from './reason.ts';
-
-/** Why the API server would refuse a pod once it is injected, though it accepts it as it is. */
-export interface Refusal {
-  readonly reason: SkipReason;
-  readonly messages: readonly string[];
-}
+import type { Obstacle } from './reason.ts';
 
 /**
- * Looks for what injection would make the API server refuse, as far as that can be seen in the pod and its
- * namespace. What is wrong with the pod already is no matter of ours.
+ * Looks for what would make the API server refuse a pod once it is injected, as far as that can be seen in
+ * the pod and its namespace. What is wrong with the pod already is no matter of ours.
  */
 export function findRefusal(
   before: Pod,
   after: Pod,
   namespaceLabels: Readonly<Record<string, string>>,
-): Refusal | undefined {
+): Obstacle | undefined {
   const resources = news(podResourceViolations(after), podResourceViolations(before));
   if (resources.length > 0) return { reason: 'pod-resources', messages: resources };
   const level = Object.hasOwn(namespaceLabels, ENFORCE_LABEL) ? namespaceLabels[ENFORCE_LABEL] : undefined;

@@ -1,17 +1,13 @@
-import { AUTO_IMAGE } from './container-rules.ts';
+import { AUTO_IMAGE, containerFindings } from './container-rules.ts';
 import { type JsonObject, own } from './json.ts';
+import type { Keys } from './keys.ts';
 import type { InjectionOptions } from './options.ts';
-import { containers, initContainers, isNativeSidecar, nameOf, type Pod, specField } from './pod.ts';
+import { applyOverrides } from './overrides.ts';
+import { formatPath } from './path.ts';
+import { containers, isNativeSidecar, nameOf, type Pod, specField } from './pod.ts';
 import { strategicMerge } from './strategic-merge.ts';
+import { type ContainerList, findStub, type Stub, saidBy } from './stub.ts';
 import type { Template } from './template.ts';
-
-export type ContainerList = 'containers' | 'initContainers';
-
-/** The pod's own container of a template's container's name, with `image: auto`. */
-export interface Stub {
-  readonly list: ContainerList;
-  readonly container: JsonObject;
-}
 
 /** A container of a template as one pod gets it. */
 export interface Sidecar {
@@ -23,46 +19,60 @@ export interface Sidecar {
   readonly stub: Stub | undefined;
 }
 
+export type WantedSidecars =
+  | { readonly sidecars: readonly Sidecar[] }
+  /** What is wrong with how the pod wants them. */
+  | { readonly messages: readonly string[] };
+
 /**
- * The containers of a template as one pod gets them: with what the pod lays over them, and native where
- * they must not keep a pod from ending.
+ * The containers of a template as one pod gets them: native where they must not keep a pod from ending, with
+ * what the pod lays over them, and the first of them with what its annotations say.
  */
-export function sidecarsFor(pod: Pod, template: Template, options: InjectionOptions): readonly Sidecar[] {
-  const native = wantsNative(pod, options) && !isGateway(pod);
-  return [
-    ...template.initContainers.map((container) => sidecar(pod, container, 'initContainers')),
+export function sidecarsFor(
+  pod: Pod,
+  template: Template,
+  options: InjectionOptions,
+  overrides: Keys | undefined,
+): WantedSidecars {
+  const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
+  const sidecars = [
+    ...template.initContainers.map((container) => layOver(pod, container, 'initContainers')),
     ...template.containers.map((container) =>
-      native
-        ? sidecar(pod, { ...container, restartPolicy: 'Always' }, 'initContainers')
-        : sidecar(pod, container, 'containers'),
+      layOver(pod, list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
     ),
   ];
+  const messages: string[] = [];
+  const wanted = sidecars.map((sidecar) => {
+    const isFirst = sidecar.name === nameOf(template.containers[0]);
+    const changed = isFirst && overrides ? applyOverrides(sidecar.container, pod, overrides) : sidecar;
+    if ('messages' in changed) messages.push(...changed.messages);
+    else if (changed.container !== sidecar.container || sidecar.stub)
+      messages.push(...faultsOf(changed.container));
+    return { ...sidecar, ...changed };
+  });
+  return messages.length > 0 ? { messages } : { sidecars: wanted };
 }
 
-function sidecar(pod: Pod, container: JsonObject, list: ContainerList): Sidecar {
+/** The template has been checked, but not what a pod makes of it. */
+function faultsOf(container: JsonObject): readonly string[] {
+  return Array.from(
+    containerFindings(container, []),
+    ({ path, message }) => `container ${nameOf(container)}: ${formatPath(path)}: ${message}`,
+  );
+}
+
+function layOver(pod: Pod, container: JsonObject, list: ContainerList): Sidecar {
   const name = nameOf(container);
   const stub = findStub(pod, name);
   if (!stub) return { name, container, list, stub };
-  const { image: _, ...over } = stub.container;
   // Whoever writes his own as a native sidecar wants it to be one.
   const staysNative = stub.list === 'initContainers' && isNativeSidecar(stub.container);
   return {
     name,
-    container: strategicMerge(container, over, 'Container'),
+    container: strategicMerge(container, saidBy(stub), 'Container'),
     list: staysNative ? 'initContainers' : list,
     stub,
   };
-}
-
-function findStub(pod: Pod, name: string): Stub | undefined {
-  for (const [list, all] of [
-    ['containers', containers(pod)],
-    ['initContainers', initContainers(pod)],
-  ] as const) {
-    const container = all.find((item) => nameOf(item) === name && own(item, 'image') === AUTO_IMAGE);
-    if (container) return { list, container };
-  }
-  return undefined;
 }
 
 /** A pod that is to end never does while an ordinary sidecar runs: Jobs, workflow steps, bare tasks. */

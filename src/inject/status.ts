@@ -42,32 +42,32 @@ const VERSION = 1;
 
 /** Takes down what is done to a pod while it is injected. */
 export class StatusBuilder {
-  readonly #added = new Map<AddedKind, string[]>();
-  readonly #overlaid = new Map<string, JsonObject>();
+  readonly #added: Partial<Record<AddedKind, string[]>> = {};
+  readonly #overlaid: Record<string, JsonObject> = {};
 
   /** Takes down the name of something that was added. */
   added(kind: AddedKind, name: string): void {
-    const names = this.#added.get(kind);
+    const names = this.#added[kind];
     if (names) names.push(name);
-    else this.#added.set(kind, [name]);
+    else this.#added[kind] = [name];
   }
 
   /** Takes down a container of the pod's own, as it was before it was laid over the template's. */
   overlaid(name: string, container: JsonObject): void {
-    this.#overlaid.set(name, container);
+    this.#overlaid[name] = container;
   }
 
   /** Whether a container comes from a template. */
   hasContainer(name: string): boolean {
-    return Boolean(this.#added.get('containers')?.includes(name)) || this.#overlaid.has(name);
+    return Boolean(this.#added.containers?.includes(name)) || Object.hasOwn(this.#overlaid, name);
   }
 
   build(templates: readonly Template[], before: Pod, after: Pod): Status {
     return {
       templates: templates.map(({ name, hash }) => ({ name, sha256: hash })),
-      added: Object.fromEntries(this.#added),
-      overlaid: Object.fromEntries(this.#overlaid),
-      moved: findMoved(before, after, this.#overlaid.keys()),
+      added: this.#added,
+      overlaid: this.#overlaid,
+      moved: findMoved(before, after, Object.keys(this.#overlaid)),
     };
   }
 }

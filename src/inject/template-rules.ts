@@ -1,6 +1,6 @@
 import { containerFindings, envFindings, initContainerFindings, mountFindings } from './container-rules.ts';
 import type { Findings } from './fault.ts';
-import { type JsonObject, ownObjects, ownString } from './json.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import type { Path } from './path.ts';
 import { isNativeSidecar } from './pod.ts';
 import { formatPort, portCollision } from './ports.ts';
@@ -31,7 +31,14 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
   }
   const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
   yield* duplicates(all, name, 'name');
-  for (const [container, at] of all) yield* danglingMounts(spec, container, at);
+  for (const [container, at] of all) {
+    yield* danglingMounts(spec, container, at);
+    const resources = own(container, 'resources');
+    if (isObject(resources) && isSet(resources, 'claims')) {
+      const message = 'a template cannot add resource claims to a pod: remove it';
+      yield { path: [...at, 'resources', 'claims'], message };
+    }
+  }
   const natives = [...items(spec, 'initContainers', path)].filter(([container]) =>
     isNativeSidecar(container),
   );

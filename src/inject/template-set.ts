@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Fault, toFaults } from './fault.ts';
+import type { Fault } from './fault.ts';
 import { canonicalJson } from './json.ts';
 import type { Keys } from './keys.ts';
 import { isDnsLabel } from './names.ts';
@@ -32,7 +32,9 @@ export function selectTemplates(
   state: TemplateState,
 ): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
   if ('fault' in state) return { templates: [], unknownTemplates: [] };
-  const names = (annotation(pod, keys.templates) ?? DEFAULT_TEMPLATE).split(',').map((name) => name.trim());
+  const names = annotation(pod, keys.templates)
+    ?.split(',')
+    .map((name) => name.trim()) ?? [DEFAULT_TEMPLATE];
   const templates: Template[] = [];
   const unknownTemplates: string[] = [];
   for (const name of new Set(names)) {
@@ -91,5 +93,5 @@ function nameFaults(key: string, name: string): readonly Fault[] {
   const message = taken
     ? `${DEFAULT_TEMPLATE} is the name of the default template: call this one otherwise`
     : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
-  return toFaults(key, [{ path: [], message }], () => undefined);
+  return [{ source: key, path: '', message }];
 }

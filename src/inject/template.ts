@@ -8,7 +8,6 @@ import {
   ownObjects,
   withoutNulls,
 } from './json.ts';
-import { nameOf } from './pod.ts';
 
 /**
  * A template that has been checked and made ready, once: to inject a pod nothing of it is parsed, checked
@@ -52,11 +51,6 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     env: objects('env'),
     volumeMounts: objects('volumeMounts'),
   });
-}
-
-/** The names of the containers that a template adds to those of a pod, init containers among them. */
-export function containerNames({ containers, initContainers }: Template): readonly string[] {
-  return [...containers, ...initContainers].map(nameOf);
 }
 
 function fields(object: JsonValue, key: string): JsonObject {

@@ -16,7 +16,7 @@ import type { Path } from './path.ts';
 /** All the data of a ConfigMap together is at most 1 MiB (MaxSecretSize in the API server's validation). */
 const MAX_LENGTH = 1024 * 1024;
 /** Aliases may not make more of a text than this: nested ones can double it with every level. */
-const MAX_VALUES = 50_000;
+const MAX_VALUES = 10_000;
 /** js-yaml's own bound on nesting takes no account of aliases, and one may contain itself. */
 const MAX_DEPTH = 100;
 
@@ -47,7 +47,7 @@ export function parseYaml(text: string): ParsedYaml {
   }
   try {
     const value = expand(load(text, { schema }), { left: MAX_VALUES }, 0);
-    return { value, locate: (path) => locate(text, path) };
+    return { value, locate: locator(text) };
   } catch (err) {
     // js-yaml asks its callers to expect any exception, and none may stop the process over a ConfigMap.
     if (!(err instanceof YAMLException)) return { error: `cannot be parsed: ${err}`, location: undefined };
@@ -73,21 +73,28 @@ function expand(value: unknown, budget: { left: number }, depth: number): JsonVa
   return value as JsonValue;
 }
 
-/** The place of the value at a path, or of the nearest one around it that is there. */
-function locate(text: string, path: Path): Location | undefined {
-  const events = parseEvents(text, {});
+/** Finds the place of the value at a path, or of the nearest one around it that is there. */
+function locator(text: string): (path: Path) => Location | undefined {
+  let events: readonly Event[] | undefined;
+  return (path) => {
+    events ??= parseEvents(text, {});
+    const offset = offsetOf(events, path, text);
+    if (offset === undefined) return undefined;
+    const before = text.slice(0, offset);
+    return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+  };
+}
+
+function offsetOf(events: readonly Event[], path: Path, text: string): number | undefined {
   // The first event opens the document.
-  let at = 1;
-  let offset = startOf(events[at]);
+  let child: Child | undefined = { at: 1, offset: startOf(events[1]) };
+  let offset = child.offset;
   for (const segment of path) {
-    const child = childOf(events, at, segment, text);
+    child = childOf(events, child.at, segment, text);
     if (!child) break;
-    at = child.at;
     offset = child.offset;
   }
-  if (offset === undefined) return undefined;
-  const before = text.slice(0, offset);
-  return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+  return offset;
 }
 
 interface Child {

@@ -16,12 +16,27 @@ export const CONFIG_MAPS: Resource<ConfigMap> = {
   narrow: narrowObject,
 };
 
+/** core/v1 Secret, as far as it is read. Values are base64. */
+export interface Secret extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export const SECRETS: Resource<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+  narrow: narrowObject,
+};
+
 export const NAMESPACES: Resource<KubeObject> = {
   group: '',
   version: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
+  metadataOnly: true,
   narrow: narrowObject,
 };
 
@@ -34,7 +49,16 @@ export const PODS: Resource<KubeObject> = {
   narrow: narrowObject,
 };
 
-export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<KubeObject> = {
+/** admissionregistration.k8s.io/v1, mutating or validating, as far as it is read. */
+export interface WebhookConfiguration extends KubeObject {
+  readonly webhooks?: readonly {
+    readonly name: string;
+    /** `caBundle` is base64. */
+    readonly clientConfig: { readonly caBundle?: string };
+  }[];
+}
+
+export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   kind: 'MutatingWebhookConfiguration',

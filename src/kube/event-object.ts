@@ -7,7 +7,7 @@ import type { KubeObject } from './object.ts';
 import { apiVersionOf, narrowObject, type Resource } from './resource.ts';
 
 /** Who an Event is about. No resourceVersion: a series goes on when its object changes. */
-export interface ObjectReference {
+interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace?: string;

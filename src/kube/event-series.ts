@@ -40,10 +40,7 @@ export class EventSeries {
     return counted;
   }
 
-  /**
-   * Begins with a first Event. Returns what is to be written: that, and what had to be forgotten for it, when that has
-   * repetitions that were not written.
-   */
+  /** Begins with a first Event. Returns what is to be written now: that, and what had to be forgotten for it. */
   begin(event: EventObject): readonly CountedEvent[] {
     const first: CountedEvent = {
       event,
@@ -54,24 +51,23 @@ export class EventSeries {
       exists: false,
     };
     const evicted = this.#series.set(seriesKey(event), first);
-    return evicted && isUnwritten(evicted) ? [first, evicted] : [first];
+    return evicted ? [first, evicted] : [first];
   }
 
-  /** Those with repetitions that were not written. */
-  unwritten(): readonly CountedEvent[] {
-    return [...this.#series.entries()].flatMap(([, counted]) => (isUnwritten(counted) ? [counted] : []));
+  all(): readonly CountedEvent[] {
+    return [...this.#series.entries()].map(([, counted]) => counted);
   }
 
-  /** Forgets the series that are over, and returns those of them with repetitions that were not written. */
+  /** Forgets the series that are over, and returns them. */
   finish(): readonly CountedEvent[] {
     const oldest = this.#clock.now() - FINISH_MS;
     const over = [...this.#series.entries()].filter(([, { lastObservedAt }]) => lastObservedAt <= oldest);
     for (const [key] of over) this.#series.delete(key);
-    return over.flatMap(([, counted]) => (isUnwritten(counted) ? [counted] : []));
+    return over.map(([, counted]) => counted);
   }
 }
 
-/** The first Event is not meant: it is written, or given up, at once. */
-function isUnwritten({ count, writtenCount }: CountedEvent): boolean {
-  return count > 1 && count > writtenCount;
+/** Whether there is something in it that was neither written nor given up. */
+export function isUnwritten({ count, writtenCount }: CountedEvent): boolean {
+  return count > writtenCount;
 }

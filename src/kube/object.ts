@@ -33,6 +33,13 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
+/** The object without `managedFields`, which no controller reads and which are often the most of it: for caches. */
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const metadata: ObjectMeta & { managedFields?: unknown } = { ...object.metadata };
+  delete metadata.managedFields;
+  return { ...object, metadata };
+}
+
 /** `namespace/name`, or `name` for a cluster-scoped object: client-go's MetaNamespaceKeyFunc. */
 export type ObjectKey = string;
 

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
 
-import type { Clock, Timer } from '../workqueue/clock.ts';
+import type { Clock } from '../workqueue/clock.ts';
 import { isNamespaceTerminating } from './api-error.ts';
 import { EventBudget } from './event-budget.ts';
 import { EventDrops, type EventMetrics } from './event-drops.ts';
 import { type EventSource, eventObject } from './event-object.ts';
-import { type CountedEvent, EventSeries } from './event-series.ts';
+import { type CountedEvent, EventSeries, isUnwritten } from './event-series.ts';
 import { type EventClient, mayWriteLater, writeEvent } from './event-writer.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
+import { every } from './every.ts';
 import type { KubeObject } from './object.ts';
 import { sleep } from './sleep.ts';
 import { within } from './within.ts';
@@ -74,7 +75,7 @@ export class QueuedEventRecorder implements EventRecorder {
     const { clock } = this.#options;
     const timers = [
       every(clock, FINISH_MS, () => this.#enqueue(this.#series.finish())),
-      every(clock, REFRESH_MS, () => this.#enqueue(this.#series.unwritten())),
+      every(clock, REFRESH_MS, () => this.#enqueue(this.#series.all())),
     ];
     const onAbort = () => this.#wake();
     signal.addEventListener('abort', onAbort);
@@ -89,7 +90,7 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   #enqueue(events: readonly CountedEvent[]): void {
-    for (const counted of events) this.#queue.add(counted);
+    for (const counted of events) if (isUnwritten(counted)) this.#queue.add(counted);
     this.#wake();
   }
 
@@ -97,7 +98,7 @@ export class QueuedEventRecorder implements EventRecorder {
   #next(): CountedEvent | undefined {
     for (const counted of this.#queue) {
       this.#queue.delete(counted);
-      if (counted.count > counted.writtenCount) return counted;
+      if (isUnwritten(counted)) return counted;
     }
     return undefined;
   }
@@ -126,7 +127,7 @@ export class QueuedEventRecorder implements EventRecorder {
 
   async #flush(): Promise<void> {
     const { client, clock, log } = this.#options;
-    this.#enqueue(this.#series.unwritten());
+    this.#enqueue(this.#series.all());
     let failed = 0;
     await within(clock, FLUSH_MS, undefined, async (bounded) => {
       while (!bounded.aborted) {
@@ -145,14 +146,4 @@ export class QueuedEventRecorder implements EventRecorder {
     if (isNamespaceTerminating(error)) return;
     this.#drops.add(mayWriteLater(error) ? 'unreachable' : 'refused', error);
   }
-}
-
-/** Calls `fire` every period until cancelled. */
-function every(clock: Clock, periodMs: number, fire: () => void): Timer {
-  let timer = clock.setTimer(periodMs, again);
-  function again(): void {
-    timer = clock.setTimer(periodMs, again);
-    fire();
-  }
-  return { cancel: () => timer.cancel() };
 }

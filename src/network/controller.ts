@@ -35,11 +35,17 @@ export interface NetworkControllerOptions {
   readonly podsOn?: (key: ObjectKey) => readonly ObjectKey[];
 }
 
+export interface NetworkController {
+  readonly reconcile: Reconcile;
+  /** What there is to look at, from the caches: where a new leader starts, who heard of it while another led. */
+  keys(): ReadonlySet<ObjectKey>;
+}
+
 /**
  * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It
  * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
  */
-export function setUpNetworkController(options: NetworkControllerOptions): Reconcile {
+export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
   const { client, networks, attachments, queue, events, now, podsOn, defaultProvider } = options;
   const multus = new MultusProvider({ client, attachments, podsOn });
   const providers = new ProviderRegistry([multus], defaultProvider);
@@ -49,12 +55,14 @@ export function setUpNetworkController(options: NetworkControllerOptions): Recon
   const reporter = new Reporter({ writer, events, now });
   addNetworkHandler(options, acceptance);
   addAttachmentHandler(options);
-  return networkReconcile({
+  const reconcile = networkReconcile({
     copies,
     providers,
     realisation: new Realisation({ acceptance, writer, reporter }),
     finalization: new Finalization({ acceptance, writer, reporter }),
   });
+  const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));
+  return { reconcile, keys: () => new Set([...networks.lister.list(), ...leftBehind()].map(keyOf)) };
 }
 
 function addNetworkHandler(

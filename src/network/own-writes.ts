@@ -18,7 +18,8 @@ export class OwnWrites<T extends KubeObject> {
     const cached = this.#cache.get(key);
     const written = this.#written.get(key);
     if (written === undefined) return cached;
-    if (cached && isNewer(written, cached)) return written;
+    if (cached && (isNewer(written, cached) || (isGone(written) && !isNewer(cached, written))))
+      return written;
     this.#written.delete(key);
     return cached;
   }
@@ -28,6 +29,11 @@ export class OwnWrites<T extends KubeObject> {
     this.#written.set(keyOf(object), object);
     return object;
   }
+}
+
+/** The write that lets an object go is answered with the resourceVersion from before it. */
+function isGone({ metadata: { deletionTimestamp, finalizers } }: KubeObject): boolean {
+  return deletionTimestamp !== undefined && !finalizers?.length;
 }
 
 /** Resource versions of one resource are decimal numbers that grow with each write (KEP-5504), of any length. */

@@ -1,3 +1,5 @@
+import { hasFinalizer } from './finalizer.ts';
+import { NETWORK_FINALIZER } from './names.ts';
 import type { Provider } from './providers/provider.ts';
 import { UnconfiguredProvider } from './providers/unconfigured.ts';
 import type { Network } from './types.ts';
@@ -17,8 +19,9 @@ export class ProviderRegistry {
   }
 
   /** The one that the spec names; else the one that realised it, whatever the default has become since; else the default. */
-  of({ spec, status }: Network): Provider {
-    const name = spec.provider ?? status?.provider ?? this.#defaultName;
+  of(network: Network): Provider {
+    const realisedBy = hasFinalizer(network, NETWORK_FINALIZER) ? network.status?.provider : undefined;
+    const name = network.spec.provider ?? realisedBy ?? this.#defaultName;
     return this.#configured.get(name) ?? new UnconfiguredProvider(name, [...this.#configured.keys()]);
   }
 }

@@ -25,7 +25,7 @@ export interface CertificateAndKey {
 }
 
 /** The time in which a certificate is valid, both ends included. */
-interface Validity {
+export interface Validity {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }

@@ -57,7 +57,7 @@ export function createApp({ routes, log, answered, now }: AppOptions): Express {
 /** The time that the API server gives covers the reading of the body too. */
 function review(request: Request, response: Response, handler: ReviewHandler): Promise<string> {
   return inTime(request, response, async (signal) => {
-    const admission = parseReview(await readJson(request, signal));
+    const admission = parseReview(await readJson(request));
     return formatReview(admission.uid, await handler(admission, signal));
   });
 }
@@ -76,6 +76,5 @@ function sendError(request: Request, response: Response, status: number, message
 function send(response: Response, status: number, type: string, text: string): void {
   response.statusCode = status;
   response.setHeader('Content-Type', type);
-  response.setHeader('Content-Length', Buffer.byteLength(text));
   response.end(text);
 }

@@ -81,7 +81,7 @@ function toVerdict(injection: Injection): Verdict {
   if (injection.outcome === 'injected') return { allowed: true, operations: injection.operations };
   const { reason, messages, explicit, warn } = injection.skip;
   if (injection.outcome === 'denied') {
-    const message = `the pod conflicts with the sidecar's template: ${messages.join('; ')}`;
+    const message = `the sidecar cannot be added: ${messages.join('; ')}`;
     return { allowed: false, code: 403, message };
   }
   // The pod asked for its sidecar, and that there is none to give is the operator's fault, not the pod's.

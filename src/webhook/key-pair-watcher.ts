@@ -1,6 +1,6 @@
 import { watch } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Bell } from './bell.ts';
 import { type KeyPair, type KeyPairFiles, loadKeyPair } from './key-pair.ts';
 
 /** Should the file system not tell of a change (an NFS volume, no inotify left), it is found by then. */
@@ -60,26 +60,5 @@ export class KeyPairWatcher {
     } catch (err) {
       this.#options.failed(err);
     }
-  }
-}
-
-/** Wakes who waits for it, or who comes to wait next: no ring is lost while a reload is under way. */
-class Bell {
-  #rung = false;
-  #wake: () => void = () => {};
-
-  ring(): void {
-    this.#rung = true;
-    this.#wake();
-  }
-
-  async next(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (!this.#rung) {
-      const waking = new AbortController();
-      this.#wake = () => waking.abort();
-      const either = AbortSignal.any([signal, waking.signal]);
-      await sleep(milliseconds, undefined, { signal: either, ref: false }).catch(() => {});
-    }
-    this.#rung = false;
   }
 }

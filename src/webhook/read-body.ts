@@ -9,11 +9,11 @@ const PATIENCE = 2;
 
 /**
  * Reads the JSON body of a call, keeping no more of it than the limit. Rejects with HttpError 413, 415 or
- * 400. The signal, once aborted, ends the waiting for a body that does not come.
+ * 400. How long that may take is the caller's to say.
  */
-export async function readJson(request: IncomingMessage, signal: AbortSignal): Promise<unknown> {
+export async function readJson(request: IncomingMessage): Promise<unknown> {
   requireJson(request);
-  const body = await readBody(request, signal);
+  const body = await readBody(request);
   if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
   try {
     return JSON.parse(body.toString());
@@ -34,7 +34,7 @@ function requireJson({ headers }: IncomingMessage): void {
 }
 
 /** Past the limit the rest is read and dropped, so that the caller gets to read the answer. */
-function readBody(request: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const refuse = () => reject(new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`));
     const chunks: Buffer[] = [];
@@ -50,6 +50,5 @@ function readBody(request: IncomingMessage, signal: AbortSignal): Promise<Buffer
       else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
     });
     request.on('error', (err) => reject(new HttpError(400, 'the body broke off', { cause: err })));
-    signal.addEventListener('abort', () => reject(signal.reason));
   });
 }

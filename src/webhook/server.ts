@@ -21,7 +21,8 @@ export class WebhookServer {
   readonly #log: Logger;
   #draining = false;
 
-  constructor({ app, keyPair, log }: { app: Express; keyPair: KeyPair; log: Logger }) {
+  /** Without a key pair, handshakes fail until it is given one. */
+  constructor({ app, keyPair, log }: { app: Express; keyPair?: KeyPair; log: Logger }) {
     this.#log = log;
     this.#server = createServer({ ...TLS, ...keyPair }, (request, response) => {
       this.#track(response);

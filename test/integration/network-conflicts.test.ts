@@ -91,6 +91,18 @@ describe('of Networks that overlap', () => {
     await lab.waitFor(ns, 'holder', 'True Ready');
   });
 
+  test('the loser gets the range once the real network is gone, though others still keep the object', async () => {
+    const ns = await lab.createNamespace('lingers');
+    await lab.create({ namespace: ns, name: 'holder', spec: tenth(21), finalizers: ['example.org/theirs'] });
+    await lab.waitFor(ns, 'holder', 'True Ready');
+    await lab.create({ namespace: ns, name: 'loser', spec: tenth(21) });
+    await lab.waitFor(ns, 'loser', 'False Overlap');
+    await lab.kubectl(['-n', ns, 'delete', 'network', 'holder', '--wait=false']);
+    await lab.waitFor(ns, 'loser', 'True Ready');
+    const release = '{"metadata":{"finalizers":null}}';
+    await lab.kubectl(['-n', ns, 'patch', 'network', 'holder', '--type=merge', '-p', release]);
+  });
+
   test('the loser becomes Ready when it is changed itself', async () => {
     const ns = await lab.createNamespace('yields');
     await lab.createReady(ns, 'holder', tenth(14));

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { conditionOf } from '../../src/network/conditions.ts';
+import { NetworkWriter, StaleCopyError } from '../../src/network/network-writer.ts';
+import { OwnWrites } from '../../src/network/own-writes.ts';
+import type { Network } from '../../src/network/types.ts';
 import { eventually, NetworkLab } from '../support/network-lab.ts';
 
 jest.setTimeout(60_000);
@@ -215,6 +218,24 @@ describe('a NetworkAttachmentDefinition of ours', () => {
     expect(after?.metadata.labels).toEqual({ ...before?.metadata.labels, team: 'net' });
     expect(after?.metadata.finalizers).toEqual(before?.metadata.finalizers);
     await lab.waitForReasons(ns, 'a', ['Created', 'Restored']);
+  });
+});
+
+describe('a write that was decided on an older copy', () => {
+  test('is refused, so that it undoes nothing', async () => {
+    const ns = await lab.createNamespace('stale');
+    const old = await lab.createReady(ns, 'a', tenth(25));
+    await lab.kubectl(['-n', ns, 'label', 'network', 'a', 'changed=yes']);
+    const { client } = lab.operator;
+    const writer = new NetworkWriter({ client, copies: new OwnWrites<Network>({ get: () => undefined }) });
+    const { signal } = new AbortController();
+    await expect(writer.writeStatus(old, { cidr: '1.2.3.0/24' }, signal)).rejects.toThrow(StaleCopyError);
+    await expect(writer.addFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
+    await lab.delete(ns, 'a');
+    await lab.createReady(ns, 'a', tenth(25));
+    await expect(writer.removeFinalizer(old, signal)).rejects.toThrow(StaleCopyError);
+    await lab.delete(ns, 'a');
+    await expect(writer.writeStatus(old, { cidr: '1.2.3.0/24' }, signal)).rejects.toThrow(StaleCopyError);
   });
 });
 

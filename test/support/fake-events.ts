@@ -50,9 +50,9 @@ export class FakeEvents {
   }
 
   async #begin(operation: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     this.operations.push(operation);
     await this.before(operation, signal);
-    signal?.throwIfAborted();
   }
 }
 

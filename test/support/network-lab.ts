@@ -21,7 +21,7 @@ import {
 } from './network-operator.ts';
 
 const NAMESPACE_AND_NAME = 'custom-columns=A:metadata.namespace,B:metadata.name';
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 40_000;
 const MULTUS_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
 
 /** A real control plane with the Network controller beside it, and a user's view of both. */
@@ -37,11 +37,13 @@ export class NetworkLab {
 
   static async start(): Promise<NetworkLab> {
     const controlPlane = await startControlPlane({ auditLog: 'Metadata' });
-    for (const file of ['crd/networks.yaml', MULTUS_CRD]) {
-      await kubectl(controlPlane, ['apply', '-f', join(projectDirectory(), file)]);
+    try {
+      await installCrds(controlPlane);
+      return new NetworkLab(controlPlane, await startNetworkOperator(controlPlane));
+    } catch (error) {
+      await controlPlane.stop();
+      throw error;
     }
-    await kubectl(controlPlane, ['wait', '--for=condition=Established', 'crd', '--all']);
-    return new NetworkLab(controlPlane, await startNetworkOperator(controlPlane));
   }
 
   async restartOperator(options?: NetworkOperatorOptions): Promise<void> {
@@ -216,6 +218,20 @@ export interface NetworkManifest {
   readonly name: string;
   readonly spec: NetworkSpec;
   readonly finalizers?: readonly string[];
+}
+
+async function installCrds(controlPlane: ControlPlane): Promise<void> {
+  for (const file of ['crd/networks.yaml', MULTUS_CRD]) {
+    await kubectl(controlPlane, ['apply', '-f', join(projectDirectory(), file)]);
+  }
+  // kubectl wait fails on a CRD that is so new that it has no conditions at all.
+  await eventually('the CRDs to be established', () => {
+    const established = kubectl(controlPlane, ['wait', '--for=condition=Established', 'crd', '--all']);
+    return established.then(
+      () => ({ value: undefined }),
+      (error: unknown) => ({ otherwise: String(error) }),
+    );
+  });
 }
 
 const DENIAL = 'no-attachments';

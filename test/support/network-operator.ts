@@ -46,7 +46,7 @@ export async function startNetworkOperator(
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: Notice }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
-  const reconcile = setUpNetworkController({
+  const { reconcile } = setUpNetworkController({
     client,
     networks,
     attachments,

@@ -18,7 +18,10 @@ export interface OperatorFixture {
 }
 
 /** Starts both with the demo's template; whoever starts it stops it. */
-export async function startOperatorFixture(options: ControlPlaneOptions = {}): Promise<OperatorFixture> {
+export async function startOperatorFixture({
+  ownCertificates = false,
+  ...options
+}: ControlPlaneOptions & { readonly ownCertificates?: boolean } = {}): Promise<OperatorFixture> {
   const controlPlane = await startControlPlane(options);
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -30,7 +33,7 @@ export async function startOperatorFixture(options: ControlPlaneOptions = {}): P
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
     const logFile = join(controlPlane.directory, 'operator.log');
-    const operator = await startOperator(controlPlane, { log: logFile });
+    const operator = await startOperator(controlPlane, { log: logFile, ownCertificates });
     return {
       controlPlane,
       operator,

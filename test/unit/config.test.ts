@@ -68,12 +68,21 @@ describe('the options of serve', () => {
   });
 
   test('can be given as environment variables, which a flag overrides', () => {
-    process.env.ENVOY_INITIALIZER_LOG_LEVEL = 'debug';
+    process.env.INITIALIZER_LOG_LEVEL = 'debug';
     try {
       expect(parse().logLevel).toBe('debug');
       expect(parse('--log-level=warn').logLevel).toBe('warn');
     } finally {
-      delete process.env.ENVOY_INITIALIZER_LOG_LEVEL;
+      delete process.env.INITIALIZER_LOG_LEVEL;
+    }
+  });
+
+  test('are not taken from what Kubernetes sets for the Service of our name', () => {
+    process.env.ENVOY_INITIALIZER_PORT = 'tcp://10.96.249.153:443';
+    try {
+      expect(parse().port).toBe(8443);
+    } finally {
+      delete process.env.ENVOY_INITIALIZER_PORT;
     }
   });
 });

@@ -121,6 +121,19 @@ describe('a supervised process', () => {
     await untilNoneRuns(lines.map(Number));
     expect(lines).toHaveLength(1);
   });
+
+  test('is not held up by what has left its process group and holds its output open', async () => {
+    const lines: string[] = [];
+    const daemonize = `const options = { detached: true, stdio: 'inherit' };
+      console.log(require('node:child_process').spawn('sleep', ['1000'], options).pid);
+      process.exit();`;
+    const output = { onLine: (line: string) => lines.push(line) };
+    const args = ['-e', daemonize];
+    const { exited } = await supervisor.start({ name: 'daemon', command: process.execPath, args, output });
+    await expect(exited).resolves.toEqual({ code: 0, signal: null });
+    expect(lines).toHaveLength(1);
+    process.kill(Number(lines[0]));
+  });
 });
 
 describe('stopping', () => {

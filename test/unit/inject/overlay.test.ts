@@ -66,6 +66,60 @@ describe("a container of the template's name with the image auto", () => {
     expect(inject(decideInput(clash))).toMatchObject({ skip: { reason: 'conflict' } });
   });
 
+  test('does not override what the API server has filled in and nobody wrote', () => {
+    const config = `
+containers:
+- name: envoy
+  image: i
+  imagePullPolicy: IfNotPresent
+  terminationMessagePolicy: FallbackToLogsOnError
+  readinessProbe: {grpc: {port: 1}, periodSeconds: 2}`;
+    const defaulted = {
+      name: 'envoy',
+      image: 'auto',
+      imagePullPolicy: 'Always',
+      terminationMessagePath: '/dev/termination-log',
+      terminationMessagePolicy: 'File',
+      resources: {},
+      readinessProbe: {
+        grpc: { port: 7 },
+        timeoutSeconds: 1,
+        periodSeconds: 10,
+        successThreshold: 1,
+        failureThreshold: 5,
+      },
+    };
+    const state = { set: templateSet({ config }) };
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, defaulted] }), { state }));
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual({
+      name: 'envoy',
+      image: 'i',
+      imagePullPolicy: 'IfNotPresent',
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      resources: {},
+      readinessProbe: { grpc: { port: 7 }, periodSeconds: 2, failureThreshold: 5 },
+    });
+  });
+
+  test('that cannot be laid over it is an invalid override', () => {
+    const greedy = { ...stub, resources: { requests: { cpu: '3' } } };
+    expect(inject(decideInput(podWith({ containers: [app, greedy] })))).toMatchObject({
+      outcome: 'skipped',
+      skip: {
+        reason: 'invalid-override',
+        messages: ['container envoy: resources.requests.cpu: 3 is more than the limit 1000m'],
+      },
+    });
+  });
+
+  test('may claim resources of its pod', () => {
+    const claims = { ...stub, resources: { claims: [{ name: 'gpu' }] } };
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, claims] })));
+    expect((specOf(pod).containers as JsonObject[])[1]?.resources).toMatchObject({
+      claims: [{ name: 'gpu' }],
+    });
+  });
+
   test('gets no variables of the application', () => {
     const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
     const { status } = injectChecked(decideInput(podWith({ containers: [stub, app] }), { state: { set } }));

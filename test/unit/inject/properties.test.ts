@@ -22,9 +22,9 @@ describe('for every pod and template', () => {
         injectChecked(input(pod, state));
         injected += 1;
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
-    expect(injected).toBeGreaterThan(100);
+    expect(injected).toBeGreaterThan(50);
   });
 
   test("the pod's own containers stay as they are and in their order, but for what the template adds to them", () => {
@@ -59,7 +59,7 @@ describe('for every pod and template', () => {
 
   test('the number of operations depends on the template alone, not on the size of the pod', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 5 }), (variables, count) => {
+      fc.property(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 3 }), (variables, count) => {
         const env = Array.from({ length: variables }, (_, i) => ({ name: `K${i}`, value: 'v' }));
         const own = Array.from({ length: count }, (_, i) => ({ name: `app-${i}`, image: 'a', env }));
         const { operations } = injectChecked(
@@ -67,7 +67,7 @@ describe('for every pod and template', () => {
         );
         expect(operations).toHaveLength(3);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 

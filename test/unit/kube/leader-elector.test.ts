@@ -361,10 +361,14 @@ describe('losing the lease', () => {
     expect(outcome()).toBe('lost');
   });
 
-  test('does not happen by one renewal that is never answered', async () => {
+  test('does not happen by one renewal that is never answered: after half the deadline the next is tried', async () => {
     const { leases, clock, elector, work } = await startLeader();
     leases.fault = (_, number) => (number === 3 ? { before: hang } : undefined);
 
+    await clock.advanceAsync(6_999);
+    expect(leases.operations).toHaveLength(3);
+    await clock.advanceAsync(1);
+    expect(leases.operations).toHaveLength(4);
     await clock.advanceAsync(60_000);
 
     expect(work.signal?.aborted).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { keyOf, splitKey } from '../../../src/kube/object.ts';
+import { keyOf, splitKey, withoutManagedFields } from '../../../src/kube/object.ts';
 
 describe('object keys', () => {
   test.each([
@@ -17,4 +17,16 @@ describe('object keys', () => {
   test.each(['', '/', '/cart', 'shop/', 'shop/cart/extra'])('the key %j is refused', (key) => {
     expect(() => splitKey(key)).toThrow(`bad object key "${key}": expected "namespace/name" or "name"`);
   });
+});
+
+test('managed fields are left out of a copy, and nothing else is', () => {
+  const object = {
+    metadata: { name: 'cart', labels: { app: 'shop' }, managedFields: [{ manager: 'kubectl' }] },
+    spec: 1,
+  };
+  expect(withoutManagedFields(object)).toEqual({
+    metadata: { name: 'cart', labels: { app: 'shop' } },
+    spec: 1,
+  });
+  expect(object.metadata.managedFields).toHaveLength(1);
 });

@@ -227,7 +227,7 @@ describe('a write that fails', () => {
     const setup = setUpRunning();
     setup.events.before = () => Promise.reject(error);
     await report(setup, 1);
-    await setup.clock.advanceAsync(5 * MINUTE);
+    await setup.clock.advanceAsync(60 * MINUTE);
 
     expect(setup.events.verbs).toEqual(['create']);
     expect(setup.drops).toEqual(drops);
@@ -269,6 +269,19 @@ describe('many Events', () => {
 
     expect(setup.events.all).toHaveLength(1_000);
     expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
+  });
+
+  test('that were written take no room in the queue, also when their series are over', async () => {
+    const setup = setUpRunning();
+    for (let i = 0; i < 1_000; i++) setup.recorder.event(pod(`pod-${i}`), details);
+    await setup.clock.advanceAsync(5 * MINUTE);
+    setup.events.before = cut;
+    await report(setup, 1);
+    await setup.clock.advanceAsync(MINUTE);
+
+    await report(setup, 1, pod('web'));
+
+    expect(setup.drops).toEqual([]);
   });
 
   test('are dropped with at most one line a minute in the log', async () => {
@@ -353,15 +366,17 @@ describe('at the end', () => {
     expect(setup.clock.pendingTimers).toBe(0);
   });
 
+  // client-go: TestCancelEvent.
   test('what waits to be tried again is tried at once, a last time', async () => {
     const setup = setUpRunning();
+    await report(setup, 10);
     setup.events.before = cut;
-    await report(setup, 1);
+    await setup.clock.advanceAsync(6 * MINUTE);
     setup.events.before = () => {};
     setup.stop();
     await setup.running;
 
-    expect(setup.events.all).toHaveLength(1);
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'patch 10']);
   });
 
   test('a write under way is broken off and made again', async () => {

@@ -187,6 +187,18 @@ test('losers are told once, not at every look', () => {
   expect(freed).toEqual([]);
 });
 
+test('losers to a holder whose own change is refused are told of that once', () => {
+  const { observe, claim, freed } = newClaims();
+  observe('other', '10.1.0.0/16', held);
+  observe('holder', '10.0.0.0/16', held);
+  observe('loser', '10.0.0.0/16');
+  claim('loser');
+  observe('holder', '10.1.0.0/16', held);
+  for (let round = 0; round < 3; round++) for (const name of ['holder', 'loser']) claim(name);
+  expect(freed.filter((key) => key === 'default/loser').length).toBeLessThanOrEqual(2);
+  expect(claim('loser')?.key).toBe('default/holder');
+});
+
 test('whatever comes and goes, no two Networks ever hold ranges that overlap', () => {
   const names = ['a', 'b', 'c', 'd'];
   const cidrs = ['10.0.0.0/24', '10.0.0.0/25', '10.0.0.128/25', '10.0.1.0/24', '10.0.0.0/23'];

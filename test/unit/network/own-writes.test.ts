@@ -32,6 +32,17 @@ test('what others wrote after it is read, and what was written is forgotten', ()
   expect(copies.get('default/a')).toEqual(version('9'));
 });
 
+test('an object whose last finalizer was taken off is gone, also while the cache has it at the same version', () => {
+  const { cache, copies } = newCopies();
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  const before = { metadata: { ...version('9').metadata, deletionTimestamp, finalizers: ['ours'] } };
+  cache.set(before);
+  copies.add({ metadata: { ...before.metadata, finalizers: [] } });
+  expect(copies.get('default/a')?.metadata.finalizers).toEqual([]);
+  cache.set(version('12', 'made anew'));
+  expect(copies.get('default/a')?.metadata.uid).toBe('made anew');
+});
+
 test('an object made anew under the name is read, as soon as either has it', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9', 'old'));

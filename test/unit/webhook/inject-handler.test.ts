@@ -96,7 +96,7 @@ describe('the inject webhook', () => {
       allowed: false,
       code: 403,
       message:
-        "the pod conflicts with the sidecar's template: spec.volumes[name=envoy-conf]: the template has another volume of this name",
+        'the sidecar cannot be added: spec.volumes[name=envoy-conf]: the template has another volume of this name',
     });
     expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
   });

@@ -13,9 +13,12 @@ describe('the answer to a review', () => {
   });
 
   test('has a patch in base64 and its type together', () => {
-    const operations = [{ op: 'add', path: '/a', value: 'ü"😀' }] as const;
+    const operations = [{ op: 'add', path: '/a', value: 'ü"😀>>>???' }] as const;
     const { patch, ...rest } = response({ allowed: true, operations }).response;
     expect(rest).toEqual({ uid: 'u1', allowed: true, patchType: 'JSONPatch' });
+    // Go's decoder takes the standard alphabet with padding, and nothing else.
+    expect(patch).toMatch(/^(?=.*[+/])[A-Za-z0-9+/]*={0,2}$/);
+    expect(patch.length % 4).toBe(0);
     expect(JSON.parse(Buffer.from(patch, 'base64').toString())).toEqual(operations);
   });
 

@@ -1,0 +1,22 @@
+/** The node's name in the cluster. */
+export const NODE_NAME = 'node';
+
+/** Ranges of pods and of Services; they exist in the node's own network only. */
+export const POD_RANGE = '10.244.0.0/24';
+export const SERVICE_RANGE = '10.96.0.0/16';
+
+/** Of the Service `kubernetes`: the first of the range. */
+export const API_SERVICE_ADDRESS = '10.96.0.1';
+
+/** Ports of the node, which has them all for itself. */
+export const PORTS = {
+  apiServer: 6443,
+  etcd: 2379,
+  etcdHealth: 2381,
+  registry: 5000,
+  containerdMetrics: 1338,
+  kubelet: 10250,
+  kubeletHealth: 10248,
+  kubeProxyHealth: 10256,
+  scheduler: 10259,
+} as const;

@@ -1,0 +1,33 @@
+import type { CertificateAndKey } from '../../src/tls/authority.ts';
+import type { Credentials } from '../control-plane/credentials.ts';
+import { NODE_NAME } from './addresses.ts';
+
+/** What the parts of a node prove themselves with, to the API server and to each other. */
+export interface NodeCredentials {
+  readonly kubelet: CertificateAndKey;
+  readonly kubeProxy: CertificateAndKey;
+  readonly scheduler: CertificateAndKey;
+  /** The API server's own, towards the kubelet. */
+  readonly kubeletClient: CertificateAndKey;
+  /** For what is served at the node's address. */
+  readonly serving: CertificateAndKey;
+}
+
+/** Issues them, with the names that the API server's Node authorizer and built-in role bindings know. */
+export async function createNodeCredentials(
+  { issue }: Credentials,
+  address: string,
+): Promise<NodeCredentials> {
+  const [kubelet, kubeProxy, scheduler, kubeletClient, serving] = await Promise.all([
+    issue({ commonName: `system:node:${NODE_NAME}`, organization: ['system:nodes'], usage: 'client' }),
+    issue({ commonName: 'system:kube-proxy', usage: 'client' }),
+    issue({ commonName: 'system:kube-scheduler', usage: 'client' }),
+    issue({
+      commonName: 'kube-apiserver-kubelet-client',
+      organization: ['system:masters'],
+      usage: 'client',
+    }),
+    issue({ commonName: NODE_NAME, dnsNames: [NODE_NAME], ipAddresses: [address], usage: 'server' }),
+  ]);
+  return { kubelet, kubeProxy, scheduler, kubeletClient, serving };
+}

@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+import type { ServeOptions } from '../config.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { CertificateMetrics } from '../tls/certificate-metrics.ts';
+import { ManagedCertificates } from '../tls/managed-certificates.ts';
+import { serverNames } from '../tls/server-names.ts';
+import { type KeyPair, loadKeyPair } from '../webhook/key-pair.ts';
+import { KeyPairWatcher } from '../webhook/key-pair-watcher.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { informerLog } from './informer-log.ts';
+
+export interface CertificateDutyOptions {
+  readonly options: ServeOptions;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: CertificateMetrics;
+  /** The webhook's server: it takes a new pair without closing a connection. */
+  readonly onKeyPair: (pair: KeyPair) => void;
+}
+
+/** What the webhook is trusted by: kept by the operator itself, or by whoever writes the files. */
+export interface CertificateDuty {
+  /** What is missing before the API server trusts what is served. */
+  failure(): string | undefined;
+  /** Every replica's part, until the signal aborts; rejects at once where files are named that cannot be used. */
+  run(signal: AbortSignal): Promise<void>;
+  /** The leader's part, until the signal aborts. */
+  lead(signal: AbortSignal): Promise<void>;
+}
+
+export function certificateDuty(options: CertificateDutyOptions): CertificateDuty {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = options.options;
+  return certFile !== undefined && keyFile !== undefined
+    ? fromFiles({ certFile, keyFile }, options)
+    : managed(options);
+}
+
+function managed({
+  options,
+  client,
+  clock,
+  log,
+  metrics,
+  onKeyPair,
+}: CertificateDutyOptions): CertificateDuty {
+  const { namespace, webhookUrl } = options;
+  const certificates = new ManagedCertificates({
+    client,
+    clock,
+    wallClock: Date.now,
+    log,
+    metrics,
+    onInformerError: (plural) => informerLog(log, plural),
+    namespace,
+    names: serverNames({ service: 'envoy-initializer', namespace, webhookUrl }),
+    onKeyPair,
+  });
+  return {
+    failure: () => certificates.failure(),
+    run: (signal) => certificates.run(signal),
+    lead: (signal) => certificates.lead(signal),
+  };
+}
+
+function fromFiles(
+  files: { readonly certFile: string; readonly keyFile: string },
+  { log, onKeyPair }: CertificateDutyOptions,
+): CertificateDuty {
+  let loaded = false;
+  return {
+    failure: () => (loaded ? undefined : 'the files are not read yet'),
+    async run(signal) {
+      const current = await loadKeyPair(files);
+      onKeyPair(current);
+      loaded = true;
+      const watcher = new KeyPairWatcher({
+        files,
+        current,
+        changed(keyPair) {
+          onKeyPair(keyPair);
+          log.info({ files }, 'certificate read again');
+        },
+        failed: (err) => log.error({ files, err }, 'certificate not usable: the last good one stays'),
+      });
+      await watcher.run(signal);
+    },
+    // Whoever writes the files renews them.
+    lead: async () => {},
+  };
+}

@@ -1,0 +1,29 @@
+import { type CertificateAndKey, createAuthority, issueCertificate } from './authority.ts';
+import { type CertifiedKey, missingNames, readCertifiedKey } from './certificate.ts';
+import type { Signer } from './renewal.ts';
+import type { ServerNames } from './server-names.ts';
+
+/** Signs with ECDSA keys: authorities, and leaves for a server of these names. */
+export function x509Signer(names: ServerNames): Signer {
+  return {
+    async authority(validity) {
+      // Authorities are told apart by name in a bundle that holds several, as client-go's are.
+      const commonName = `envoy-initializer-ca@${Math.floor(validity.notBefore.getTime() / 1000)}`;
+      return certified(await createAuthority({ commonName, ...validity }));
+    },
+    async leaf(issuer, validity) {
+      const authority = { certPem: issuer.pem, keyPem: issuer.keyPem };
+      const request = { commonName: 'envoy-initializer', usage: 'server', ...names, ...validity } as const;
+      const leaf = certified(await issueCertificate(authority, request));
+      const missing = missingNames(leaf, names);
+      // Found out here, or such a leaf would be replaced at once, again and again.
+      if (missing.length > 0) throw new Error(`expected names that a certificate can hold, got ${missing}`);
+      return leaf;
+    },
+    isUpToDate: (leaf) => missingNames(leaf, names).length === 0,
+  };
+}
+
+function certified({ certPem, keyPem }: CertificateAndKey): CertifiedKey {
+  return readCertifiedKey(certPem, keyPem);
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Cluster } from '../../hack/cluster/cluster.ts';
+import { startCluster } from '../../hack/cluster/start-cluster.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
+import { describeWithCluster } from '../support/describe-with-cluster.ts';
+
+/** A first run builds the node, Envoy's image, Multus and our own image. */
+const PREPARATION_MS = 60 * 60_000;
+jest.setTimeout(180_000);
+
+let cluster: Cluster;
+
+const examples = join(projectDirectory(), 'deploy', 'examples');
+
+function run(args: string): Promise<string> {
+  return kubectl(cluster, args);
+}
+
+/** Both containers of a pod, by their state. */
+async function containersOf(selector: string): Promise<object[]> {
+  const { items } = JSON.parse(await run(`get pods ${selector} -o json`));
+  return items.map((pod: { status: { containerStatuses: readonly { name: string; ready: boolean }[] } }) =>
+    Object.fromEntries(pod.status.containerStatuses.map(({ name, ready }) => [name, ready])),
+  );
+}
+
+// The steps of docs/install.md, and the demo's, on a node that runs what is applied.
+describeWithCluster('the operator, from its own image and manifests', () => {
+  beforeAll(async () => {
+    cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
+    await run(`apply -k ${join(projectDirectory(), 'deploy', 'base')}`);
+    await run('rollout status deployment/envoy-initializer --namespace envoy-initializer --timeout=120s');
+    await run('wait configmap/envoy-initializer --namespace envoy-initializer --for=create --timeout=60s');
+    await run(`apply -f ${join(examples, 'template.yaml')}`);
+    await apply(cluster, podOf('client'));
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  test('puts Envoy beside the demo’s pod, and both containers run', async () => {
+    await run(`create configmap envoy --from-file ${join(examples, 'envoy.json')}`);
+    await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
+    await run('wait pod/myapp-pod --for=condition=Ready --timeout=90s');
+    await expect(containersOf('-l app=myapp')).resolves.toEqual([{ 'myapp-container': true, envoy: true }]);
+    await expect(run('logs myapp-pod --container myapp-container')).resolves.toBe('Hello Kubernetes!\n');
+  });
+
+  test('answers for a Deployment in a namespace that opts in, which knows nothing of it', async () => {
+    await run(`apply -f ${join(examples, 'helloworld.yaml')}`);
+    await run(`create configmap envoy --namespace helloworld --from-file ${join(examples, 'envoy.json')}`);
+    await run('rollout status deployment/helloworld --namespace helloworld --timeout=90s');
+    await run('wait pod/client --for=condition=Ready --timeout=60s');
+    const path = '-o jsonpath={.items[0].status.podIP}';
+    const address = await run(`get pods --namespace helloworld -l app=helloworld ${path}`);
+    const answer = await shell(cluster, 'client', `wget -S -O- http://${address} 2>&1`);
+    expect(answer).toMatch(/server: envoy/);
+    expect(answer).toMatch(/Hello Kubernetes!/);
+  });
+
+  test('makes of a Network one that carries packets between pods', async () => {
+    await run(`apply -f ${join(examples, 'example-network.yaml')}`);
+    await run('wait network/example-network --for=condition=Ready --timeout=60s');
+    const annotations = { 'k8s.v1.cni.cncf.io/networks': 'example-network' };
+    await apply(cluster, ...['left', 'right'].map((name) => podOf(name, {}, {}, { annotations })));
+    await run('wait pod/left pod/right --for=condition=Ready --timeout=60s');
+    const right = await shell(cluster, 'right', "ip -4 -o addr show net1 | awk '{print $4}'");
+    expect(right).toMatch(/^192\.168\.\d+\.\d+\/16\n$/);
+    const [address] = right.split('/');
+    const pinged = await shell(cluster, 'left', `ping -c 1 -W 5 -I net1 ${address}`);
+    expect(pinged).toContain(' 0% packet loss');
+  });
+
+  test('removes what it made of a Network with it, once no pod uses it', async () => {
+    await run('delete pod left right --now');
+    await run('delete network example-network --timeout=60s');
+    await run('wait net-attach-def/example-network --for=delete --timeout=60s');
+  });
+});

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  starting = startOperatorFixture({ ownCertificates: true, auditLog: 'Metadata' });
+  fixture = await starting;
+});
+
+afterAll(async () => {
+  // Also when it was too slow for the test that asked for it.
+  await (await starting).stop();
+});
+
+async function injects(name: string): Promise<boolean> {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', annotations: { 'initializer.kubernetes.io/envoy': 'true' } },
+    spec: { containers: [{ name: 'app', image: 'busybox' }] },
+  });
+  const names = await fixture.kubectl('get', 'pod', name, '-o', 'jsonpath={.spec.containers[*].name}');
+  return names === 'app envoy';
+}
+
+describe('an operator that is given no certificate', () => {
+  test('makes its own, and is ready when the API server trusts it', async () => {
+    expect(await injects('first')).toBe(true);
+  });
+
+  test('serves the same one after a restart', async () => {
+    const secret = [
+      'get',
+      'secret',
+      'envoy-initializer-tls',
+      '-n',
+      'envoy-initializer',
+      '-o',
+      'jsonpath={.data}',
+    ];
+    const before = await fixture.kubectl(...secret);
+    fixture.operator.process.kill('SIGTERM');
+    await fixture.operator.restart();
+    expect(await fixture.kubectl(...secret)).toBe(before);
+    expect(await injects('second')).toBe(true);
+  });
+
+  test('needs no right that its roles do not give', async () => {
+    const lines = (await readFile(fixture.controlPlane.auditLogPath, 'utf8')).trim().split('\n');
+    const refused = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ user }) => user.username === 'system:serviceaccount:envoy-initializer:envoy-initializer')
+      .filter(({ annotations }) => annotations?.['authorization.k8s.io/decision'] === 'forbid');
+    expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
+import { narrowObject, type Resource } from '../../src/kube/resource.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import type { CertificateAndKey } from '../../src/tls/authority.ts';
+import { systemClock } from '../../src/workqueue/clock.ts';
+import type { Fault } from './fault.ts';
+import { FaultProxy, type Upstream } from './fault-proxy.ts';
+import { testAuthority } from './test-authority.ts';
+
+const namespaces: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  narrow: narrowObject,
+};
+
+/** A real control plane, a client that goes to it directly, and fault proxies before it. */
+export class FaultLab {
+  readonly client: KubeClient;
+  readonly #transport: Transport;
+  readonly #upstream: Upstream;
+  readonly #serving: CertificateAndKey;
+  readonly #caPem: string;
+  #namespaces = 0;
+
+  private constructor(controlPlane: ControlPlane, serving: CertificateAndKey, caPem: string) {
+    const config = new KubeConfig();
+    config.loadFromString(readFileSync(controlPlane.kubeconfigPath, 'utf8'));
+    this.#transport = new Transport(config, systemClock);
+    this.client = new KubeClient({ transport: this.#transport, clock: systemClock });
+    const { certData = '', keyData = '' } = config.getCurrentUser() ?? {};
+    const user = { certPem: atob(certData), keyPem: atob(keyData) };
+    this.#upstream = { server: controlPlane.server, caPem: controlPlane.caPem, user };
+    this.#serving = serving;
+    this.#caPem = caPem;
+  }
+
+  static async before(controlPlane: ControlPlane): Promise<FaultLab> {
+    const authority = await testAuthority();
+    return new FaultLab(controlPlane, await authority.server(), authority.caPem);
+  }
+
+  /** A namespace that nobody else uses. */
+  async namespace(): Promise<string> {
+    const name = `faults-${++this.#namespaces}`;
+    await this.client.create(namespaces, { metadata: { name } } as { metadata: { namespace?: string } });
+    return name;
+  }
+
+  proxy(schedule: readonly Fault[]): Promise<FaultProxy> {
+    return FaultProxy.start(this.#upstream, { serving: this.#serving, caPem: this.#caPem, schedule });
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}

@@ -1,0 +1,225 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, type Server, request as sendRequest } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { CertificateAndKey } from '../../src/tls/authority.ts';
+import type { BodyFault, Fault } from './fault.ts';
+import { FaultyBody } from './faulty-body.ts';
+import { failure } from './scripted-server.ts';
+
+/** The server behind a proxy, and as whom the proxy comes to it. */
+export interface Upstream {
+  readonly server: string;
+  readonly caPem: string;
+  readonly user: CertificateAndKey;
+}
+
+/** A fault that is due has its effect at the latest after this, however little the watch has to say. */
+const DUE_MS = 100;
+
+/**
+ * A proxy before a real API server, with TLS on both sides, that spoils what passes through it: the nth request meets
+ * the nth fault of the schedule, and all after that are left in peace.
+ */
+export class FaultProxy {
+  readonly #server: Server;
+  readonly #upstream: Upstream;
+  readonly #agent: Agent;
+  readonly #caPem: string;
+  readonly #schedule: Fault[];
+  readonly #sockets = new Set<Socket>();
+  readonly #afflicted = new Set<ServerResponse>();
+  /** It said 410: what came before the next list is forgotten. */
+  #forgotten = false;
+  /** Watches that are being answered, and that no fault has met. */
+  readonly #healthy = new Set<IncomingMessage>();
+  readonly #met: Fault[] = [];
+  readonly #passed: string[] = [];
+  #back: NodeJS.Timeout | undefined;
+  #port = 0;
+
+  private constructor(
+    upstream: Upstream,
+    serving: CertificateAndKey,
+    caPem: string,
+    schedule: readonly Fault[],
+  ) {
+    this.#upstream = upstream;
+    this.#caPem = caPem;
+    this.#schedule = [...schedule];
+    this.#agent = new Agent({
+      ca: upstream.caPem,
+      cert: upstream.user.certPem,
+      key: upstream.user.keyPem,
+      keepAlive: true,
+    });
+    this.#server = createServer({ cert: serving.certPem, key: serving.keyPem }, (request, response) =>
+      this.#meet(this.#faultFor(request), request, response),
+    );
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async start(
+    upstream: Upstream,
+    { serving, caPem, schedule }: { serving: CertificateAndKey; caPem: string; schedule: readonly Fault[] },
+  ): Promise<FaultProxy> {
+    const proxy = new FaultProxy(upstream, serving, caPem, schedule);
+    await proxy.#listen();
+    proxy.#port = (proxy.#server.address() as AddressInfo).port;
+    return proxy;
+  }
+
+  /** For a client of the proxy; the proxy itself says who it is. */
+  get kubeConfig(): KubeConfig {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      {
+        name: 'proxy',
+        server: `https://127.0.0.1:${this.#port}`,
+        caData: btoa(this.#caPem),
+        skipTLSVerify: false,
+      },
+      { name: 'none' },
+    );
+    return config;
+  }
+
+  /** What came by, in order, and what happened to it: for the report of a failure. */
+  get passed(): readonly string[] {
+    return this.#passed;
+  }
+
+  /** The faults of the schedule that have met a request. */
+  get met(): readonly Fault[] {
+    return this.#met;
+  }
+
+  get pendingFaults(): number {
+    return this.#schedule.length;
+  }
+
+  /** Answers open now that a fault has spoilt, or is about to. */
+  get afflicted(): number {
+    return this.#afflicted.size;
+  }
+
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  /** The next requests meet these faults. */
+  schedule(...faults: readonly Fault[]): void {
+    this.#schedule.push(...faults);
+  }
+
+  /** Cuts the watches that are being answered now, and that no fault has met. */
+  cutHealthyWatches(): void {
+    for (const request of this.#healthy) request.socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#back);
+    this.#schedule.length = 0;
+    await this.#refuse();
+    this.#agent.destroy();
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#server.listening) return;
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+  }
+
+  async #refuse(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #afflict(response: ServerResponse): void {
+    this.#afflicted.add(response);
+    response.on('close', () => this.#afflicted.delete(response));
+  }
+
+  #faultFor({ url }: IncomingMessage): Fault {
+    const tellsAll = !isWatch(url) || url?.includes('sendInitialEvents=true');
+    if (tellsAll) this.#forgotten = false;
+    else if (this.#forgotten) return { kind: 'status', code: 410 };
+    const fault = this.#schedule.shift() ?? { kind: 'none' };
+    this.#met.push(fault);
+    if (fault.kind === 'status') this.#forgotten = fault.code === 410;
+    if (fault.kind === 'insert') this.#forgotten = isWatch(url) && fault.text.includes('"code":410');
+    return fault;
+  }
+
+  #meet(fault: Fault, request: IncomingMessage, response: ServerResponse): void {
+    this.#passed.push(`${request.method} ${request.url} met ${JSON.stringify(fault)}`);
+    switch (fault.kind) {
+      case 'none':
+        this.#pass(request, response);
+        return;
+      case 'delay':
+        setTimeout(() => response.destroyed || this.#pass(request, response), fault.ms);
+        return;
+      case 'reset':
+        request.socket.destroy();
+        return;
+      case 'hang':
+        this.#afflict(response);
+        return;
+      case 'status': {
+        const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': `${fault.retryAfter}` };
+        response.writeHead(fault.code, { 'content-type': 'application/json', ...retryAfter });
+        response.end(JSON.stringify(failure(fault.code)));
+        return;
+      }
+      case 'refuse':
+        void this.#refuse();
+        this.#back = setTimeout(() => void this.#listen(), fault.ms);
+        return;
+      default:
+        this.#afflict(response);
+        this.#pass(request, response, fault);
+    }
+  }
+
+  #pass(request: IncomingMessage, response: ServerResponse, fault?: BodyFault): void {
+    const { server } = this.#upstream;
+    const { method, url } = request;
+    const headers = { ...request.headers, host: new URL(server).host };
+    const onward = sendRequest(`${server}${url}`, { method, headers, agent: this.#agent });
+    onward.on('response', (answer) => {
+      const { 'content-length': _, ...chunked } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, fault ? chunked : answer.headers);
+      response.flushHeaders();
+      answer.on('error', () => response.destroy());
+      if (fault)
+        this.#spoil(answer, response, new FaultyBody(response, fault, isWatch(url) ? 'lines' : 'kilobytes'));
+      else {
+        if (isWatch(url)) this.#healthy.add(request);
+        answer.pipe(response);
+      }
+    });
+    onward.on('error', () => response.destroy());
+    // Who asked has gone.
+    response.on('close', () => {
+      this.#healthy.delete(request);
+      onward.destroy();
+    });
+    request.pipe(onward);
+  }
+
+  #spoil(answer: IncomingMessage, response: ServerResponse, body: FaultyBody): void {
+    const due = setTimeout(() => body.strike(), DUE_MS);
+    response.on('close', () => clearTimeout(due));
+    answer.on('data', (chunk: Buffer) => body.write(chunk));
+    answer.on('end', () => body.end());
+  }
+}
+
+function isWatch(url: string | undefined): boolean {
+  return url?.includes('watch=true') ?? false;
+}

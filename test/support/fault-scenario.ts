@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { errorEvent, type Fault } from './fault.ts';
+
+/** One thing that the writer does, or that happens to the connections, and how long it pauses afterwards. */
+export interface Step {
+  readonly action: 'create' | 'update' | 'delete' | 'recreate' | 'unselect' | 'cut' | 'join' | 'leave';
+  /** Which object, or which handler. */
+  readonly which: number;
+  readonly pauseMs: number;
+}
+
+/** What happens to one informer. */
+export interface Scenario {
+  readonly faults: readonly Fault[];
+  readonly steps: readonly Step[];
+  readonly watchList: boolean;
+  readonly pageSize: number | undefined;
+}
+
+const after = fc.nat({ max: 6 });
+const insertions = [
+  'garbage\n',
+  '\u0000\n',
+  '{"type":"ADDED","object":{"metadata":\n',
+  '{"type":"ADDED","object":{}}\n',
+  '{"type":"RENAMED","object":{"metadata":{"name":"x","resourceVersion":"1"}}}\n',
+  '[]\n',
+  errorEvent(410, 'Expired'),
+  errorEvent(429, 'TooManyRequests'),
+  errorEvent(500, 'InternalError'),
+  errorEvent(500, 'StoreReadError'),
+];
+
+const fault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.constant({ kind: 'none' as const }),
+  fc.constant({ kind: 'reset' as const }),
+  fc.constant({ kind: 'hang' as const }),
+  fc.record({ kind: fc.constant('delay' as const), ms: fc.nat({ max: 200 }) }),
+  fc.record({ kind: fc.constant('refuse' as const), ms: fc.integer({ min: 10, max: 150 }) }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('status' as const),
+      code: fc.constantFrom(403, 404, 410, 429, 500, 503, 504),
+    }),
+  },
+  fc.record({
+    kind: fc.constant('status' as const),
+    code: fc.constantFrom(429, 503),
+    retryAfter: fc.constant(0),
+  }),
+  fc.record({ kind: fc.constant('cut' as const), after }),
+  fc.record({ kind: fc.constant('end' as const), after }),
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('truncate' as const), after: fc.nat({ max: 2 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('stall' as const), after }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('insert' as const),
+      after,
+      text: fc.constantFrom(...insertions),
+    }),
+  },
+);
+
+const step: fc.Arbitrary<Step> = fc.record({
+  action: fc.oneof(
+    { weight: 4, arbitrary: fc.constant('create' as const) },
+    { weight: 4, arbitrary: fc.constant('update' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('delete' as const, 'recreate' as const) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('unselect' as const, 'cut' as const, 'join' as const, 'leave' as const),
+    },
+  ),
+  which: fc.nat({ max: 5 }),
+  pauseMs: fc.nat({ max: 15 }),
+});
+
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
+  faults: fc.array(fault, { minLength: 1, maxLength: 8 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 25 }),
+  watchList: fc.boolean(),
+  pageSize: fc.constantFrom(undefined, 2),
+});

@@ -1,0 +1,41 @@
+/** What a fault proxy does within the body of an answer, after so many lines of a watch, or kB of anything else. */
+export type BodyFault =
+  /** Cuts the connection. */
+  | { readonly kind: 'cut'; readonly after: number }
+  /** Ends the answer as if that were all. */
+  | { readonly kind: 'end'; readonly after: number }
+  /** Sends nothing more, and does not hang up either: the connection is half-open. */
+  | { readonly kind: 'stall'; readonly after: number }
+  /** Loses most of the line that comes next; of a list, which is a single line, all the rest. */
+  | { readonly kind: 'truncate'; readonly after: number }
+  /** Puts in what does not belong there. */
+  | { readonly kind: 'insert'; readonly after: number; readonly text: string };
+
+/** What a fault proxy does to one request. */
+export type Fault =
+  | BodyFault
+  /** Passes it on as it is. */
+  | { readonly kind: 'none' }
+  /** Passes it on later. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** Cuts the connection instead of an answer. */
+  | { readonly kind: 'reset' }
+  /** Never answers, and does not hang up either. */
+  | { readonly kind: 'hang' }
+  /** Answers itself. After 410, watches of the past are refused until there has been a list. */
+  | { readonly kind: 'status'; readonly code: number; readonly retryAfter?: number }
+  /** Cuts all connections and refuses new ones for a while: the server is being restarted. */
+  | { readonly kind: 'refuse'; readonly ms: number };
+
+/** A text for `insert`: an event of a watch that says what went wrong. */
+export function errorEvent(code: number, reason: string): string {
+  const object = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code,
+    reason,
+    message: `injected ${code}`,
+  };
+  return `${JSON.stringify({ type: 'ERROR', object })}\n`;
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { RotationWorld, SimulatedKeeper } from './rotation-world.ts';
+
+const LEAF_MS = 1_200_000;
+const lifetimes = { leafMs: LEAF_MS, authorityMs: 6 * LEAF_MS, skewMs: 5_000, settleMs: 100_000 };
+/** How long a replica may take to notice a new leaf, and an API server to notice a new bundle. */
+const lag = { replicaMs: LEAF_MS / 6, apiServerMs: lifetimes.settleMs };
+
+const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((dice) => dice === 0);
+const keeperIndex = fc.nat({ max: 2 });
+
+/** What happens in a moment of a bad day. */
+const moment = fc.record({
+  passedMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: LEAF_MS / 10 })),
+  cacheLagMs: fc.integer({ min: 0, max: LEAF_MS / 8 }),
+  woken: keeperIndex,
+  killed: fc.option(keeperIndex, { freq: 30 }),
+  /** A process stands still for that many moments. */
+  stopped: fc.option(fc.record({ who: keeperIndex, moments: fc.nat({ max: 40 }) }), { freq: 15 }),
+  meddled: oneIn(10),
+  moved: fc.array(keeperIndex, { maxLength: 8 }),
+  ghostMoved: oneIn(20),
+});
+
+test('every API server trusts what any replica serves, whenever leaders stop, die or overlap', async () => {
+  let rotations = 0;
+  const property = fc.asyncProperty(fc.array(moment, { minLength: 200, maxLength: 400 }), async (moments) => {
+    const world = await RotationWorld.create(lifetimes);
+    const keepers = [0, 1, 2].map(() => ({ keeper: new SimulatedKeeper(world), stoppedUntil: 0 }));
+    const ghosts: SimulatedKeeper[] = [];
+    for (const [i, { killed, stopped, ...happens }] of moments.entries()) {
+      const before = world.material.issuer;
+      world.now += happens.passedMs;
+      world.cacheLagMs = happens.cacheLagMs;
+      if (happens.meddled) world.meddle();
+      if (stopped) Object.assign(keepers[stopped.who] ?? {}, { stoppedUntil: i + stopped.moments });
+      if (killed !== null) {
+        const [dead] = keepers.splice(killed, 1, { keeper: new SimulatedKeeper(world), stoppedUntil: 0 });
+        dead?.keeper.kill();
+        if (dead?.keeper.isWaiting) ghosts.push(dead.keeper);
+      }
+      if (happens.ghostMoved) await ghosts.shift()?.move();
+      await keepers[happens.woken]?.keeper.wake();
+      for (const who of happens.moved) {
+        const moving = keepers[who];
+        if (moving && moving.stoppedUntil <= i) await moving.keeper.move();
+      }
+      const { issuer, bundle } = world.material;
+      if (issuer !== before) rotations += 1;
+      if (before && !bundle.some(({ fingerprint }) => fingerprint === before.fingerprint)) {
+        // Dropped, or everything begun anew: not before all that it signed has expired.
+        expect(before.notAfter).toBeLessThanOrEqual(world.now);
+        return;
+      }
+      expect(world.refused(lag)).toEqual([]);
+    }
+  });
+  // A counterexample has hundreds of moments: to make it smaller takes minutes, and is for who looks into it.
+  await fc.assert(property, { numRuns: 50, endOnFailure: true });
+  // It would be of no worth where nothing ever came to a rotation.
+  expect(rotations).toBeGreaterThan(20);
+}, 60_000);
+
+describe('through the rotation of an authority, in steps', () => {
+  const STEPS = 16;
+  const STARTS = 10;
+  const PAUSES = 7;
+
+  /** Just before the authority is due, until after a new one signs; `interlude(i)` comes before step i. */
+  async function rotate(interlude: (step: number, world: RotationWorld) => Promise<void>): Promise<void> {
+    const world = await RotationWorld.create(lifetimes);
+    const leader = new SimulatedKeeper(world);
+    const first = world.material.issuer;
+    world.now += (2 / 3) * lifetimes.authorityMs - lifetimes.settleMs;
+    for (let step = 0; step < STEPS; step += 1) {
+      await interlude(step, world);
+      world.now += lifetimes.settleMs / 3;
+      await leader.wake();
+      while (leader.isWaiting) await leader.move();
+      expect(world.refused(lag)).toEqual([]);
+    }
+    expect(world.material.issuer).not.toBe(first);
+  }
+
+  const starts = Array.from({ length: STARTS }, (_, start) => start);
+  test.each(starts)(
+    'a rival that begins in step %i, and stops anywhere for any time, harms nothing',
+    async (start) => {
+      for (let pause = 0; pause <= PAUSES; pause += 1) {
+        for (let end = start; end < STEPS; end += 1) {
+          let rival: SimulatedKeeper | undefined;
+          await rotate(async (step, world) => {
+            if (step === start) {
+              rival = new SimulatedKeeper(world);
+              world.meddle();
+              await rival.wake();
+              for (let moved = 0; moved < pause; moved += 1) await rival.move();
+            }
+            while (step === end && rival?.isWaiting) await rival.move();
+          });
+        }
+      }
+    },
+  );
+});
+
+test('a leader that is left in peace renews in time for years, and its bundle does not grow', async () => {
+  const world = await RotationWorld.create(lifetimes);
+  const leader = new SimulatedKeeper(world);
+  const authorities = new Set<string>();
+  for (let i = 0; i < 2_000; i += 1) {
+    world.now += LEAF_MS / 20;
+    await leader.wake();
+    while (leader.isWaiting) await leader.move();
+    const { issuer, leaf, bundle } = world.material;
+    authorities.add(issuer?.fingerprint ?? 'none');
+    expect(leaf?.notAfter).toBeGreaterThan(world.now + LEAF_MS / 4);
+    expect(issuer?.notAfter).toBeGreaterThanOrEqual(leaf?.notAfter ?? Number.NaN);
+    expect(bundle.length).toBeLessThanOrEqual(2);
+    expect(world.refused(lag)).toEqual([]);
+  }
+  // 2,000 steps are 100 lives of a leaf; an authority signs for 4 of them.
+  expect(authorities.size).toBeGreaterThanOrEqual(24);
+});
