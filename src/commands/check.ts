@@ -40,9 +40,7 @@ export function addCheckOptions(command: Command): Command {
     .addOption(filenameOption('manifests in place of a target; - for standard input'))
     .addOption(namespaceOption("namespace of what is checked (default: the kubeconfig's)"))
     .addOption(
-      new Option('--template <file>', 'check files with this template, asking no cluster')
-        .env('INITIALIZER_TEMPLATE')
-        .argParser(text),
+      new Option('--template <file>', 'check files with this template, asking no cluster').argParser(text),
     )
     .addOption(podTemplateOption())
     .addOption(serveOption('initializer-name'))
@@ -59,6 +57,9 @@ export async function checkCommand(
 ): Promise<ExitCode> {
   if ((target === undefined) === (options.filename === undefined)) {
     throw new UsageError('write either a target such as deploy/web, or -f FILE');
+  }
+  if (target !== undefined && options.template !== undefined) {
+    throw new UsageError('--template is for files: a target is checked with the live template');
   }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);

@@ -12,8 +12,7 @@ export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): 
       yield `${place} hold strings, and ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}", with the quotes`;
     }
   }
-  if (pod === object || PLACES.some((place) => own(own(own(pod, 'metadata'), place), key) !== undefined))
-    return;
+  if (PLACES.some((place) => own(own(own(pod, 'metadata'), place), key) !== undefined)) return;
   for (const place of PLACES) {
     if (own(own(own(object, 'metadata'), place), key) === undefined) continue;
     const kind = ownString(object, 'kind') ?? 'object';

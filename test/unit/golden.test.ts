@@ -8,8 +8,8 @@ import { readManifests } from '../../src/manifests/manifests.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 
 /**
- * Every folder of test/golden is a case: `input.yaml` or `input.json` through `inject` with `template.yaml` and what
- * `args` adds must be exactly `expected.yaml` or `.json`, and say `expected.stderr`. UPDATE_GOLDEN=1 writes these two.
+ * Every folder of test/golden is a case: `input.yaml`, which may be JSON, through `inject` with `template.yaml` and
+ * what `args` adds must be exactly `expected.yaml`, and say `expected.stderr`. UPDATE_GOLDEN=1 writes these two.
  */
 const GOLDEN = join(projectDirectory(), 'test/golden');
 /** Whose text is not given back to the byte: what was empty, aliased, or moved, is written otherwise. */
@@ -23,17 +23,11 @@ const REPRINTED: ReadonlySet<string> = new Set([
 const update = process.env.UPDATE_GOLDEN === '1';
 const cases = (await readdir(GOLDEN)).sort();
 
-async function run(
-  command: string,
-  directory: string,
-  extension: string,
-  args: readonly string[],
-  input: string,
-) {
-  const terminal = new MemoryTerminal({ [`input.${extension}`]: input });
+async function run(command: string, directory: string, args: readonly string[], input: string) {
+  const terminal = new MemoryTerminal({ 'input.yaml': input });
   terminal.files.set('template.yaml', await readFile(join(directory, 'template.yaml'), 'utf8'));
   const template = command === 'inject' ? ['--template', 'template.yaml'] : [];
-  const argv = ['node', 'envoy-initializer', command, '-f', `input.${extension}`, ...template, ...args];
+  const argv = ['node', 'envoy-initializer', command, '-f', 'input.yaml', ...template, ...args];
   const code = await runCli(argv, terminal);
   return { code, stdout: terminal.stdout, stderr: `${terminal.stderr}exit code ${code}\n` };
 }
@@ -43,30 +37,28 @@ describe.each(cases)('%s', (name) => {
 
   test('comes out as expected', async () => {
     const files = new Set(await readdir(directory));
-    const extension = files.has('input.json') ? 'json' : 'yaml';
     const read = async (file: string) =>
       files.delete(file) ? await readFile(join(directory, file), 'utf8') : '';
-    const input = await read(`input.${extension}`);
+    const input = await read('input.yaml');
     const args = (await read('args')).split(/\s+/).filter((arg) => arg !== '');
     await read('template.yaml');
-    const { code, stdout, stderr } = await run('inject', directory, extension, args, input);
+    const { code, stdout, stderr } = await run('inject', directory, args, input);
     if (update) {
-      await writeFile(join(directory, `expected.${extension}`), stdout);
+      await writeFile(join(directory, 'expected.yaml'), stdout);
       await writeFile(join(directory, 'expected.stderr'), stderr);
-      files.delete(`expected.${extension}`);
+      files.delete('expected.yaml');
       files.delete('expected.stderr');
     } else {
       expect(stderr).toBe(await read('expected.stderr'));
-      expect(stdout).toBe(await read(`expected.${extension}`));
+      expect(stdout).toBe(await read('expected.yaml'));
     }
     // What no test reads proves nothing.
     expect([...files]).toEqual([]);
     if (code === 2) return;
-    expect((await run('inject', directory, extension, args, stdout)).stdout).toBe(stdout);
+    expect((await run('inject', directory, args, stdout)).stdout).toBe(stdout);
     const back = await run(
       'uninject',
       directory,
-      extension,
       args.filter((arg) => arg !== '--all'),
       stdout,
     );

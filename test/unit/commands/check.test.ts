@@ -86,6 +86,13 @@ deployment/web in namespace shop
 `);
   });
 
+  test('a target is not checked with the template of a file', async () => {
+    const terminal = new MemoryTerminal();
+    const argv = ['node', 'envoy-initializer', 'check', 'deploy/web', '--template', 'template.yaml'];
+    expect(await runCli(argv, terminal)).toBe(2);
+    expect(terminal.stderr).toMatch(/^error: --template is for files/);
+  });
+
   test('a file without pods is a mistake of whoever named it', async () => {
     expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
       code: 2,
