@@ -5,6 +5,7 @@
  *   node hack/generate-pod-schema.ts VERSION < api/openapi-spec/v3/api__v1_openapi.json
  */
 import { readFileSync } from 'node:fs';
+import type { FieldSchema } from '../src/inject/schema.ts';
 
 interface Property {
   readonly type?: string;
@@ -32,32 +33,111 @@ const ROOTS = [
   'PodDNSConfig',
 ];
 
-/** What the API server's validation accepts; the published OpenAPI names no enumerations. */
-const VALUES: Readonly<Record<string, readonly string[]>> = {
-  'Container.imagePullPolicy': ['Always', 'IfNotPresent', 'Never'],
-  'Container.restartPolicy': ['Always', 'Never', 'OnFailure'],
-  'Container.terminationMessagePolicy': ['FallbackToLogsOnError', 'File'],
-  'ContainerPort.protocol': ['TCP', 'UDP', 'SCTP'],
-  'ContainerResizePolicy.restartPolicy': ['NotRequired', 'RestartContainer'],
-  'HTTPGetAction.scheme': ['HTTP', 'HTTPS'],
-  'HostPathVolumeSource.type': [
-    '',
-    'BlockDevice',
-    'CharDevice',
-    'Directory',
-    'DirectoryOrCreate',
-    'File',
-    'FileOrCreate',
-    'Socket',
-  ],
-  'ImageVolumeSource.pullPolicy': ['Always', 'IfNotPresent', 'Never'],
-  'AppArmorProfile.type': ['Localhost', 'RuntimeDefault', 'Unconfined'],
-  'SeccompProfile.type': ['Localhost', 'RuntimeDefault', 'Unconfined'],
-  'SecurityContext.procMount': ['Default', 'Unmasked'],
-  'PodSecurityContext.fsGroupChangePolicy': ['Always', 'OnRootMismatch'],
-  'PodSecurityContext.supplementalGroupsPolicy': ['Merge', 'Strict'],
-  'VolumeMount.mountPropagation': ['Bidirectional', 'HostToContainer', 'None'],
-  'VolumeMount.recursiveReadOnly': ['Disabled', 'Enabled', 'IfPossible'],
+const INT32_MAX = 2_147_483_647;
+const PORT = { range: [1, 65535] } as const;
+const MODE = { range: [0, 0o777] } as const;
+const ID = { range: [0, INT32_MAX] } as const;
+const COUNT = { range: [0, INT32_MAX] } as const;
+const NAME = { required: true, format: 'dns-subdomain' } as const;
+
+/**
+ * What the API server's validation asks for beyond the OpenAPI document
+ * (k8s.io/kubernetes/pkg/apis/core/validation), for what sidecars are made of.
+ */
+const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
+  'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
+  'CSIVolumeSource.driver': { format: 'dns-subdomain' },
+  'ConfigMapEnvSource.name': NAME,
+  'ConfigMapKeySelector.name': NAME,
+  'ConfigMapProjection.name': NAME,
+  'ConfigMapVolumeSource.defaultMode': MODE,
+  'ConfigMapVolumeSource.name': NAME,
+  'Container.imagePullPolicy': { values: ['Always', 'IfNotPresent', 'Never'] },
+  'Container.name': { format: 'dns-label' },
+  'Container.restartPolicy': { values: ['Always', 'Never', 'OnFailure'] },
+  'Container.terminationMessagePolicy': { values: ['FallbackToLogsOnError', 'File'] },
+  'ContainerPort.containerPort': PORT,
+  'ContainerPort.hostIP': { format: 'ip' },
+  'ContainerPort.hostPort': { range: [0, 65535] },
+  'ContainerPort.name': { format: 'port-name' },
+  'ContainerPort.protocol': { values: ['TCP', 'UDP', 'SCTP'] },
+  'ContainerResizePolicy.resourceName': { values: ['cpu', 'memory'] },
+  'ContainerResizePolicy.restartPolicy': { values: ['NotRequired', 'RestartContainer'] },
+  'ContainerRestartRule.action': { values: ['Restart', 'RestartAllContainers'] },
+  'ContainerRestartRule.exitCodes': { required: true },
+  'ContainerRestartRuleOnExitCodes.operator': { values: ['In', 'NotIn'] },
+  'DownwardAPIVolumeFile.mode': MODE,
+  'DownwardAPIVolumeFile.path': { format: 'inner-path' },
+  'DownwardAPIVolumeSource.defaultMode': MODE,
+  'EnvFromSource.prefix': { format: 'env-name' },
+  'EnvVar.name': { format: 'env-name' },
+  'EphemeralVolumeSource.volumeClaimTemplate': { required: true },
+  'ExecAction.command': { required: true },
+  'GRPCAction.port': PORT,
+  'HTTPGetAction.port': { ...PORT, format: 'port-name' },
+  'HTTPGetAction.scheme': { values: ['HTTP', 'HTTPS'] },
+  'HostAlias.hostnames': { format: 'dns-subdomain' },
+  'HostAlias.ip': { format: 'ip' },
+  'HostPathVolumeSource.type': {
+    values: [
+      '',
+      'BlockDevice',
+      'CharDevice',
+      'Directory',
+      'DirectoryOrCreate',
+      'File',
+      'FileOrCreate',
+      'Socket',
+    ],
+  },
+  'ImageVolumeSource.pullPolicy': { values: ['Always', 'IfNotPresent', 'Never'] },
+  'ImageVolumeSource.reference': { required: true },
+  'KeyToPath.mode': MODE,
+  'KeyToPath.path': { format: 'inner-path' },
+  'LocalObjectReference.name': NAME,
+  'NFSVolumeSource.path': { format: 'absolute-path' },
+  'ObjectFieldSelector.fieldPath': { format: 'field-path' },
+  'PersistentVolumeClaimSpec.accessModes': {
+    values: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'],
+  },
+  'PersistentVolumeClaimVolumeSource.claimName': { format: 'dns-subdomain' },
+  'PodDNSConfig.nameservers': { format: 'ip' },
+  'PodDNSConfig.searches': { format: 'dns-search' },
+  'PodDNSConfigOption.name': { required: true },
+  'PodSecurityContext.fsGroup': ID,
+  'PodSecurityContext.fsGroupChangePolicy': { values: ['Always', 'OnRootMismatch'] },
+  'PodSecurityContext.runAsGroup': ID,
+  'PodSecurityContext.runAsUser': ID,
+  'PodSecurityContext.seLinuxChangePolicy': { values: ['MountOption', 'Recursive'] },
+  'PodSecurityContext.supplementalGroups': ID,
+  'PodSecurityContext.supplementalGroupsPolicy': { values: ['Merge', 'Strict'] },
+  'Probe.failureThreshold': COUNT,
+  'Probe.initialDelaySeconds': COUNT,
+  'Probe.periodSeconds': COUNT,
+  'Probe.successThreshold': COUNT,
+  'Probe.terminationGracePeriodSeconds': { range: [1, INT32_MAX] },
+  'Probe.timeoutSeconds': COUNT,
+  'ProjectedVolumeSource.defaultMode': MODE,
+  'ResourceFieldSelector.resource': { format: 'resource-field' },
+  'SeccompProfile.localhostProfile': { format: 'inner-path' },
+  'SeccompProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
+  'SecretEnvSource.name': NAME,
+  'SecretKeySelector.name': NAME,
+  'SecretProjection.name': NAME,
+  'SecretVolumeSource.defaultMode': MODE,
+  'SecretVolumeSource.secretName': NAME,
+  'SecurityContext.procMount': { values: ['Default', 'Unmasked'] },
+  'SecurityContext.runAsGroup': ID,
+  'SecurityContext.runAsUser': ID,
+  'ServiceAccountTokenProjection.expirationSeconds': { range: [600, 2 ** 32] },
+  'ServiceAccountTokenProjection.path': { format: 'inner-path' },
+  'SleepAction.seconds': COUNT,
+  'TCPSocketAction.port': { ...PORT, format: 'port-name' },
+  'Volume.name': { format: 'dns-label' },
+  'VolumeMount.mountPropagation': { values: ['Bidirectional', 'HostToContainer', 'None'] },
+  'VolumeMount.recursiveReadOnly': { values: ['Disabled', 'Enabled', 'IfPossible'] },
+  'VolumeMount.subPath': { format: 'inner-path' },
+  'VolumeMount.subPathExpr': { format: 'inner-path' },
 };
 
 const REF = '#/components/schemas/';
@@ -77,6 +157,8 @@ function main(): void {
   };
   const types = reachable(openapi.components.schemas);
   const names = [...types.keys()].sort();
+  const unknown = Object.keys(CONSTRAINTS).filter((path) => !isField(path, types));
+  if (unknown.length > 0) throw new Error(`the document has no ${unknown.join(', ')}`);
   process.stdout.write(
     `// Generated by hack/generate-pod-schema.ts from the OpenAPI of Kubernetes ${version}. Do not edit.\n` +
       "import type { Schema } from './schema.ts';\n\n" +
@@ -85,6 +167,11 @@ function main(): void {
       names.map((name) => `${name}: {\n${types.get(name)}},\n`).join('') +
       '};\n',
   );
+}
+
+function isField(path: string, types: ReadonlyMap<string, string>): boolean {
+  const [type = '', field] = path.split('.');
+  return types.get(type)?.includes(`${field}: `) ?? false;
 }
 
 /** The text of every type that can be reached from the roots, by its short name. */
@@ -108,21 +195,23 @@ function reachable(schemas: Readonly<Record<string, Definition>>): Map<string, s
 function fieldText(path: string, property: Property, definition: Definition): string {
   const field = path.slice(path.indexOf('.') + 1);
   const keys = property['x-kubernetes-patch-merge-key'] ? property['x-kubernetes-list-map-keys'] : undefined;
-  return JSON.stringify({
+  const schema: Partial<FieldSchema> = {
     type: typeName(property),
-    required: definition.required?.includes(field) || undefined,
-    list: property.type === 'array' || undefined,
-    map: property.additionalProperties ? true : undefined,
-    mergeKeys: keys,
-    values: VALUES[path],
-    default: typeof property.default === 'string' && property.default !== '' ? property.default : undefined,
-  });
+    ...(definition.required?.includes(field) ? { required: true } : {}),
+    ...(property.type === 'array' ? { list: true } : {}),
+    ...(property.additionalProperties ? { map: true } : {}),
+    ...(keys ? { mergeKeys: keys } : {}),
+    ...(typeof property.default === 'string' && property.default !== '' ? { default: property.default } : {}),
+    ...CONSTRAINTS[path],
+  };
+  return JSON.stringify(schema);
 }
 
 function typeName(property: Property): string {
   const inner = property.items ?? property.additionalProperties ?? property;
   const target = referenced(property);
   if (target) return SPECIAL[target] ?? shortName(target);
+  if (inner.type === 'integer') return inner.format === 'int32' ? 'int32' : 'int64';
   return inner.type === 'object' || !inner.type ? 'any' : inner.type;
 }
 

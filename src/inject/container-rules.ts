@@ -1,10 +1,11 @@
 import type { Findings } from './fault.ts';
-import { type JsonObject, own, ownString } from './json.ts';
-import { isEnvName, isPortName } from './names.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from './json.ts';
+import { isQualifiedName } from './names.ts';
 import type { Path } from './path.ts';
+import { POD_SCHEMA } from './pod-schema.ts';
 import { formatPort } from './ports.ts';
 import { parseQuantity } from './quantity.ts';
-import { dnsLabel, duplicates, exactlyOne, isSet, items, matching, range } from './rules.ts';
+import { duplicates, exactlyOne, isSet, items } from './rules.ts';
 
 /** The image of a pod's own container that means: take the template's, and lay the rest over it. */
 export const AUTO_IMAGE = 'auto';
@@ -18,13 +19,22 @@ const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
  * got such a container would be refused with it.
  */
 export function* containerFindings(container: JsonObject, path: Path): Findings {
-  yield* dnsLabel(container, path);
   yield* imageFindings(container, path);
-  yield* portFindings(container, path);
+  yield* duplicates(items(container, 'ports', path), (port) => formatPort(port), 'containerPort');
+  yield* duplicates(items(container, 'ports', path), (port) => ownString(port, 'name'), 'name');
+  yield* duplicates(
+    items(container, 'resizePolicy', path),
+    (policy) => ownString(policy, 'resourceName'),
+    'resourceName',
+  );
   yield* envFindings(container, path);
   yield* mountFindings(container, path);
   yield* resourceFindings(container, path);
-  for (const probe of PROBES) yield* handlerFindings(container, probe, path);
+  yield* profileFindings(own(container, 'securityContext'), [...path, 'securityContext']);
+  for (const probe of PROBES) {
+    yield* handlerFindings(container, probe, path);
+    yield* probeFindings(own(container, probe), [...path, probe], probe);
+  }
   for (const hook of ['postStart', 'preStop']) {
     yield* handlerFindings(own(container, 'lifecycle'), hook, [...path, 'lifecycle']);
   }
@@ -37,7 +47,7 @@ export function* initContainerFindings(container: JsonObject, path: Path): Findi
     yield { path: [...path, 'restartPolicy'], message: 'must be Always, for a native sidecar, or left out' };
   }
   if (restartPolicy === 'Always') return;
-  for (const field of [...PROBES, 'lifecycle']) {
+  for (const field of [...PROBES, 'lifecycle', 'restartPolicyRules']) {
     if (isSet(container, field)) {
       const message = 'an init container may not have it: remove it, or add restartPolicy: Always';
       yield { path: [...path, field], message };
@@ -58,40 +68,25 @@ function* imageFindings(container: JsonObject, path: Path): Findings {
   }
 }
 
-function* portFindings(container: JsonObject, path: Path): Findings {
-  for (const [port, at] of items(container, 'ports', path)) {
-    yield* range(port, 'containerPort', at, 1, 65535);
-    yield* range(port, 'hostPort', at, 0, 65535);
-    const message = 'must be at most 15 lower-case letters, digits and hyphens, with a letter';
-    yield* matching(port, 'name', at, isPortName, message);
-  }
-  yield* duplicates(items(container, 'ports', path), (port) => formatPort(port), 'containerPort');
-  yield* duplicates(items(container, 'ports', path), (port) => ownString(port, 'name'), 'name');
-}
-
 /** What is wrong with the `env` of a container, or of the application's containers. */
 export function* envFindings(holder: JsonObject, path: Path): Findings {
   for (const [variable, at] of items(holder, 'env', path)) {
-    yield* matching(variable, 'name', at, isEnvName, 'must be printable ASCII without "="');
     const source = own(variable, 'valueFrom');
-    if (!isSet(variable, 'valueFrom')) continue;
-    const sources = ['configMapKeyRef', 'fieldRef', 'fileKeyRef', 'resourceFieldRef', 'secretKeyRef'];
-    yield* exactlyOne(source as JsonObject, sources, [...at, 'valueFrom'], 'source');
+    if (!isObject(source)) continue;
+    yield* exactlyOne(source, Object.keys(POD_SCHEMA.EnvVarSource ?? {}), [...at, 'valueFrom'], 'source');
     if (ownString(variable, 'value')) yield { path: at, message: 'has both value and valueFrom: keep one' };
   }
   yield* duplicates(items(holder, 'env', path), (variable) => ownString(variable, 'name'), 'name');
+  for (const [from, at] of items(holder, 'envFrom', path)) {
+    yield* exactlyOne(from, ['configMapRef', 'secretRef'], at, 'source');
+  }
 }
 
 /** What is wrong with the `volumeMounts` of a container, or of the application's containers. */
 export function* mountFindings(holder: JsonObject, path: Path): Findings {
   for (const [mount, at] of items(holder, 'volumeMounts', path)) {
-    yield* matching(mount, 'mountPath', at, (value) => value !== '', 'required: write a path');
     if (ownString(mount, 'subPath') && ownString(mount, 'subPathExpr')) {
       yield { path: at, message: 'has both subPath and subPathExpr: keep one' };
-    }
-    for (const field of ['subPath', 'subPathExpr']) {
-      const message = 'must be a path inside the volume: relative, without ".."';
-      yield* matching(mount, field, at, isDescending, message);
     }
   }
   yield* duplicates(
@@ -102,32 +97,68 @@ export function* mountFindings(holder: JsonObject, path: Path): Findings {
 }
 
 function* resourceFindings(container: JsonObject, path: Path): Findings {
-  const at = [...path, 'resources'];
   const resources = own(container, 'resources');
-  const requests = own(resources, 'requests');
-  const limits = own(resources, 'limits');
-  for (const [field, amounts] of Object.entries({ requests, limits })) {
-    for (const [name, amount] of Object.entries(amounts ?? {})) {
-      if ((parseQuantity(amount) ?? 0n) < 0n)
-        yield { path: [...at, field, name], message: 'must not be negative' };
+  const amounts = { requests: own(resources, 'requests'), limits: own(resources, 'limits') };
+  for (const [list, quantities] of Object.entries(amounts)) {
+    for (const [name, quantity] of Object.entries(quantities ?? {})) {
+      const at = [...path, 'resources', list, name];
+      if (!isResourceName(name)) {
+        yield {
+          path: at,
+          message: 'must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
+        };
+      }
+      if ((parseQuantity(quantity) ?? 0n) < 0n) yield { path: at, message: 'must not be negative' };
     }
   }
-  for (const [name, amount] of Object.entries(requests ?? {})) {
-    const limit = own(limits, name);
-    const [request, most] = [parseQuantity(amount), parseQuantity(limit)];
-    if (request !== undefined && most !== undefined && request > most) {
-      yield { path: [...at, 'requests', name], message: `${amount} is more than the limit ${limit}` };
+  for (const [name, quantity] of Object.entries(amounts.requests ?? {})) {
+    const limit = own(amounts.limits, name);
+    const [request = 0n, most] = [parseQuantity(quantity), parseQuantity(limit)];
+    const at = [...path, 'resources', 'requests', name];
+    if (!isOvercommittable(name) && request !== most) {
+      yield { path: at, message: 'needs a limit that is just as much' };
+    } else if (most !== undefined && request > most) {
+      yield { path: at, message: `${quantity} is more than the limit ${limit}` };
     }
   }
 }
 
-function* handlerFindings(holder: JsonObject[string] | undefined, field: string, path: Path): Findings {
+/** Devices and huge pages cannot be promised twice. */
+function isOvercommittable(name: string): boolean {
+  return !name.includes('/') && !name.startsWith('hugepages-');
+}
+
+function isResourceName(name: string): boolean {
+  const standard = /^(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)$/.test(name);
+  return standard || (name.includes('/') && isQualifiedName(name));
+}
+
+function* handlerFindings(holder: JsonValue | undefined, field: string, path: Path): Findings {
   const handler = own(holder, field);
-  if (handler === undefined || handler === null) return;
-  yield* exactlyOne(handler as JsonObject, HANDLERS, [...path, field], `handler of ${HANDLERS.join(', ')}`);
+  if (!isObject(handler)) return;
+  yield* exactlyOne(handler, HANDLERS, [...path, field], `handler of ${HANDLERS.join(', ')}`);
 }
 
-/** Whether a path stays inside the directory that it starts from. */
-export function isDescending(path: string): boolean {
-  return !path.startsWith('/') && !path.split('/').includes('..');
+/** Fields of a probe that only some kinds of probes may have. */
+function* probeFindings(probe: JsonValue | undefined, path: Path, kind: string): Findings {
+  const readiness = kind === 'readinessProbe';
+  if (!readiness && (own(probe, 'successThreshold') ?? 1) !== 1) {
+    yield { path: [...path, 'successThreshold'], message: 'must be 1, but for a readinessProbe' };
+  }
+  if (readiness && own(probe, 'terminationGracePeriodSeconds') !== undefined) {
+    const message = 'a readinessProbe may not have it, since it ends nothing: remove it';
+    yield { path: [...path, 'terminationGracePeriodSeconds'], message };
+  }
+}
+
+/** Profiles of the security context of a container or a pod: a file belongs to the type Localhost alone. */
+export function* profileFindings(context: JsonValue | undefined, path: Path): Findings {
+  for (const field of ['seccompProfile', 'appArmorProfile']) {
+    const profile = own(context, field);
+    const local = own(profile, 'type') === 'Localhost';
+    if (isObject(profile) && local !== Boolean(own(profile, 'localhostProfile'))) {
+      const message = 'must be there if the type is Localhost, and only then';
+      yield { path: [...path, field, 'localhostProfile'], message };
+    }
+  }
 }

@@ -1,6 +1,5 @@
-import type { Finding, Findings } from './fault.ts';
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from './json.ts';
-import { isDnsLabel } from './names.ts';
+import type { Findings } from './fault.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import type { Path } from './path.ts';
 
 /** The items of a list that a template or one of its objects has, with the path of each. */
@@ -40,33 +39,6 @@ export function* exactlyOne(
   if (given.length === 1) return;
   const found = given.length === 0 ? 'there is none' : `there are ${given.join(' and ')}`;
   yield { path, message: `needs exactly one ${what}, and ${found}` };
-}
-
-export function dnsLabel(object: JsonObject, path: Path): Finding[] {
-  const name = ownString(object, 'name') ?? '';
-  if (isDnsLabel(name)) return [];
-  const message = 'must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar';
-  return [{ path: [...path, 'name'], message }];
-}
-
-/** A finding when a number is there and out of range. */
-export function* range(object: JsonObject, field: string, path: Path, min: number, max: number): Findings {
-  const value = own(object, field);
-  if (typeof value === 'number' && (value < min || value > max)) {
-    yield { path: [...path, field], message: `must be from ${min} to ${max}, not ${value}` };
-  }
-}
-
-/** A finding when a string is there and fails a test. */
-export function* matching(
-  object: JsonObject,
-  field: string,
-  path: Path,
-  test: (value: string) => boolean,
-  message: string,
-): Findings {
-  const value = ownString(object, field);
-  if (value !== undefined && !test(value)) yield { path: [...path, field], message };
 }
 
 export function isSet(object: JsonObject, field: string): boolean {

@@ -1,9 +1,10 @@
 import type { Findings } from './fault.ts';
-import { isArray, isObject, type JsonObject, type JsonValue } from './json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import type { Path } from './path.ts';
 import { parseQuantity } from './quantity.ts';
 import type { FieldSchema, ObjectSchema, Schema } from './schema.ts';
 import { suggest } from './suggest.ts';
+import { formatFault } from './text-format.ts';
 
 /**
  * What is wrong with an object by its schema. The API server drops fields that it does not know from a
@@ -20,14 +21,14 @@ export function* checkObject(value: JsonValue, fields: ObjectSchema, types: Sche
     else if (item !== null) yield* checkField(item, field, types, [...path, key]);
   }
   for (const [key, field] of Object.entries(fields)) {
-    if (field.required && isMissing(value, key)) {
+    if (field.required && isEmpty(value, key))
       yield { path: [...path, key], message: 'required, and not there' };
-    }
   }
 }
 
-function isMissing(object: JsonObject, key: string): boolean {
-  return !Object.hasOwn(object, key) || object[key] === null;
+function isEmpty(object: JsonObject, key: string): boolean {
+  const value = own(object, key) ?? '';
+  return value === '' || (isArray(value) && value.length === 0);
 }
 
 function unknownField(key: string, known: readonly string[]): string {
@@ -40,7 +41,7 @@ function unknownField(key: string, known: readonly string[]): string {
 function* checkField(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
   if (field.list) {
     if (!isArray(value)) yield { path, message: `must be a list, not ${describe(value)}` };
-    else for (const [i, item] of value.entries()) yield* checkValue(item, field, types, [...path, i]);
+    else for (const [i, item] of value.entries()) yield* checkItem(item, field, types, [...path, i]);
   } else if (field.map) {
     if (!isObject(value)) yield { path, message: `must be a mapping, not ${describe(value)}` };
     else
@@ -50,19 +51,31 @@ function* checkField(value: JsonValue, field: FieldSchema, types: Schema, path: 
   }
 }
 
+/** Text that is empty counts as absent, which an item of a list cannot be. */
+function* checkItem(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
+  if (value === '' && field.format) yield { path, message: 'must not be empty' };
+  else yield* checkValue(value, field, types, path);
+}
+
 function* checkValue(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
   const fields = types[field.type];
   if (fields) {
     yield* checkObject(value, fields, types, path);
     return;
   }
-  const fault = scalarFault(value, field.type);
+  const fault = scalarFault(value, field.type) ?? constraintFault(value, field);
   if (fault) yield { path, message: fault };
-  else if (field.values && !field.values.includes(String(value))) {
-    const meant = suggest(String(value), field.values);
-    const hint = meant ? `: did you mean ${meant}?` : '';
-    yield { path, message: `must be one of ${field.values.join(', ')}${hint}` };
+}
+
+function constraintFault(value: JsonValue, { values, range, format }: FieldSchema): string | undefined {
+  if (values && !values.includes(String(value))) {
+    const meant = suggest(String(value), values);
+    return `must be one of ${values.join(', ')}${meant ? `: did you mean ${meant}?` : ''}`;
   }
+  if (range && typeof value === 'number' && (value < range[0] || value > range[1])) {
+    return `must be from ${range[0]} to ${range[1]}, not ${value}`;
+  }
+  return format && typeof value === 'string' && value !== '' ? formatFault(value, format) : undefined;
 }
 
 function scalarFault(value: JsonValue, type: string): string | undefined {
@@ -71,12 +84,14 @@ function scalarFault(value: JsonValue, type: string): string | undefined {
       return typeof value === 'string' ? undefined : `must be a string: ${quoted(value)}`;
     case 'boolean':
       return typeof value === 'boolean' ? undefined : `must be true or false, not ${describe(value)}`;
-    case 'integer':
-      return Number.isSafeInteger(value) ? undefined : `must be a whole number, ${notInteger(value)}`;
+    case 'int32':
+    case 'int64':
+      if (!Number.isSafeInteger(value)) return `must be a whole number, ${notInteger(value)}`;
+      return type === 'int32' && !isInt32(value) ? `must be a number of 32 bits, not ${value}` : undefined;
     case 'number':
       return typeof value === 'number' ? undefined : `must be a number, not ${describe(value)}`;
     case 'int-or-string':
-      return Number.isSafeInteger(value) || typeof value === 'string'
+      return isInt32(value) || typeof value === 'string'
         ? undefined
         : `must be a whole number or a string, not ${describe(value)}`;
     case 'quantity':
@@ -86,6 +101,10 @@ function scalarFault(value: JsonValue, type: string): string | undefined {
     default:
       return undefined;
   }
+}
+
+function isInt32(value: JsonValue): boolean {
+  return typeof value === 'number' && (value | 0) === value;
 }
 
 function quoted(value: JsonValue): string {

@@ -1,9 +1,23 @@
 /** What a field of a Kubernetes type holds. Any other name is another type of the same table. */
-type Scalar = 'string' | 'integer' | 'number' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
+type Scalar = 'string' | 'int32' | 'int64' | 'number' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
 
-/** One field, as the Kubernetes OpenAPI describes it. */
+/** Forms of text that the API server's validation asks for. */
+export type TextFormat =
+  | 'absolute-path'
+  | 'dns-label'
+  | 'dns-search'
+  | 'dns-subdomain'
+  | 'env-name'
+  | 'field-path'
+  | 'inner-path'
+  | 'ip'
+  | 'port-name'
+  | 'resource-field';
+
+/** One field, as the Kubernetes OpenAPI and the API server's validation describe it. */
 export interface FieldSchema {
   readonly type: Scalar | (string & {});
+  /** Must be there, and text and lists must not be empty. */
   readonly required?: true;
   /** A list of `type`. */
   readonly list?: true;
@@ -11,9 +25,12 @@ export interface FieldSchema {
   readonly map?: true;
   /** The fields that tell the items of a list apart when two lists are merged; without them it is atomic. */
   readonly mergeKeys?: readonly string[];
-  /** The values that the API server accepts. */
+  /** The values that are accepted. */
   readonly values?: readonly string[];
   readonly default?: string;
+  /** The least and the most that a number may be. */
+  readonly range?: readonly [number, number];
+  readonly format?: TextFormat;
 }
 
 export type ObjectSchema = Readonly<Record<string, FieldSchema>>;

@@ -20,9 +20,10 @@ export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
 function* containerListFindings(spec: JsonObject, path: Path): Findings {
   for (const [container, at] of items(spec, 'containers', path)) {
     yield* containerFindings(container, at);
-    if (isSet(container, 'restartPolicy')) {
+    for (const field of ['restartPolicy', 'restartPolicyRules']) {
+      if (!isSet(container, field)) continue;
       const message = 'is for init containers: move the container to initContainers for a native sidecar';
-      yield { path: [...at, 'restartPolicy'], message };
+      yield { path: [...at, field], message };
     }
   }
   for (const [container, at] of items(spec, 'initContainers', path)) {

@@ -298,12 +298,14 @@ describe('faults that the API server would find in every pod', () => {
     ['a variable name with =', container('env: [{name: "A=B"}]'), 'env[0].name: must be printable ASCII'],
     [
       'a variable of two sources',
-      container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: x}, secretKeyRef: {key: k}}}]'),
+      container(
+        'env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, secretKeyRef: {name: s, key: k}}}]',
+      ),
       'valueFrom: needs exactly one source, and there are fieldRef and secretKeyRef',
     ],
     [
       'a variable with value and source',
-      container('env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: x}}}]'),
+      container('env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'),
       'env[0]: has both value and valueFrom',
     ],
     [
@@ -319,12 +321,12 @@ describe('faults that the API server would find in every pod', () => {
     [
       'an empty mount path',
       `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
-      'mountPath: required: write a path',
+      'mountPath: required, and not there',
     ],
     [
       'a sub path that climbs out',
       `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]')}\n${volume('emptyDir: {}')}`,
-      'subPath: must be a path inside the volume',
+      'subPath: must be a relative path',
     ],
     [
       'a request above its limit',
@@ -393,7 +395,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a pull secret without a name',
       'imagePullSecrets: [{}]',
-      'imagePullSecrets[0].name: must be the name of a Secret',
+      'imagePullSecrets[0].name: required, and not there',
     ],
     [
       'an address that is none',
@@ -403,12 +405,104 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a host name that is none',
       'hostAliases: [{ip: 1.2.3.4, hostnames: [a_b]}]',
-      'hostAliases[0].hostnames[0]: must be a DNS name',
+      'hostAliases[0].hostnames[0]: must be a name such as my-object or example.com',
     ],
     [
       'a name server that is none',
       'dnsConfig: {nameservers: [dns]}',
       'dnsConfig.nameservers[0]: must be an IPv4 or IPv6 address',
+    ],
+    [
+      'a field path that is none',
+      container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]'),
+      "fieldPath: must be a field such as metadata.name, status.podIP or metadata.labels['app']: did you mean status.podIP?",
+    ],
+    [
+      'a resource field that is none',
+      container('env: [{name: A, valueFrom: {resourceFieldRef: {resource: cpu}}}]'),
+      'resource: must be a field such as limits.cpu',
+    ],
+    [
+      'a resource that is none',
+      container('resources: {limits: {mem: 1Gi}}'),
+      'resources.limits.mem: must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
+    ],
+    [
+      'a device without its limit',
+      container('resources: {requests: {example.com/gpu: 1}}'),
+      'needs a limit that is just as much',
+    ],
+    [
+      'a number of more than 32 bits',
+      container('securityContext: {}\nlivenessProbe: {grpc: {port: 1}, periodSeconds: 4294967296}'),
+      'periodSeconds: must be a number of 32 bits, not 4294967296',
+    ],
+    [
+      'a user that is none',
+      container('securityContext: {runAsUser: -1}'),
+      'runAsUser: must be from 0 to 2147483647, not -1',
+    ],
+    [
+      'a negative delay',
+      container('livenessProbe: {grpc: {port: 1}, initialDelaySeconds: -1}'),
+      'initialDelaySeconds: must be from 0 to',
+    ],
+    [
+      'a probe port that is none',
+      container('livenessProbe: {tcpSocket: {port: "80"}}'),
+      'port: must be at most 15 lower-case letters',
+    ],
+    [
+      'a liveness probe that must succeed twice',
+      container('livenessProbe: {grpc: {port: 1}, successThreshold: 2}'),
+      'successThreshold: must be 1, but for a readinessProbe',
+    ],
+    [
+      'a readiness probe with a grace period',
+      container('readinessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 2}'),
+      'a readinessProbe may not have it',
+    ],
+    [
+      'an empty command of a probe',
+      container('livenessProbe: {exec: {command: []}}'),
+      'exec.command: required, and not there',
+    ],
+    [
+      'a local profile without its file',
+      container('securityContext: {seccompProfile: {type: Localhost}}'),
+      'seccompProfile.localhostProfile: must be there if the type is Localhost',
+    ],
+    [
+      'a profile with a file that is not local',
+      'securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: p}}',
+      'appArmorProfile.localhostProfile: must be there if the type is Localhost, and only then',
+    ],
+    [
+      'an envFrom without a source',
+      container('envFrom: [{prefix: A_}]'),
+      'envFrom[0]: needs exactly one source',
+    ],
+    [
+      'an empty host name',
+      'hostAliases: [{ip: 1.2.3.4, hostnames: [""]}]',
+      'hostnames[0]: must not be empty',
+    ],
+    [
+      'a search domain that is none',
+      'dnsConfig: {searches: ["a b"]}',
+      'dnsConfig.searches[0]: must be a DNS name',
+    ],
+    [
+      'too many name servers',
+      'dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}',
+      'dnsConfig.nameservers: must be at most 3',
+    ],
+    [
+      'a resize policy twice',
+      container(
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
+      ),
+      'resizePolicy[1].resourceName: cpu is there twice',
     ],
     [
       'a label key that is none',
