@@ -132,6 +132,7 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'ServiceAccountTokenProjection.expirationSeconds': { range: [600, 2 ** 32] },
   'ServiceAccountTokenProjection.path': { format: 'inner-path' },
   'SleepAction.seconds': COUNT,
+  'Sysctl.name': { format: 'sysctl' },
   'TCPSocketAction.port': { ...PORT, format: 'port-name' },
   'Volume.name': { format: 'dns-label' },
   'VolumeMount.mountPropagation': { values: ['Bidirectional', 'HostToContainer', 'None'] },

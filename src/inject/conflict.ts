@@ -14,7 +14,7 @@ import type { Template } from './template.ts';
 import { sameVolume } from './volumes.ts';
 
 /** Something of the pod that a template cannot be added beside. */
-export interface Conflict {
+interface Conflict {
   /** Where in the pod: `spec.volumes[name=data]`. */
   readonly path: string;
   readonly message: string;

@@ -1,7 +1,7 @@
 import { formatPath, type Path } from './path.ts';
 
 /** Something wrong with the value at a path: what, and what to write instead. */
-export interface Finding {
+interface Finding {
   readonly path: Path;
   readonly message: string;
 }

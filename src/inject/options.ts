@@ -26,7 +26,7 @@ const FIELDS: ObjectSchema = {
   position: { type: 'string', values: ['last', 'first'] },
 };
 
-export type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly Fault[] };
+type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly Fault[] };
 
 /** Parses the options of an installation; what is not there has its default. */
 export function parseOptions(source: string, text: string): ParsedOptions {

@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<Override, OverrideKind>> = {
 };
 
 /** A container as a pod wants it; or what is wrong with how the pod wants it. */
-export type Overridden = { readonly container: JsonObject } | { readonly messages: readonly string[] };
+type Overridden = { readonly container: JsonObject } | { readonly messages: readonly string[] };
 
 /** Applies the annotations of a pod that change its sidecar. */
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {

@@ -9,7 +9,7 @@ import { prepareTemplate, type Template } from './template.ts';
 import { fragmentFindings } from './template-rules.ts';
 import { parseYaml } from './yaml.ts';
 
-export type ParsedTemplate = { readonly template: Template } | { readonly faults: readonly Fault[] };
+type ParsedTemplate = { readonly template: Template } | { readonly faults: readonly Fault[] };
 
 /** What a template may add to the spec of a pod. */
 const SPEC: ObjectSchema = {

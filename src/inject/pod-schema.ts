@@ -512,7 +512,7 @@ export const POD_SCHEMA: Schema = {
     volumeNamespace: { type: 'string' },
   },
   Sysctl: {
-    name: { type: 'string', required: true },
+    name: { type: 'string', required: true, format: 'sysctl' },
     value: { type: 'string', required: true },
   },
   TCPSocketAction: {

@@ -1,7 +1,7 @@
 import { type JsonObject, own, ownString } from './json.ts';
 
 /** What two ports of a pod cannot both have. */
-export type PortCollision = 'containerPort' | 'hostPort';
+type PortCollision = 'containerPort' | 'hostPort';
 
 /**
  * What two ports of different containers of one pod collide on, if anything: all its containers share one

@@ -12,7 +12,8 @@ export type TextFormat =
   | 'inner-path'
   | 'ip'
   | 'port-name'
-  | 'resource-field';
+  | 'resource-field'
+  | 'sysctl';
 
 /** One field, as the Kubernetes OpenAPI and the API server's validation describe it. */
 export interface FieldSchema {

@@ -19,7 +19,7 @@ export interface Sidecar {
   readonly stub: Stub | undefined;
 }
 
-export type WantedSidecars =
+type WantedSidecars =
   | { readonly sidecars: readonly Sidecar[] }
   /** What is wrong with how the pod wants them. */
   | { readonly messages: readonly string[] };

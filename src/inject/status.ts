@@ -19,10 +19,10 @@ export type AddedKind =
   | 'volumeMounts';
 
 /** The names of what was added: what `uninject` takes away again. */
-export type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
+type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
 
 /** Which template, and in which state, a pod was injected with. */
-export interface AppliedTemplate {
+interface AppliedTemplate {
   readonly name: string;
   readonly sha256: string;
 }

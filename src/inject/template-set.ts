@@ -45,7 +45,7 @@ export function selectTemplates(
   return { templates, unknownTemplates };
 }
 
-export type ParsedTemplateSet = { readonly set: TemplateSet } | { readonly faults: readonly Fault[] };
+type ParsedTemplateSet = { readonly set: TemplateSet } | { readonly faults: readonly Fault[] };
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes

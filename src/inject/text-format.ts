@@ -53,6 +53,10 @@ const FORMATS: Readonly<Record<TextFormat, Format>> = {
     test: (text) => /^(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)$/.test(text),
     must: 'be a field such as limits.cpu or requests.memory',
   },
+  sysctl: {
+    test: (text) => /^[a-z0-9][-a-z0-9_./]*$/.test(text),
+    must: 'be a name such as net.ipv4.ip_unprivileged_port_start',
+  },
 };
 
 /** What is wrong with a text of that form; undefined when it is right. */

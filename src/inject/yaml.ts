@@ -20,7 +20,7 @@ const MAX_VALUES = 10_000;
 /** js-yaml's own bound on nesting takes no account of aliases, and one may contain itself. */
 const MAX_DEPTH = 100;
 
-export type ParsedYaml =
+type ParsedYaml =
   | { readonly value: JsonValue; readonly locate: (path: Path) => Location | undefined }
   | { readonly error: string; readonly location: Location | undefined };
 

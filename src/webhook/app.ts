@@ -6,7 +6,7 @@ import { readJson } from './read-body.ts';
 import { formatReview, type ReviewHandler } from './response.ts';
 import { parseReview } from './review.ts';
 
-export interface AppOptions {
+interface AppOptions {
   /** The webhooks by the path at which each is called. */
   readonly routes: Readonly<Record<string, ReviewHandler>>;
   readonly log: Logger;

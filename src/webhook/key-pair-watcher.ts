@@ -6,7 +6,7 @@ import { type KeyPair, type KeyPairFiles, loadKeyPair } from './key-pair.ts';
 /** Should the file system not tell of a change (an NFS volume, no inotify left), it is found by then. */
 const POLL_MS = 30_000;
 
-export interface KeyPairWatcherOptions {
+interface KeyPairWatcherOptions {
   readonly files: KeyPairFiles;
   /** What is in use at the start. */
   readonly current: KeyPair;

@@ -2,12 +2,12 @@ import { type Fault, formatFault } from '../inject/fault.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../inject/template-set.ts';
 
 /** The ConfigMap with the templates, as far as it is looked at here. */
-export interface TemplateConfigMap {
+interface TemplateConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
 /** Told of every change: for Events, logs and metrics. */
-export interface TemplateObserver {
+interface TemplateObserver {
   /** Pods are injected with other templates from now on. */
   adopted(set: TemplateSet, generation: number): void;
   /** Templates were refused, and the last good ones stay. */

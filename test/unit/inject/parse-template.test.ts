@@ -505,6 +505,28 @@ describe('faults that the API server would find in every pod', () => {
       'resizePolicy[1].resourceName: cpu is there twice',
     ],
     [
+      'a mount with two sub paths',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a, subPathExpr: b}]')}\n${volume('emptyDir: {}')}`,
+      'volumeMounts[0]: has both subPath and subPathExpr: keep one',
+    ],
+    [
+      'a file of the downward API without a source',
+      volume('downwardAPI: {items: [{path: p}]}'),
+      'volumes[0].downwardAPI.items[0]: needs exactly one source, and there is none',
+    ],
+    [
+      'a projected file of two sources',
+      volume(
+        'projected: {sources: [{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}]}}]}',
+      ),
+      'sources[0].downwardAPI.items[0]: needs exactly one source',
+    ],
+    [
+      'a sysctl that is none',
+      'securityContext: {sysctls: [{name: /proc/x, value: "1"}]}',
+      'sysctls[0].name: must be a name such as net.ipv4.ip_unprivileged_port_start',
+    ],
+    [
       'a label key that is none',
       'metadata: {labels: {"a b": c}}\nspec: {}',
       'metadata.labels["a b"]: must be a key such as app or example.com/team',
