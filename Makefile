@@ -43,10 +43,6 @@ integration: build/.compiled dist/.built control-plane ## Tests against a real e
 faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
-.PHONY: compare
-compare: build/.compiled control-plane ## What client-node's informer and ours survive, as a table
-	@node build/test/compare/main.js
-
 ##@ Work on it
 
 .PHONY: format
