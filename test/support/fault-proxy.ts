@@ -56,6 +56,8 @@ export class FaultProxy {
     this.#server = createServer({ cert: serving.certPem, key: serving.keyPem }, (request, response) =>
       this.#meet(this.#faultFor(request), request, response),
     );
+    // No idle connection is closed from this side: what is left open stays open, and is seen.
+    this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));

@@ -50,7 +50,7 @@ export class FaultRun {
       clock: this.#clock,
       watchList: scenario.watchList,
       ...(scenario.pageSize && { pageSize: scenario.pageSize }),
-      indexers: { byLastWrite: (object) => [object.data?.write ?? ''] },
+      indexers: { byWrite: (object) => [object.data?.write ?? ''] },
       backoff: { firstMs: 5, maxMs: 40 },
       stallMs: 300,
       listTimeoutMs: 400,
@@ -88,13 +88,17 @@ export class FaultRun {
     await this.#stopped(running);
   }
 
-  /** A watch in good health is cut, so that the next one meets the next fault; one that a fault has spoilt is left to it. */
+  /**
+   * A watch in good health is cut, so that the next one meets the next fault; one that a fault has spoilt is left to
+   * it. Meanwhile the steps are taken again: what is written while nobody watches is what can be missed.
+   */
   async #meetAllFaults(): Promise<void> {
     const deadline = Date.now() + PATIENCE_MS;
-    while (this.#proxy.pendingFaults > 0) {
+    for (let i = 0; this.#proxy.pendingFaults > 0; i++) {
       this.#check(Date.now() < deadline, 'no request comes to meet the remaining faults');
       if (this.#proxy.afflicted === 0) this.#proxy.cutHealthyWatches();
-      await pause(30);
+      const step = this.#scenario.steps[i % this.#scenario.steps.length];
+      if (step) await this.#take({ ...step, pauseMs: 20 });
     }
   }
 
@@ -124,7 +128,10 @@ export class FaultRun {
     const views = this.#handlers.map(({ handler }) => handler.view);
     const states: [string, readonly ConfigMap[]][] = [
       ['the cache', lister.list()],
-      ['the index', fresh.flatMap((object) => lister.byIndex('byLastWrite', object.data?.write ?? ''))],
+      [
+        'the index',
+        Array.from({ length: this.#writes + 1 }, (_, i) => lister.byIndex('byWrite', `${i}`)).flat(),
+      ],
       ...views.map((view, i): [string, ConfigMap[]] => [`the view of handler ${i}`, [...view.values()]]),
     ];
     const want = summary(fresh);
