@@ -117,6 +117,12 @@ export class FaultProxy {
     this.#schedule.push(...faults);
   }
 
+  /** Cuts everything and refuses all connections, until it is told to come back. */
+  async partition(): Promise<() => Promise<void>> {
+    await this.#refuse();
+    return () => this.#listen();
+  }
+
   /** Cuts the watches that are being answered now, and that no fault has met. */
   cutHealthyWatches(): void {
     for (const request of this.#healthy) request.socket.destroy();
