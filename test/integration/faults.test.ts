@@ -6,9 +6,9 @@ import { FaultLab } from '../support/fault-lab.ts';
 import { FaultRun } from '../support/fault-run.ts';
 import { scenario } from '../support/fault-scenario.ts';
 
-jest.setTimeout(600_000);
-
 const SEEDS = Number(process.env.FAULT_SEEDS ?? 200);
+jest.setTimeout(600_000 + SEEDS * 1_000);
+
 const AT_ONCE = 8;
 /** `FAULT_SEED=123` replays the one seed that failed. */
 const only = process.env.FAULT_SEED;
