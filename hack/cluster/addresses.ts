@@ -5,6 +5,8 @@ export const NODE_NAME = 'node';
 export const POD_RANGE = '10.244.0.0/24';
 export const SERVICE_RANGE = '10.96.0.0/16';
 
+export const CLUSTER_DOMAIN = 'cluster.local';
+
 /** Of the Service `kubernetes`: the first of the range. */
 export const API_SERVICE_ADDRESS = '10.96.0.1';
 
@@ -19,4 +21,5 @@ export const PORTS = {
   kubeletHealth: 10248,
   kubeProxyHealth: 10256,
   scheduler: 10259,
+  dnsReady: 8181,
 } as const;

@@ -7,5 +7,7 @@ import type { NodeFiles } from './node-files.ts';
 export interface ClusterSettings extends ComponentSettings {
   readonly machine: Machine;
   readonly nodeBinaries: NodeBinaries;
+  /** The path of CoreDNS. */
+  readonly dns: string;
   readonly nodeFiles: NodeFiles;
 }

@@ -1,4 +1,4 @@
-import { NODE_NAME, POD_RANGE, PORTS } from './addresses.ts';
+import { CLUSTER_DOMAIN, NODE_NAME, POD_RANGE, PORTS } from './addresses.ts';
 import { CONTAINERD_SOCKET } from './container-config.ts';
 import type { Machine } from './machine.ts';
 
@@ -27,7 +27,8 @@ export function kubeletConfig(machine: Machine, files: KubeletConfigFiles): stri
     failSwapOn: false,
     maxOpenFiles: 16_384,
     volumePluginDir: '/var/lib/kubelet/volumeplugins',
-    clusterDomain: 'cluster.local',
+    clusterDomain: CLUSTER_DOMAIN,
+    clusterDNS: [machine.address],
     resolvConf: '',
     // The disk is not ours alone: that it is nearly full is no reason to evict a pod or to forget an image.
     evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '0%', 'imagefs.available': '0%' },

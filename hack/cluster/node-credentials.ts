@@ -1,12 +1,14 @@
 import type { CertificateAndKey } from '../../src/tls/authority.ts';
 import type { Credentials } from '../control-plane/credentials.ts';
 import { NODE_NAME } from './addresses.ts';
+import { DNS_USER } from './dns/dns.ts';
 
 /** What the parts of a node prove themselves with, to the API server and to each other. */
 export interface NodeCredentials {
   readonly kubelet: CertificateAndKey;
   readonly kubeProxy: CertificateAndKey;
   readonly scheduler: CertificateAndKey;
+  readonly dns: CertificateAndKey;
   /** The API server's own, towards the kubelet. */
   readonly kubeletClient: CertificateAndKey;
   /** For what is served at the node's address. */
@@ -18,10 +20,11 @@ export async function createNodeCredentials(
   { issue }: Credentials,
   address: string,
 ): Promise<NodeCredentials> {
-  const [kubelet, kubeProxy, scheduler, kubeletClient, serving] = await Promise.all([
+  const [kubelet, kubeProxy, scheduler, dns, kubeletClient, serving] = await Promise.all([
     issue({ commonName: `system:node:${NODE_NAME}`, organization: ['system:nodes'], usage: 'client' }),
     issue({ commonName: 'system:kube-proxy', usage: 'client' }),
     issue({ commonName: 'system:kube-scheduler', usage: 'client' }),
+    issue({ commonName: DNS_USER, usage: 'client' }),
     issue({
       commonName: 'kube-apiserver-kubelet-client',
       organization: ['system:masters'],
@@ -29,5 +32,5 @@ export async function createNodeCredentials(
     }),
     issue({ commonName: NODE_NAME, dnsNames: [NODE_NAME], ipAddresses: [address], usage: 'server' }),
   ]);
-  return { kubelet, kubeProxy, scheduler, kubeletClient, serving };
+  return { kubelet, kubeProxy, scheduler, dns, kubeletClient, serving };
 }

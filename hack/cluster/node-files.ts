@@ -4,6 +4,7 @@ import type { CertificateAndKey } from '../../src/tls/authority.ts';
 import type { Credentials } from '../control-plane/credentials.ts';
 import { renderKubeconfig } from '../control-plane/kubeconfig.ts';
 import { CNI_DIRECTORIES, cniConfig, containerdConfig, registryHosts } from './container-config.ts';
+import { corefile } from './dns/dns.ts';
 import { kubeletConfig, kubeProxyConfig } from './kubelet-config.ts';
 import type { Machine } from './machine.ts';
 import type { NodeCredentials } from './node-credentials.ts';
@@ -19,6 +20,8 @@ export interface NodeFiles {
   readonly kubeProxyConfig: string;
   readonly kubeProxyKubeconfig: string;
   readonly schedulerKubeconfig: string;
+  readonly corefile: string;
+  readonly dnsKubeconfig: string;
   readonly kubeletClientCert: string;
   readonly kubeletClientKey: string;
   readonly servingCert: string;
@@ -38,6 +41,8 @@ export function nodeFiles(directory: string): NodeFiles {
     kubeProxyConfig: at('kube-proxy.json'),
     kubeProxyKubeconfig: at('kube-proxy.kubeconfig'),
     schedulerKubeconfig: at('kube-scheduler.kubeconfig'),
+    corefile: at('Corefile'),
+    dnsKubeconfig: at('coredns.kubeconfig'),
     kubeletClientCert: at('pki', 'kubelet-client.crt'),
     kubeletClientKey: at('pki', 'kubelet-client.key'),
     servingCert: at('pki', 'node.crt'),
@@ -60,7 +65,7 @@ export interface NodeFilesContent {
 /** Writes what the processes of a node read at start, each file for its owner alone. */
 export async function writeNodeFiles(files: NodeFiles, content: NodeFilesContent): Promise<void> {
   const { machine, credentials, nodeCredentials, server, caFile } = content;
-  const { kubelet, kubeProxy, scheduler, kubeletClient, serving } = nodeCredentials;
+  const { kubelet, kubeProxy, scheduler, dns, kubeletClient, serving } = nodeCredentials;
   const { caPem } = credentials;
   const kubeconfig = (name: string, user: CertificateAndKey) =>
     renderKubeconfig({ name, server, caPem, user });
@@ -73,6 +78,8 @@ export async function writeNodeFiles(files: NodeFiles, content: NodeFilesContent
     [files.kubeProxyConfig, kubeProxyConfig(machine, files.kubeProxyKubeconfig)],
     [files.kubeProxyKubeconfig, kubeconfig('kube-proxy', kubeProxy)],
     [files.schedulerKubeconfig, kubeconfig('kube-scheduler', scheduler)],
+    [files.corefile, corefile(machine.address, files.dnsKubeconfig)],
+    [files.dnsKubeconfig, kubeconfig('coredns', dns)],
     [files.kubeletClientCert, kubeletClient.certPem],
     [files.kubeletClientKey, kubeletClient.keyPem],
     [files.servingCert, serving.certPem],

@@ -47,6 +47,11 @@ export function nodeSpecs(settings: ClusterSettings) {
       { command: binaries['kube-proxy'], args: [`--config=${files.kubeProxyConfig}`] },
       http(PORTS.kubeProxyHealth, '/healthz'),
     ),
+    dns: spec(
+      'coredns',
+      { command: settings.dns, args: ['-conf', files.corefile] },
+      http(PORTS.dnsReady, '/ready'),
+    ),
     scheduler: spec(
       'kube-scheduler',
       { command: binaries['kube-scheduler'], args: schedulerArgs(settings) },

@@ -2,6 +2,7 @@ import type { Binaries, NodeBinaries } from '../control-plane/binaries.ts';
 import { ensureBinaries, ensureNodeBinaries } from '../control-plane/build.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { ensureRequirements } from './debian-packages.ts';
+import { ensureDns } from './dns/dns.ts';
 import { ensurePause } from './images/pause.ts';
 import { ensureImages, type ImageName, imageRequirements, type Layouts } from './images.ts';
 import { ensureMultus } from './multus/multus.ts';
@@ -14,6 +15,8 @@ export interface Preparation {
   /** The program pause: the first process of the node's machine. */
   readonly pause: string;
   readonly layouts: Layouts;
+  /** The path of CoreDNS. */
+  readonly dns: string;
   /** The CNI plugin, where it is asked for. */
   readonly multus?: string;
 }
@@ -35,7 +38,8 @@ export async function prepareCluster(
   const nodeBinaries = await ensureNodeBinaries(env, progress);
   const pause = await ensurePause(env, progress);
   const layouts = await ensureImages(images, pause, progress);
-  const preparation = { binaries, nodeBinaries, pause, layouts };
+  const dns = await ensureDns(env, progress);
+  const preparation = { binaries, nodeBinaries, pause, layouts, dns };
   return multus ? { ...preparation, multus: await ensureMultus(env, progress) } : preparation;
 }
 

@@ -1,20 +1,22 @@
-import { Component, type ComponentExitedError, type ComponentSpec } from '../control-plane/component.ts';
-import { ControlPlane, type ControlPlaneParts } from '../control-plane/control-plane.ts';
+import { join } from 'node:path';
+import { ControlPlane } from '../control-plane/control-plane.ts';
 import { createCredentials } from '../control-plane/credentials.ts';
 import { type AuditLevel, controlPlaneFiles, writeFiles } from '../control-plane/files.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
-import { type Supervisor, startSupervisor } from '../control-plane/supervisor.ts';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import { startSupervisor } from '../control-plane/supervisor.ts';
 import { API_SERVICE_ADDRESS, NODE_NAME, PORTS } from './addresses.ts';
 import { Cluster } from './cluster.ts';
 import type { ClusterSettings } from './cluster-settings.ts';
-import { componentSpecs } from './component-specs.ts';
+import { DNS_MANIFEST } from './dns/dns.ts';
 import type { ImageName } from './images.ts';
 import { type Machine, startMachine, sweepMachines } from './machine.ts';
-import { admitMultus, installMultus } from './multus/multus.ts';
+import { installMultus, MULTUS_MANIFESTS } from './multus/multus.ts';
 import { createNodeCredentials } from './node-credentials.ts';
 import { nodeFiles, writeNodeFiles } from './node-files.ts';
 import { type Preparation, prepareCluster } from './prepare.ts';
 import { linkImage } from './registry/image-links.ts';
+import { startComponents } from './start-components.ts';
 
 export interface ClusterOptions {
   /** Told what has become ready. */
@@ -60,12 +62,14 @@ async function startIn(
   try {
     const settings = await setUp(machine, preparation, options);
     const { files, credentials, server, binaries } = settings;
-    const parts = await startComponents(supervisor, settings, log);
+    const { startDns, ...parts } = await startComponents(supervisor, settings, log);
     const { kubectl } = binaries;
     const controlPlane = new ControlPlane({
       ...{ supervisor, ...parts, files, server, caPem: credentials.caPem, kubectl },
     });
-    if (preparation.multus !== undefined) await admitMultus(controlPlane);
+    const multus = preparation.multus === undefined ? [] : MULTUS_MANIFESTS;
+    await apply(controlPlane, [DNS_MANIFEST, ...multus]);
+    await startDns();
     await untilNodeReady(controlPlane);
     log('the node is ready');
     return controlPlane;
@@ -82,7 +86,7 @@ async function setUp(
   options: ClusterOptions,
 ): Promise<ClusterSettings> {
   const { auditLog, extraApiServerArgs = [] } = options;
-  const { binaries, nodeBinaries, layouts, multus } = preparation;
+  const { binaries, nodeBinaries, layouts, dns, multus } = preparation;
   const { address, directory } = machine;
   const server = `https://${address}:${PORTS.apiServer}`;
   const credentials = await createCredentials(new Date(), [address, '127.0.0.1', API_SERVICE_ADDRESS]);
@@ -94,44 +98,27 @@ async function setUp(
   if (multus !== undefined) await installMultus(machine, multus, credentials, server);
   for (const [name, layout] of layouts) await linkImage(node.images, name, layout);
   return {
-    ...{ machine, binaries, nodeBinaries, credentials, files, nodeFiles: node, server, extraApiServerArgs },
+    ...{
+      machine,
+      binaries,
+      nodeBinaries,
+      dns,
+      credentials,
+      files,
+      nodeFiles: node,
+      server,
+      extraApiServerArgs,
+    },
     ports: { apiServer: PORTS.apiServer, etcd: PORTS.etcd },
     isAudited: auditLog !== undefined,
   };
 }
 
-async function startComponents(
-  supervisor: Supervisor,
-  settings: ClusterSettings,
-  log: (message: string) => void,
-): Promise<Pick<ControlPlaneParts, 'components' | 'failure'>> {
-  let onUnexpectedExit: (err: ComponentExitedError) => void = () => {};
-  const failure = new Promise<ComponentExitedError>((resolve) => {
-    onUnexpectedExit = resolve;
-  });
-  const specs = componentSpecs(settings);
-  const start = async (spec: ComponentSpec): Promise<Component> => {
-    const component = new Component(supervisor, spec, onUnexpectedExit);
-    await component.start();
-    log(`${component.name} is ready`);
-    return component;
-  };
-  const startControlPlane = async () => {
-    const etcd = await start(specs.etcd);
-    return { etcd, apiServer: await start(specs.apiServer) };
-  };
-  const [{ etcd, apiServer }] = await Promise.all([
-    startControlPlane(),
-    start(specs.registry),
-    start(specs.containerd),
-  ]);
-  const [controllerManager] = await Promise.all([
-    start(specs.controllerManager),
-    start(specs.scheduler),
-    start(specs.kubelet),
-    start(specs.kubeProxy),
-  ]);
-  return { components: { etcd, apiServer, controllerManager }, failure };
+/** Applies files of the project. */
+async function apply(controlPlane: ControlPlane, files: readonly string[]): Promise<void> {
+  const paths = files.flatMap((file) => ['-f', join(projectDirectory(), file)]);
+  const { code, stderr } = await controlPlane.kubectl(['apply', ...paths]);
+  if (code !== 0) throw new Error(`kubectl apply of ${files.join(', ')}: ${stderr.trim()}`);
 }
 
 async function untilNodeReady(controlPlane: ControlPlane): Promise<void> {

@@ -7,7 +7,7 @@ import { writeOciLayout } from '../../hack/cluster/images/oci-layout.ts';
 import { addBusybox } from '../../hack/cluster/images/rootfs.ts';
 import { sweepMachines } from '../../hack/cluster/machine.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { machineState, namespacesOf, tracesOf } from '../support/cluster-traces.ts';
 import { describeWithCluster } from '../support/describe-with-cluster.ts';
 
@@ -100,12 +100,18 @@ describeWithCluster('a cluster of one node', () => {
     }
   });
 
-  test('sends a pod that asks a Service’s address to each of the pods behind it', async () => {
+  test('sends a pod that asks a Service, by its address or by its name, to each of the pods behind it', async () => {
     const address = await kubectl(cluster, 'get service/web -o jsonpath={.spec.clusterIP}');
-    const ask = `for i in $(seq 40); do wget -qO- http://${address}; done | sort -u`;
-    const { stdout } = await cluster.kubectl(['exec', 'client', '--', 'sh', '-c', ask]);
+    const answers = [address, 'web', 'web.default.svc.cluster.local'].map((host) =>
+      shell(cluster, 'client', `for i in $(seq 40); do wget -qO- http://${host}; done | sort -u`),
+    );
     const names = await kubectl(cluster, 'get pods -l app=web -o jsonpath={.items[*].metadata.name}');
-    expect(stdout.trim().split('\n')).toEqual(names.split(' ').toSorted());
+    const both = names
+      .split(' ')
+      .toSorted()
+      .map((name) => `${name}\n`)
+      .join('');
+    await expect(Promise.all(answers)).resolves.toEqual([both, both, both]);
   });
 
   test('lets a pod reach the API server, and gives it a token of its service account', async () => {

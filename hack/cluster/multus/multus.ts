@@ -1,6 +1,5 @@
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../control-plane/control-plane.ts';
 import type { Credentials } from '../../control-plane/credentials.ts';
 import { renderKubeconfig } from '../../control-plane/kubeconfig.ts';
 import { readPinnedModule } from '../../control-plane/pinned-module.ts';
@@ -11,6 +10,11 @@ import { ensureGoProgram } from '../go-program.ts';
 import type { Machine } from '../machine.ts';
 
 const PACKAGE = 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus';
+/** What it needs in the cluster: its rights, and the objects that it reads. */
+export const MULTUS_MANIFESTS = [
+  'hack/control-plane/network-attachment-definition-crd.yaml',
+  'hack/cluster/multus/rbac.yaml',
+];
 /** The user of its client certificate: see rbac.yaml. */
 const USER = 'multus';
 
@@ -45,14 +49,4 @@ export async function installMultus(
   };
   // Of the files there, the first by name is the one that counts.
   await writeFile(join(machine.outside(CNI_DIRECTORIES.config), '00-multus.conf'), JSON.stringify(config));
-}
-
-/** Gives Multus its rights, and the cluster the objects that it reads. */
-export async function admitMultus(controlPlane: ControlPlane): Promise<void> {
-  const files = ['control-plane/network-attachment-definition-crd.yaml', 'cluster/multus/rbac.yaml'];
-  const { code, stderr } = await controlPlane.kubectl([
-    'apply',
-    ...files.flatMap((file) => ['-f', join(projectDirectory(), 'hack', file)]),
-  ]);
-  if (code !== 0) throw new Error(`Multus got no rights: ${stderr.trim()}`);
 }
