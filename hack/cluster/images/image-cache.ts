@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { tryBuildLock, waitForBuildLock } from '../../control-plane/build-lock.ts';
 import { cacheRoot } from '../../control-plane/cache-directory.ts';
 import { type ProgressStream, withProgress } from '../../control-plane/progress.ts';
+import { projectDirectory } from '../../control-plane/project-directory.ts';
 
 /** An image to be made once. */
 export interface CachedImage {
@@ -19,9 +19,9 @@ export interface CachedImage {
 /** Of each image, those used last are kept: a cluster that runs may have been started with the one before. */
 const KEPT = 4;
 
-/** Twelve hex digits over the files in this directory, the recipes, and over what an image is made from. */
+/** Twelve hex digits over the sources in this directory, the recipes, and over what an image is made from. */
 export async function imageKey(...inputs: readonly (string | Buffer)[]): Promise<string> {
-  const directory = dirname(fileURLToPath(import.meta.url));
+  const directory = join(projectDirectory(), 'hack', 'cluster', 'images');
   const recipes = (await readdir(directory)).toSorted().map((name) => readFile(join(directory, name)));
   const hash = createHash('sha256');
   for (const input of [...(await Promise.all(recipes)), ...inputs]) hash.update(input).update('\0');
