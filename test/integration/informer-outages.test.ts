@@ -5,7 +5,7 @@ import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { freePorts } from '../../hack/control-plane/free-ports.ts';
 import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { ApiError } from '../../src/kube/api-error.ts';
-import { KubeClient } from '../../src/kube/client.ts';
+import { KubeClient, type WriteOptions } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
 import { narrowObject, type Resource } from '../../src/kube/resource.ts';
@@ -85,8 +85,8 @@ async function watching(config: KubeConfig, resource: Resource<KubeObject> = con
   return started;
 }
 
-async function create(name: string): Promise<void> {
-  await lab.client.create(configMaps, { metadata: { namespace, name } } as KubeObject);
+async function create(name: string, options: WriteOptions = {}): Promise<void> {
+  await lab.client.create(configMaps, { metadata: { namespace, name } } as KubeObject, options);
 }
 
 const statuses = (errors: readonly unknown[]) =>
@@ -99,6 +99,7 @@ async function expectRight({ informer, handler }: Watching): Promise<void> {
       .map(({ metadata }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`)
       .sort()
       .join('\n');
+  await untilTrue(async () => informer.hasSynced());
   await untilTrue(async () => {
     const { items } = await lab.client.list(configMaps, { namespace });
     const fresh = summary(items.map(narrowObject));
@@ -143,7 +144,7 @@ describe('an informer finds out what it missed', () => {
     const watched = await watching(proxy.kubeConfig);
     await expectRight(watched);
     await controlPlane.stopEtcd('SIGKILL');
-    await expect(create('during')).rejects.toThrow();
+    await expect(create('during', { timeoutMs: 500 })).rejects.toThrow();
     await controlPlane.startEtcd();
     await create('after');
     await expectRight(watched);
