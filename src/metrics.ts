@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ClientMetrics } from './kube/client.ts';
 import type { ControllerMetrics } from './kube/controller-metrics.ts';
 import type { EventMetrics } from './kube/event-drops.ts';
 import type { LeaderMetrics } from './kube/leader-elector.ts';
+import type { ClientMetrics } from './kube/rest-client.ts';
 import type { CertificateMetrics } from './tls/certificate-metrics.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
 

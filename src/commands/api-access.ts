@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type ClientMetrics, KubeClient } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
+import type { ClientMetrics } from '../kube/rest-client.ts';
 import { Transport } from '../kube/transport.ts';
 import type { Clock } from '../workqueue/clock.ts';
 

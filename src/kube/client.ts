@@ -1,27 +1,20 @@
 import type { Operation } from 'fast-json-patch';
-import type { Clock } from '../workqueue/clock.ts';
-import { asTransportError } from './api-error.ts';
-import { withDeadline } from './deadline.ts';
-import { jsonLines } from './json-lines.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resource.ts';
-import { bodyOf, errorOf, type ListPage, narrowList } from './response.ts';
-import { retryDelay } from './retry.ts';
-import { sleep } from './sleep.ts';
-import type { Method, Transport, TransportResponse } from './transport.ts';
+import { type ListPage, narrowList } from './response.ts';
+import {
+  type CallOptions,
+  type ClientOptions,
+  JSON_TYPE,
+  type Query,
+  type RequestOptions,
+  RestClient,
+} from './rest-client.ts';
+import type { Method } from './transport.ts';
 
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
-}
-
-/** Query parameters; undefined ones are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Bound of one attempt, from asking to the last byte, in milliseconds. */
-  readonly timeoutMs?: number | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -47,41 +40,16 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | '
   readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
 }
 
-export interface ClientMetrics {
-  /** An attempt ended: its HTTP status, or `<error>` where none came (client-go's rest_client_requests_total). */
-  requestFinished(method: Method, code: string, seconds: number): void;
-}
-
-export interface ClientOptions {
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly metrics?: ClientMetrics;
-  /** Default bound of one attempt in milliseconds. */
-  readonly timeoutMs?: number;
-  /** Gives way to others: resolves when the next request may be sent. None: the server's own fairness (APF) decides. */
-  readonly waitTurn?: (signal: AbortSignal | undefined) => Promise<void>;
-}
-
-const DEFAULT_TIMEOUT_MS = 30_000;
-
 /**
  * A dynamic client, as client-go's: any resource, objects as they are on the wire. Every method rejects with an
  * {@link ApiError} for what the server refused and a {@link TransportError} for what never reached it or was not
  * answered. What is safe to send again is sent again, a few times: see retryDelay().
  */
 export class KubeClient {
-  readonly #transport: Transport;
-  readonly #clock: Clock;
-  readonly #metrics: ClientMetrics | undefined;
-  readonly #timeoutMs: number;
-  readonly #waitTurn: ClientOptions['waitTurn'];
+  readonly #rest: RestClient;
 
-  constructor({ transport, clock, metrics, timeoutMs = DEFAULT_TIMEOUT_MS, waitTurn }: ClientOptions) {
-    this.#transport = transport;
-    this.#clock = clock;
-    this.#metrics = metrics;
-    this.#timeoutMs = timeoutMs;
-    this.#waitTurn = waitTurn;
+  constructor(options: ClientOptions) {
+    this.#rest = new RestClient(options);
   }
 
   async get<T extends KubeObject>(
@@ -90,7 +58,7 @@ export class KubeClient {
     options: CallOptions = {},
   ): Promise<T> {
     const call = { ...options, accept: acceptOf(resource) };
-    return resource.narrow(await this.request('GET', resourcePath(resource, ref), call));
+    return resource.narrow(await this.#rest.request('GET', resourcePath(resource, ref), call));
   }
 
   /** POST: fails with `isAlreadyExists` where there is one. The namespace is the object's own. */
@@ -100,7 +68,7 @@ export class KubeClient {
     { subresource, ...options }: WriteOptions = {},
   ): Promise<T> {
     const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
-    return resource.narrow(await this.request('POST', path, { ...write(options), body: object }));
+    return resource.narrow(await this.#rest.request('POST', path, { ...write(options), body: object }));
   }
 
   /** JSON patch (RFC 6902); a failed `test` is 422. */
@@ -149,7 +117,7 @@ export class KubeClient {
   ): Promise<void> {
     const { preconditions, propagationPolicy, ...call } = options;
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy };
-    await this.request('DELETE', resourcePath(resource, ref), { ...call, body });
+    await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
   /** One page of a list. */
@@ -157,7 +125,7 @@ export class KubeClient {
     const { namespace, signal, timeoutMs, ...query } = options;
     const path = resourcePath(resource, { namespace });
     return narrowList(
-      await this.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource) }),
+      await this.#rest.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource) }),
     );
   }
 
@@ -165,68 +133,19 @@ export class KubeClient {
    * Opens a watch and yields its events as they are on the wire, bookmarks too, until the server ends it (the
    * generator returns), the connection breaks (it throws) or the signal aborts (it throws the signal's reason).
    */
-  async *watch(
-    resource: Resource<KubeObject>,
-    options: WatchOptions,
-  ): AsyncGenerator<unknown, void, undefined> {
-    const { namespace, signal = new AbortController().signal, ...query } = options;
-    const path = withQuery(resourcePath(resource, { namespace }), {
-      ...query,
-      watch: true,
-      allowWatchBookmarks: true,
+  watch(resource: Resource<KubeObject>, options: WatchOptions): AsyncGenerator<unknown, void, undefined> {
+    const { namespace, signal = new AbortController().signal, ...selection } = options;
+    const query = { ...selection, watch: true, allowWatchBookmarks: true };
+    return this.#rest.stream(resourcePath(resource, { namespace }), {
+      query,
+      accept: acceptOf(resource),
+      signal,
     });
-    const headers = { ...HEADERS, Accept: acceptOf(resource) };
-    const response = await this.#measured('GET', () =>
-      this.#transport.send({ method: 'GET', path, headers, signal, streaming: true }),
-    );
-    try {
-      if (response.status !== 200) throw await errorOf(response);
-      yield* jsonLines(response.body);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw asTransportError(error, `watch ${path.split('?')[0]}`);
-    } finally {
-      response.body.destroy();
-    }
   }
 
   /** One call of the API by its path; the parsed body. For what has no {@link Resource}, such as `/version`. */
-  async request(
-    method: Method,
-    path: string,
-    {
-      query,
-      body,
-      contentType = JSON_TYPE,
-      accept = JSON_TYPE,
-      signal,
-      timeoutMs = this.#timeoutMs,
-    }: RawCall = {},
-  ): Promise<unknown> {
-    const headers = {
-      ...HEADERS,
-      Accept: accept,
-      ...(body === undefined ? {} : { 'Content-Type': contentType }),
-    };
-    const request = {
-      method,
-      path: withQuery(path, query),
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-    };
-    for (let attempt = 1; ; attempt++) {
-      await this.#waitTurn?.(signal);
-      try {
-        const deadline = { clock: this.#clock, timeoutMs, what: `${method} ${path}`, signal };
-        return await withDeadline(deadline, async (bounded) =>
-          bodyOf(await this.#measured(method, () => this.#transport.send({ ...request, signal: bounded }))),
-        );
-      } catch (error) {
-        const delay = retryDelay(method, error, attempt);
-        if (delay === undefined) throw error;
-        await sleep(this.#clock, delay, signal);
-      }
-    }
+  request(method: Method, path: string, options?: RequestOptions): Promise<unknown> {
+    return this.#rest.request(method, path, options);
   }
 
   async #patch<T extends KubeObject>(
@@ -240,50 +159,30 @@ export class KubeClient {
     const call = write(options);
     const path = resourcePath(resource, ref, subresource);
     return resource.narrow(
-      await this.request('PATCH', path, { ...call, query: { ...call.query, ...query }, body, contentType }),
+      await this.#rest.request('PATCH', path, {
+        ...call,
+        query: { ...call.query, ...query },
+        body,
+        contentType,
+      }),
     );
   }
-
-  async #measured(method: Method, send: () => Promise<TransportResponse>): Promise<TransportResponse> {
-    const start = this.#clock.now();
-    let code = '<error>';
-    try {
-      const response = await send();
-      code = String(response.status);
-      return response;
-    } finally {
-      this.#metrics?.requestFinished(method, code, (this.#clock.now() - start) / 1000);
-    }
-  }
 }
-
-interface RawCall extends CallOptions {
-  readonly query?: Query;
-  readonly body?: unknown;
-  readonly contentType?: string;
-  readonly accept?: string;
-}
-
-const JSON_TYPE = 'application/json';
-const HEADERS = { 'User-Agent': 'envoy-initializer' };
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
 function acceptOf(resource: Resource<KubeObject>): string {
   return resource.metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1` : JSON_TYPE;
 }
 
-function write({ dryRun, fieldManager, signal, timeoutMs }: WriteOptions): RawCall & { query: Query } {
+function write({
+  dryRun,
+  fieldManager,
+  signal,
+  timeoutMs,
+}: WriteOptions): RequestOptions & { readonly query: Query } {
   return {
     signal,
     timeoutMs,
     query: { dryRun: dryRun ? 'All' : undefined, fieldManager },
   };
-}
-
-function withQuery(path: string, query: Query = {}): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) search.set(name, String(value));
-  }
-  return search.size === 0 ? path : `${path}?${search}`;
 }

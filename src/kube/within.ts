@@ -1,27 +1,30 @@
 import type { Clock } from '../workqueue/clock.ts';
 import { TransportError } from './api-error.ts';
+import { linkedAbort } from './linked-abort.ts';
 
 /**
- * Runs the call under a signal that aborts with the outer one, and after `ms` with a TransportError `ETIMEDOUT`: the
- * bound of something that is made of several requests and the client's own retries. Leaves no timer and no listener.
+ * Runs the call under a signal that aborts with the outer one, and after `ms` with a TransportError `ETIMEDOUT` that
+ * names `what`; rejects with whichever it was, whatever the call made of it. Leaves no timer and no listener.
  */
 export async function within<R>(
   clock: Clock,
   ms: number,
   outer: AbortSignal | undefined,
   call: (signal: AbortSignal) => Promise<R>,
+  what = 'call',
 ): Promise<R> {
   outer?.throwIfAborted();
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(outer?.reason);
+  const { controller, unlink } = linkedAbort(outer);
   const timer = clock.setTimer(ms, () =>
-    controller.abort(new TransportError(`not done within ${ms} ms`, 'ETIMEDOUT', undefined)),
+    controller.abort(new TransportError(`${what}: not done within ${ms} ms`, 'ETIMEDOUT', undefined)),
   );
-  outer?.addEventListener('abort', onAbort, { once: true });
   try {
     return await call(controller.signal);
+  } catch (error) {
+    controller.signal.throwIfAborted();
+    throw error;
   } finally {
     timer.cancel();
-    outer?.removeEventListener('abort', onAbort);
+    unlink();
   }
 }

@@ -1,5 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { type ClientOptions, KubeClient } from '../../src/kube/client.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import type { ClientOptions } from '../../src/kube/rest-client.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { ScriptedServer } from './scripted-server.ts';
 import { WatchedClock } from './watched-clock.ts';

@@ -1,7 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { TransportError } from '../../../src/kube/api-error.ts';
-import { withDeadline } from '../../../src/kube/deadline.ts';
 import { abortable, linkedAbort } from '../../../src/kube/linked-abort.ts';
 import { sleep } from '../../../src/kube/sleep.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -78,39 +76,5 @@ describe('work that knows no signal', () => {
     expect(outcome).toMatch(/^(done|broken)$/);
     await Promise.resolve();
     expect(listeners(signal)).toBe(0);
-  });
-});
-
-describe('a deadline', () => {
-  const deadline = (clock: FakeClock, signal?: AbortSignal) => ({
-    clock,
-    timeoutMs: 50,
-    what: 'GET /',
-    signal,
-  });
-
-  test('aborts what takes longer, and says what that was', async () => {
-    const clock = new FakeClock();
-    const slow = withDeadline(deadline(clock), (signal) => abortable(never, signal)).catch((error) => error);
-    await clock.advanceAsync(50);
-    expect(await slow).toBeInstanceOf(TransportError);
-    expect(await slow).toMatchObject({ code: 'ETIMEDOUT', message: 'GET /: no answer within 50 ms' });
-  });
-
-  test('passes on what the caller aborted with', async () => {
-    const controller = new AbortController();
-    const clock = new FakeClock();
-    const slow = withDeadline(deadline(clock, controller.signal), (signal) => abortable(never, signal));
-    controller.abort(new Error('stop'));
-    await expect(slow).rejects.toThrow('stop');
-    await expect(withDeadline(deadline(clock, controller.signal), async () => 1)).rejects.toThrow('stop');
-    expect([clock.pendingTimers, listeners(controller.signal)]).toEqual([0, 0]);
-  });
-
-  test('leaves neither timer nor listener behind what was in time', async () => {
-    const clock = new FakeClock();
-    const { signal } = new AbortController();
-    await expect(withDeadline(deadline(clock, signal), async () => 'done')).resolves.toBe('done');
-    expect([clock.pendingTimers, listeners(signal)]).toEqual([0, 0]);
   });
 });

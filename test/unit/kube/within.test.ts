@@ -24,6 +24,18 @@ describe('a bounded call', () => {
     await expect(call).rejects.toThrow('not wanted any more');
   });
 
+  test('says what was bounded, whatever the call makes of its end', async () => {
+    const clock = new FakeClock();
+    const endsOtherwise = (signal: AbortSignal) =>
+      hang(signal).catch(() => Promise.reject(new Error('aborted')));
+    const call = within(clock, 100, undefined, endsOtherwise, 'GET /');
+    const failed = call.catch((error: Error) => error.message);
+
+    clock.advance(100);
+
+    expect(await failed).toBe('GET /: not done within 100 ms');
+  });
+
   test('is not made under a signal that was aborted before', async () => {
     let called = false;
     const call = within(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
