@@ -30,7 +30,7 @@ async function containersOf(selector: string): Promise<object[]> {
 describeWithCluster('the operator, from its own image and manifests', () => {
   beforeAll(async () => {
     cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
-    await run(`apply -k ${join(projectDirectory(), 'deploy', 'base')}`);
+    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
     await run('rollout status deployment/envoy-initializer --namespace envoy-initializer --timeout=120s');
     await run('wait configmap/envoy-initializer --namespace envoy-initializer --for=create --timeout=60s');
     await run(`apply -f ${join(examples, 'template.yaml')}`);

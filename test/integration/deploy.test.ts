@@ -1,17 +1,26 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadAll } from 'js-yaml';
 import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { must } from '../../hack/operator.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
+import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');
+const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev'] as const;
+type Overlay = (typeof OVERLAYS)[number];
+
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 
 beforeAll(async () => {
   starting = startControlPlane();
   controlPlane = await starting;
+  const crds = join(projectDirectory(), 'test/support/cert-manager-crds.yaml');
+  await must(controlPlane, ['apply', '-f', crds]);
 });
 
 afterAll(async () => {
@@ -23,41 +32,83 @@ async function apply(...args: readonly string[]) {
   return await controlPlane.kubectl(['apply', ...args]);
 }
 
-describe('the manifests', () => {
-  test('are accepted as a whole, with nothing to warn of', async () => {
-    const { code, stderr, stdout } = await apply('-k', join(deploy, 'base'));
+function directoryOf(overlay: Overlay): string {
+  return join(deploy, 'overlays', overlay);
+}
+
+/** The objects of an overlay, as `kind/name`. */
+async function rendered(overlay: Overlay): Promise<ReadonlyMap<string, KubeObject>> {
+  const { stdout } = await must(controlPlane, ['kustomize', directoryOf(overlay)]);
+  const objects = loadAll(stdout) as KubeObject[];
+  return new Map(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
+}
+
+describe('the default overlay', () => {
+  test('is accepted as a whole, with nothing to warn of', async () => {
+    const { code, stderr, stdout } = await apply('-k', directoryOf('default'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('deployment.apps/envoy-initializer created');
-    expect(stdout).toContain(
-      'customresourcedefinition.apiextensions.k8s.io/networks.samplecrd.k8s.io created',
-    );
-    expect(stdout).toContain(
-      'mutatingwebhookconfiguration.admissionregistration.k8s.io/envoy-initializer created',
-    );
-  });
-
-  test('applied again change nothing', async () => {
-    const { stdout } = await apply('-k', join(deploy, 'base'));
     const lines = stdout.trim().split('\n');
-    expect(lines.filter((line) => !line.endsWith(' unchanged'))).toEqual([]);
+    expect(lines.filter((line) => !line.endsWith(' created'))).toEqual([]);
+    expect(lines).toHaveLength((await rendered('default')).size);
   });
 
-  test('make a pod that the restricted pod security of their namespace lets in', async () => {
-    if (!controlPlane.hasControllerManager) return expect(controlPlane.hasControllerManager).toBe(false);
-    const { code } = await controlPlane.kubectl([
-      ...['wait', '--namespace=envoy-initializer', '--for=jsonpath={.status.replicas}=1'],
-      ...['deployment/envoy-initializer', '--timeout=60s'],
-    ]);
-    expect(code).toBe(0);
+  test('applied again changes nothing', async () => {
+    const { stdout } = await apply('-k', directoryOf('default'));
+    const lines = stdout.trim().split('\n');
+    // kubectl sends the selector of a budget each time (`patchStrategy: replace`), and says so, although nothing changes.
+    const sent = 'poddisruptionbudget.policy/envoy-initializer configured';
+    expect(lines.filter((line) => !line.endsWith(' unchanged') && line !== sent)).toEqual([]);
+    const { code, stdout: difference } = await controlPlane.kubectl(['diff', '-k', directoryOf('default')]);
+    expect({ code, difference }).toEqual({ code: 0, difference: '' });
   });
 
-  test('of dev leave out what runs in the cluster', async () => {
-    const { stdout } = await controlPlane.kubectl(['kustomize', join(deploy, 'overlays/dev')]);
-    const kinds = [...stdout.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind);
-    expect(kinds).toContain('MutatingWebhookConfiguration');
-    expect(kinds).not.toContain('Deployment');
-    expect(kinds).not.toContain('Service');
+  testWithControllerManager(
+    'makes pods that the restricted pod security of their namespace lets in',
+    async () => {
+      const { stdout: labels } = await must(controlPlane, [
+        ...['get', 'namespace', 'envoy-initializer', '-o', 'jsonpath={.metadata.labels}'],
+      ]);
+      expect(JSON.parse(labels)).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+      const { code } = await controlPlane.kubectl([
+        ...['wait', '--namespace=envoy-initializer', '--for=jsonpath={.status.replicas}=2'],
+        ...['deployment/envoy-initializer', '--timeout=60s'],
+      ]);
+      expect(code).toBe(0);
+    },
+  );
+});
+
+describe('each overlay', () => {
+  test.each(OVERLAYS)('%s is accepted by the API server, every field known', async (overlay) => {
+    const { code, stderr } = await apply(
+      ...['-k', directoryOf(overlay), '--dry-run=server', '--validate=strict'],
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
+
+  test.each(OVERLAYS)('%s labels all that it makes, but the CRD of users’ objects', async (overlay) => {
+    const unlabelled = [...(await rendered(overlay))].filter(
+      ([, { metadata }]) => metadata.labels?.app !== 'envoy-initializer',
+    );
+    expect(unlabelled.map(([name]) => name)).toEqual(['CustomResourceDefinition/networks.samplecrd.k8s.io']);
+  });
+
+  test.each(['all-pods', 'cert-manager', 'default'] as const)(
+    '%s takes the place of the one before',
+    async (overlay) => {
+      const { code, stderr } = await apply('-k', directoryOf(overlay));
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const { code: differs, stdout } = await controlPlane.kubectl(['diff', '-k', directoryOf(overlay)]);
+      expect({ differs, stdout }).toEqual({ differs: 0, stdout: '' });
+    },
+  );
+});
+
+test('dev leaves out what runs in the cluster', async () => {
+  const kinds = [...(await rendered('dev')).values()].map(({ kind }) => kind);
+  expect(kinds).toContain('MutatingWebhookConfiguration');
+  expect(kinds).not.toContain('Deployment');
+  expect(kinds).not.toContain('Service');
 });
 
 describe('the examples', () => {
