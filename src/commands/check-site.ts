@@ -3,6 +3,7 @@ import { type Injection, inject } from '../inject/inject.ts';
 import type { JsonObject } from '../inject/json.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../inject/opt-in.ts';
 import { optInMistakes } from '../inject/opt-in-mistakes.ts';
+import type { Obstacle } from '../inject/reason.ts';
 import { uninject } from '../inject/uninject.ts';
 import { describeObject, type PodSite } from '../inject/workload.ts';
 import { isNotFound } from '../kube/api-error.ts';
@@ -77,14 +78,18 @@ function decided(
       ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
     );
     const because = [describeOptIn(optIn, options.keys.optIn)];
+    if (injection.ignored) findings.push(...toFindings(injection.ignored));
     return { report: { ...common, decision: 'inject', because, templates, findings }, injection, optIn };
   }
   const { reason, messages, warn } = injection.skip;
-  const denied = injection.outcome === 'denied';
-  if (warn || denied) findings.push(...messages.map((message) => ({ reason, message })));
-  const because = warn || denied ? [] : messages;
-  const decision = denied ? 'deny' : 'skip';
+  if (warn) findings.push(...toFindings(injection.skip));
+  const because = warn ? [] : messages;
+  const decision = injection.outcome === 'denied' ? 'deny' : 'skip';
   return { report: { ...common, decision, reason, because, templates: [], findings }, injection, optIn };
+}
+
+function toFindings({ reason, messages }: Obstacle): readonly CheckFinding[] {
+  return messages.map((message) => ({ reason, message }));
 }
 
 function describeOptIn(optIn: OptIn, key: string): string {

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { text } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
+import { explain } from '../inject/reason.ts';
 import { describeObject, type PodTemplateRule } from '../inject/workload.ts';
 import {
   type InjectManifestsOptions,
@@ -64,14 +65,16 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
 function report({ site, injection, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
   const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
-  if (injection.outcome === 'injected') return [`${name}: injected`, ...hints];
-  const { reason, messages } = injection.skip;
+  if (injection.outcome === 'injected') {
+    const ignored = injection.ignored ? explain(injection.ignored) : [];
+    return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
+  }
   const verb = injection.outcome === 'denied' ? 'would be refused' : 'not injected';
-  return [...messages.map((message) => `${name}: ${verb} (${reason}): ${message}`), ...hints];
+  return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
 }
 
 /** What the webhook would warn of, or refuse; and what only looks like an opt-in. */
 function isFinding({ injection, mistakes }: SiteResult): boolean {
-  const warned = injection.outcome !== 'injected' && injection.skip.warn;
-  return warned || injection.outcome === 'denied' || mistakes.length > 0;
+  const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
+  return warned || mistakes.length > 0;
 }

@@ -60,7 +60,7 @@ export function webhookDuty({
     },
     templates: () => template.templates.state,
     namespaceLabels: namespaces.labels,
-    observe: ({ decision, reason }) => metrics.decided(decision, reason ?? ''),
+    observe: ({ decision, obstacle }) => metrics.decided(decision, obstacle?.reason ?? ''),
     log,
     now: () => clock.now(),
   });

@@ -1,5 +1,5 @@
 import { type DecideInput, decide } from './decide.ts';
-import { mergeTemplate } from './merge.ts';
+import { invalidOverride, mergeTemplate } from './merge.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { DEFAULT_OPTIONS } from './options.ts';
 import { type PatchOperation, PodDraft } from './patch.ts';
@@ -16,6 +16,8 @@ export type Injection =
       readonly operations: readonly PatchOperation[];
       readonly pod: Pod;
       readonly status: Status;
+      /** What the pod says about its sidecar and was passed over, since it is wrong. */
+      readonly ignored: Obstacle | undefined;
     }
   /** Left as it is. */
   | { readonly outcome: 'skipped'; readonly skip: Skip }
@@ -35,19 +37,28 @@ export function inject(input: DecideInput): Injection {
   const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
   const draft = new PodDraft(input.pod);
   const status = new StatusBuilder();
+  const ignored: string[] = [];
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const obstacle = mergeTemplate(draft, template, { options, status, overrides });
-    if (obstacle) {
-      return { outcome: options.onConflict === 'deny' ? 'denied' : 'skipped', skip: toSkip(input, obstacle) };
+    const merged = mergeTemplate(draft, template, { options, status, overrides });
+    if ('obstacle' in merged) {
+      const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
+      return { outcome, skip: toSkip(input, merged.obstacle) };
     }
+    ignored.push(...merged.ignored);
   }
   const refusal = findRefusal(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
   keepDefaultContainer(draft, input.pod, status);
   const done = status.build(decision.templates, input.pod, draft.pod);
   draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
-  return { outcome: 'injected', operations: draft.operations, pod: draft.pod, status: done };
+  return {
+    outcome: 'injected',
+    operations: draft.operations,
+    pod: draft.pod,
+    status: done,
+    ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
+  };
 }
 
 function toSkip(input: DecideInput, obstacle: Obstacle): Skip {

@@ -17,25 +17,30 @@ export interface MergeContext {
   readonly overrides: Keys | undefined;
 }
 
+/** What came of it; nothing was added if there is an obstacle. */
+type Merged =
+  | { readonly obstacle: Obstacle }
+  /** What is wrong with the annotations of the pod that were passed over. */
+  | { readonly ignored: readonly string[] };
+
 /**
- * Adds a template to a pod, or nothing at all: what is in the way is returned. Wherever the pod and the
- * template set the same scalar, the pod's own value stays.
+ * Adds a template to a pod, or nothing at all. Wherever the pod and the template set the same scalar, the pod's own
+ * value stays.
  */
-export function mergeTemplate(
-  draft: PodDraft,
-  template: Template,
-  context: MergeContext,
-): Obstacle | undefined {
+export function mergeTemplate(draft: PodDraft, template: Template, context: MergeContext): Merged {
   const wanted = sidecarsFor(draft.pod, template, context.options, context.overrides);
-  if ('messages' in wanted) return { reason: 'invalid-override', messages: wanted.messages };
-  const { sidecars } = wanted;
+  if ('messages' in wanted) return { obstacle: invalidOverride(wanted.messages) };
+  const { sidecars, ignored } = wanted;
+  if (ignored.length > 0 && context.options.onConflict === 'deny')
+    return { obstacle: invalidOverride(ignored) };
   const apps = containers(draft.pod).filter(
     (container) =>
       !sidecars.some(({ name }) => name === nameOf(container)) &&
       !context.status.hasContainer(nameOf(container)),
   );
   const conflicts = [...findConflicts(draft.pod, template, sidecars, apps)];
-  if (conflicts.length > 0) return { reason: 'conflict', messages: conflicts.map(formatConflict) };
+  if (conflicts.length > 0)
+    return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
   addSidecars(draft, sidecars, context);
   for (const app of apps) addToContainer(draft, nameOf(app), template, context);
   addToSpec(draft, template, context);
@@ -45,7 +50,12 @@ export function mergeTemplate(
   for (const field of ['labels', 'annotations'] as const) {
     addFields(draft, ['metadata', field], template[field], field, context);
   }
-  return undefined;
+  return { ignored };
+}
+
+/** What a pod says about its sidecar and cannot be done. */
+export function invalidOverride(messages: readonly string[]): Obstacle {
+  return { reason: 'invalid-override', messages };
 }
 
 function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {

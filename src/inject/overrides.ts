@@ -38,13 +38,17 @@ const KINDS: Readonly<Record<Override, OverrideKind>> = {
   },
 };
 
-/** A container as a pod wants it; or what is wrong with how the pod wants it. */
-type Overridden = { readonly container: JsonObject } | { readonly messages: readonly string[] };
+/** A container as a pod wants it. */
+interface Overridden {
+  readonly container: JsonObject;
+  /** What is wrong with the annotations that were passed over. */
+  readonly ignored: readonly string[];
+}
 
-/** Applies the annotations of a pod that change its sidecar. */
+/** Applies the annotations of a pod that change its sidecar; one that is wrong is passed over. */
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
-  const messages: string[] = [];
+  const ignored: string[] = [];
   let changed = container;
   for (const name of OVERRIDES) {
     const key = keys.overrides[name];
@@ -53,9 +57,9 @@ export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Ove
     const { valid, hint, apply } = KINDS[name];
     const next = valid(value) ? apply(changed, value) : undefined;
     if (next) changed = next;
-    else messages.push(valid(value) ? noPlace(key) : notValid(key, value, hint));
+    else ignored.push(valid(value) ? noPlace(key) : notValid(key, value, hint));
   }
-  return messages.length > 0 ? { messages } : { container: changed };
+  return { container: changed, ignored };
 }
 
 function quantity(list: 'requests' | 'limits', resource: string, example: string): OverrideKind {

@@ -32,6 +32,11 @@ export interface Obstacle {
   readonly messages: readonly string[];
 }
 
+/** An obstacle as people read it, a line for each thing found: the same wherever they meet it. */
+export function explain({ reason, messages }: Obstacle): readonly string[] {
+  return messages.map((message) => `${reason}: ${message}`);
+}
+
 /** Why a pod is left as it is. */
 export interface Skip extends Obstacle {
   readonly inject: false;

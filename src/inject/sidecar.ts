@@ -20,8 +20,12 @@ export interface Sidecar {
 }
 
 type WantedSidecars =
-  | { readonly sidecars: readonly Sidecar[] }
-  /** What is wrong with how the pod wants them. */
+  | {
+      readonly sidecars: readonly Sidecar[];
+      /** What is wrong with the annotations of the pod that were passed over. */
+      readonly ignored: readonly string[];
+    }
+  /** What is wrong with what the pod lays over them. */
   | { readonly messages: readonly string[] };
 
 /**
@@ -41,16 +45,20 @@ export function sidecarsFor(
       layOver(pod, list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
     ),
   ];
-  const messages: string[] = [];
-  const wanted = sidecars.map((sidecar) => {
-    const isFirst = sidecar.name === nameOf(template.containers[0]);
-    const changed = isFirst && overrides ? applyOverrides(sidecar.container, pod, overrides) : sidecar;
-    if ('messages' in changed) messages.push(...changed.messages);
-    else if (changed.container !== sidecar.container || sidecar.stub)
-      messages.push(...faultsOf(changed.container));
-    return { ...sidecar, ...changed };
-  });
-  return messages.length > 0 ? { messages } : { sidecars: wanted };
+  const messages = sidecars.flatMap(({ stub, container }) => (stub ? faultsOf(container) : []));
+  if (messages.length > 0) return { messages };
+  const index = sidecars.findIndex(({ name }) => name === nameOf(template.containers[0]));
+  const first = sidecars[index];
+  if (!first || !overrides) return { sidecars, ignored: [] };
+  const { container, ignored } = overridden(first.container, pod, overrides);
+  return { sidecars: sidecars.with(index, { ...first, container }), ignored };
+}
+
+/** Annotations that are right each, and together make what the API server would refuse, are passed over as well. */
+function overridden(container: JsonObject, pod: Pod, keys: Keys): ReturnType<typeof applyOverrides> {
+  const changed = applyOverrides(container, pod, keys);
+  const faults = changed.container === container ? [] : faultsOf(changed.container);
+  return faults.length === 0 ? changed : { container, ignored: [...changed.ignored, ...faults] };
 }
 
 /** The template has been checked, but not what a pod makes of it. */

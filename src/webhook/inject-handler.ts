@@ -3,7 +3,7 @@ import { isPodCreation } from '../inject/admission-target.ts';
 import type { DecideOptions } from '../inject/decide.ts';
 import { type Injection, inject } from '../inject/inject.ts';
 import { ownString } from '../inject/json.ts';
-import type { SkipReason } from '../inject/reason.ts';
+import { explain, type Obstacle } from '../inject/reason.ts';
 import type { TemplateState } from '../inject/template-set.ts';
 import { HttpError } from './http-error.ts';
 import type { ReviewHandler, Verdict } from './response.ts';
@@ -13,8 +13,10 @@ import type { AdmissionRequest } from './review.ts';
 export interface InjectionRecord {
   readonly request: AdmissionRequest;
   readonly decision: Injection['outcome'] | 'failed';
-  readonly reason: SkipReason | undefined;
-  readonly messages: readonly string[];
+  /** Why not; with a sidecar, what of the pod's wishes was passed over. */
+  readonly obstacle: Obstacle | undefined;
+  /** Whether whoever creates the pod is told. */
+  readonly warn: boolean;
   readonly operations: number;
   readonly milliseconds: number;
 }
@@ -49,7 +51,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
       record(summarize(injection));
       return verdict;
     } catch (err) {
-      record({ decision: 'failed', reason: undefined, messages: [], operations: 0 });
+      record({ decision: 'failed', obstacle: undefined, warn: false, operations: 0 });
       throw err;
     }
   };
@@ -78,29 +80,33 @@ async function injectRequest(
 }
 
 function toVerdict(injection: Injection): Verdict {
-  if (injection.outcome === 'injected') return { allowed: true, operations: injection.operations };
-  const { reason, messages, explicit, warn } = injection.skip;
-  if (injection.outcome === 'denied') {
-    const message = `the sidecar cannot be added: ${messages.join('; ')}`;
-    return { allowed: false, code: 403, message };
+  if (injection.outcome === 'injected') {
+    const { operations, ignored } = injection;
+    return { allowed: true, operations, warnings: ignored ? explain(ignored) : [] };
   }
+  const lines = explain(injection.skip);
+  if (injection.outcome === 'denied') {
+    return { allowed: false, code: 403, message: `the sidecar cannot be added: ${lines.join('; ')}` };
+  }
+  const { reason, explicit, warn } = injection.skip;
   // The pod asked for its sidecar, and that there is none to give is the operator's fault, not the pod's.
-  if (reason === 'no-template' && explicit) throw new HttpError(500, messages.join('; '));
-  return { allowed: true, warnings: warn ? messages.map((message) => `no sidecar: ${message}`) : [] };
+  if (reason === 'no-template' && explicit) throw new HttpError(500, lines.join('; '));
+  return { allowed: true, warnings: warn ? lines.map((line) => `no sidecar: ${line}`) : [] };
 }
 
 function summarize(injection: Injection): Omit<InjectionRecord, 'request' | 'milliseconds'> {
   if (injection.outcome === 'injected') {
-    const operations = injection.operations.length;
-    return { decision: 'injected', reason: undefined, messages: [], operations };
+    const { operations, ignored } = injection;
+    const warn = ignored !== undefined;
+    return { decision: 'injected', obstacle: ignored, warn, operations: operations.length };
   }
-  const { reason, messages } = injection.skip;
-  return { decision: injection.outcome, reason, messages, operations: 0 };
+  const { skip, outcome } = injection;
+  return { decision: outcome, obstacle: skip, warn: skip.warn, operations: 0 };
 }
 
-/** One line for each pod, without anything of what is in it. */
+/** One line for each pod, without anything of what is in it but what is wrong there. */
 function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord): void {
-  const { request, decision, reason, operations, milliseconds } = record;
+  const { request, decision, obstacle, warn, operations, milliseconds } = record;
   const metadata = request.object?.metadata;
   log.info(
     {
@@ -108,7 +114,8 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       namespace: request.namespace,
       name: request.name || ownString(metadata, 'name') || ownString(metadata, 'generateName'),
       decision,
-      reason,
+      reason: obstacle?.reason,
+      messages: warn ? obstacle?.messages : undefined,
       dryRun: request.dryRun,
       milliseconds,
       operations,

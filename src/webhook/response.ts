@@ -16,8 +16,8 @@ export type Verdict =
 /** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
 export type ReviewHandler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
-/** The API asks for at most 120 characters a warning; past 4096 in all the API server begins to cut. */
-const MAX_WARNING = 120;
+/** Past 4096 in all, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go). */
+const MAX_WARNING = 256;
 const MAX_WARNINGS = 10;
 
 /** The body of the answer. A patch comes with its type, and without operations there is neither. */

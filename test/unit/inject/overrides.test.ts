@@ -102,34 +102,42 @@ describe('annotations of a pod', () => {
     ['log-level', 'info --mode validate', 'write one of trace'],
     ['concurrency', 'many', 'write a number of threads, or 0 for one for each CPU'],
     ['concurrency', '-1', 'write a number of threads'],
-  ])('that are wrong add nothing: %s %j', (name, value, hint) => {
-    expect(inject(decideInput(annotated({ [name]: value })))).toMatchObject({
-      outcome: 'skipped',
-      skip: {
-        reason: 'invalid-override',
-        messages: [
-          expect.stringContaining(`annotation ${OPT_IN}-${name} is ${JSON.stringify(value)}: ${hint}`),
-        ],
-        warn: true,
-      },
+  ])('that are wrong are passed over, and named: %s %j', (name, value, hint) => {
+    const { pod, ignored } = injectChecked(decideInput(annotated({ [name]: value })));
+    expect(ignored).toEqual({
+      reason: 'invalid-override',
+      messages: [
+        expect.stringContaining(`annotation ${OPT_IN}-${name} is ${JSON.stringify(value)}: ${hint}`),
+      ],
     });
+    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
   });
 
-  test('that do not fit what the template says add nothing, and all are told of', () => {
-    const skip = {
+  test('that are right count beside those that are not', () => {
+    const { pod, ignored } = injectChecked(
+      decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })),
+    );
+    expect(envoyOf(pod)).toMatchObject({ resources: { limits: { cpu: '3' } } });
+    expect(ignored?.messages).toHaveLength(2);
+  });
+
+  test('that do not fit what the template says are passed over together', () => {
+    const { pod, ignored } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
+    expect(ignored).toEqual({
       reason: 'invalid-override',
       messages: ['container envoy: resources.requests.cpu: 100m is more than the limit 50m'],
-    };
-    expect(inject(decideInput(annotated({ 'cpu-limit': '50m' })))).toMatchObject({ skip });
-    expect(inject(decideInput(annotated({ image: '', concurrency: 'x' })))).toMatchObject({
-      skip: { messages: { length: 2 } },
     });
+    expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
+  });
+
+  test('that are right leave nothing to say', () => {
+    expect(injectChecked(decideInput(annotated({ image: 'mine' }))).ignored).toBeUndefined();
   });
 
   test("have no place in a container whose arguments are the image's", () => {
     const state = { set: templateSet({ config: 'containers: [{name: envoy, image: i}]' }) };
-    expect(inject(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
-      skip: {
+    expect(injectChecked(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
+      ignored: {
         messages: [
           `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to which it could be added`,
         ],

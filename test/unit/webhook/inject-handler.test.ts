@@ -47,7 +47,7 @@ describe('the inject webhook', () => {
     const { review, records } = setUp();
     expect(await review()).toMatchObject({ allowed: true, operations: { length: 3 } });
     expect(records).toMatchObject([
-      { decision: 'injected', reason: undefined, operations: 3, milliseconds: 1.5 },
+      { decision: 'injected', obstacle: undefined, warn: false, operations: 3, milliseconds: 1.5 },
     ]);
   });
 
@@ -69,7 +69,7 @@ describe('the inject webhook', () => {
       const { review, asked, records } = setUp();
       expect(await review({ operation, object: undefined })).toEqual({ allowed: true, warnings: [] });
       expect(asked).toEqual([]);
-      expect(records).toMatchObject([{ decision: 'skipped', reason: 'not-a-pod-create' }]);
+      expect(records).toMatchObject([{ decision: 'skipped', obstacle: { reason: 'not-a-pod-create' } }]);
     },
   );
 
@@ -77,12 +77,29 @@ describe('the inject webhook', () => {
     const { review } = setUp();
     expect(await review({ object: clashing })).toEqual({
       allowed: true,
-      warnings: ['no sidecar: spec.volumes[name=envoy-conf]: the template has another volume of this name'],
+      warnings: [
+        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+      ],
     });
     expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
       allowed: true,
-      warnings: [`no sidecar: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`],
+      warnings: [
+        `no sidecar: invalid-value: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`,
+      ],
     });
+  });
+
+  test('warns of what it passes over of the wishes of a pod', async () => {
+    const { review, records } = setUp();
+    const object = podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-concurrency`]: 'all' } });
+    expect(await review({ object })).toMatchObject({
+      allowed: true,
+      operations: { length: 3 },
+      warnings: [expect.stringMatching(/^invalid-override: annotation \S+-concurrency is "all": write /)],
+    });
+    expect(records).toMatchObject([
+      { decision: 'injected', obstacle: { reason: 'invalid-override' }, warn: true },
+    ]);
   });
 
   test('does not warn who did not ask', async () => {
@@ -96,16 +113,16 @@ describe('the inject webhook', () => {
       allowed: false,
       code: 403,
       message:
-        'the sidecar cannot be added: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
     });
-    expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
+    expect(records).toMatchObject([{ decision: 'denied', obstacle: { reason: 'conflict' } }]);
   });
 
   test('fails without a good template for a pod that asked for itself, so that its failurePolicy decides', async () => {
     const { review, records } = setUp({ state: { fault: 'config: line 1, column 1: bad' } });
     await expect(review()).rejects.toMatchObject({
       status: 500,
-      message: 'there is no good template: config: line 1, column 1: bad',
+      message: 'no-template: there is no good template: config: line 1, column 1: bad',
     });
     expect(records).toMatchObject([{ decision: 'failed' }]);
   });
@@ -114,7 +131,7 @@ describe('the inject webhook', () => {
     const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
     expect(await review({ object: plain() })).toEqual({
       allowed: true,
-      warnings: ['no sidecar: there is no good template: config: bad'],
+      warnings: ['no sidecar: no-template: there is no good template: config: bad'],
     });
   });
 
@@ -122,7 +139,7 @@ describe('the inject webhook', () => {
     const failure = new Error('no connection');
     const { review, records } = setUp({ labels: () => Promise.reject(failure) });
     await expect(review()).rejects.toBe(failure);
-    expect(records).toMatchObject([{ decision: 'failed', reason: undefined }]);
+    expect(records).toMatchObject([{ decision: 'failed', obstacle: undefined }]);
   });
 
   test('logs one line for a pod, with nothing of what is in it', async () => {

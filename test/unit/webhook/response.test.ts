@@ -37,12 +37,12 @@ describe('the answer to a review', () => {
     });
   });
 
-  test('has warnings of at most 120 characters, cut between characters', () => {
+  test('has warnings of at most 256 characters, cut between characters', () => {
     const { warnings } = response({
       allowed: true,
-      warnings: ['a'.repeat(120), `${'b'.repeat(118)}😀c`],
+      warnings: ['a'.repeat(256), `${'b'.repeat(254)}😀c`],
     }).response;
-    expect(warnings).toEqual(['a'.repeat(120), `${'b'.repeat(118)}…`]);
+    expect(warnings).toEqual(['a'.repeat(256), `${'b'.repeat(254)}…`]);
   });
 
   test('has at most ten warnings, and tells how many there are', () => {
