@@ -30,6 +30,7 @@ lint: node_modules/.installed ## Formatting, lint, import rules, unused code, an
 	@biome ci .
 	@knip
 	@node hack/generate-types.ts --check
+	@node hack/generate-envoy.ts --check
 
 .PHONY: unit
 unit: build/.compiled ## Unit tests, with no control plane
@@ -50,8 +51,9 @@ format: node_modules/.installed ## Formats, and fixes what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Writes src/network/types.ts from crd/
+generate: node_modules/.installed ## Writes src/network/types.ts from crd/, and deploy/envoy from src/envoy
 	@node hack/generate-types.ts
+	@node hack/generate-envoy.ts
 
 .PHONY: control-plane
 control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-controller-manager and kubectl, once

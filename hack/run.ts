@@ -43,7 +43,7 @@ async function play(controlPlane: ControlPlane): Promise<void> {
   await show(baseline, ['apply', '-f', 'deploy/examples/template.yaml']);
   await show(baseline, [
     ...['create', 'configmap', 'envoy', `--namespace=${OPERATOR_NAMESPACE}`, '--from-file'],
-    'deploy/examples/envoy.json',
+    'deploy/envoy/envoy.json',
   ]);
 
   narrator.heading('The operator');

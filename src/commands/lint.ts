@@ -1,39 +1,33 @@
 import type { Command } from 'commander';
 import { podCreation } from '../inject/admission-target.ts';
-import type { Fault } from '../inject/fault.ts';
 import { inject } from '../inject/inject.ts';
 import type { JsonObject } from '../inject/json.ts';
 import { type Keys, keysFor } from '../inject/keys.ts';
 import { parseTemplateSet, type TemplateSet } from '../inject/template-set.ts';
-import { readTemplateFile, type TemplateSource } from '../manifests/template-file.ts';
+import { readTemplateFile, type TextSource } from '../manifests/template-file.ts';
 import type { ExitCode } from './cli.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { dryRunPod } from './dry-run.ts';
-import { type OutputFormat, outputOption, printOutput } from './output.ts';
+import { lintEnvoy } from './lint-envoy.ts';
+import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
+import { type OutputFormat, outputOption } from './output.ts';
 import { nameOfInput, readInput, type Terminal, UsageError } from './terminal.ts';
 import { addClusterOptions, type ClusterOptions, namespaceOption } from './tool-options.ts';
 
 export interface LintOptions extends ClusterOptions {
   readonly server?: boolean;
+  readonly envoy?: boolean;
   readonly namespace?: string;
   readonly output: OutputFormat;
 }
 
-/** A fault of a template, and where it is. */
-interface LintFinding {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  /** The key of the ConfigMap; `config` for a template alone. */
-  readonly key: string;
-  /** `containers[0].image`; empty when it is about the whole text. */
-  readonly path: string;
-  readonly message: string;
-}
-
 export function addLintOptions(command: Command): Command {
   command
-    .argument('<file...>', 'ConfigMap manifests or templates alone; - for standard input')
+    .argument('<file...>', 'ConfigMap manifests, or templates alone; - for standard input')
+    .option(
+      '--envoy',
+      "check Envoy's own configuration instead, with its binary where envoy is on the PATH, and the weights of canaries",
+    )
     .option('--server', 'also ask the API server, by the dry run of a pod with each template')
     .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
     .addOption(outputOption());
@@ -46,8 +40,9 @@ export async function lintCommand(
   options: LintOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  if (options.envoy) return lintEnvoy(files, options.output, terminal);
   const findings: LintFinding[] = [];
-  const good: (readonly [string, TemplateSource, TemplateSet])[] = [];
+  const good: (readonly [string, TextSource, TemplateSet])[] = [];
   for (const file of files) {
     const name = nameOfInput(file);
     const sources = readTemplateFile(await readInput(terminal, file));
@@ -62,37 +57,19 @@ export async function lintCommand(
   if (options.server && good.length > 0) {
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
   }
-  printOutput(terminal, options.output, {
-    value: findings.map((finding) => ({ ...finding })),
-    lines: findings.map(format),
-  });
-  if (options.output === 'text') terminal.err(`${summary(good, findings)}\n`);
-  return findings.length > 0 ? 1 : 0;
+  return reportFindings(terminal, options.output, findings, () => `no faults: ${templatesOf(good)}`);
 }
 
-function toFinding(file: string, source: TemplateSource, fault: Fault): LintFinding {
-  const { line, column } = source.locate(fault);
-  return { file, line, column, key: fault.source, path: fault.path, message: fault.message };
-}
-
-function format({ file, line, column, key, path, message }: LintFinding): string {
-  return `${file}:${line}:${column}: ${[key, path, message].filter((part) => part !== '').join(': ')}`;
-}
-
-function summary(
-  good: readonly (readonly [string, TemplateSource, TemplateSet])[],
-  findings: readonly LintFinding[],
-): string {
-  if (findings.length > 0) return findings.length === 1 ? '1 fault' : `${findings.length} faults`;
+function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {
   const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
-  return `no faults: ${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
+  return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
 }
 
 /** A dry run for each template, with a pod that would be accepted without it. */
 async function askServer(
   { client, namespace }: Cluster,
   options: LintOptions,
-  good: readonly (readonly [string, TemplateSource, TemplateSet])[],
+  good: readonly (readonly [string, TextSource, TemplateSet])[],
 ): Promise<readonly LintFinding[]> {
   const keys = keysFor(options.annotation);
   const findings: LintFinding[] = [];

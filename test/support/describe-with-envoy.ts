@@ -1,0 +1,10 @@
+import { describe } from '@jest/globals';
+import { ensureEnvoy } from '../../hack/envoy-binary.ts';
+
+const found = await ensureEnvoy(process.env, process.stderr).catch((err: Error) => err);
+
+/** `describe` where Envoy's binary can be had; elsewhere its tests are skipped, and say why. */
+export function describeWithEnvoy(name: string, tests: (envoy: string) => void): void {
+  if (typeof found === 'string') describe(name, () => tests(found));
+  else describe.skip(`${name} (skipped: no Envoy: ${found.message.split('\n')[0]})`, () => tests('envoy'));
+}
