@@ -75,6 +75,18 @@ cluster-down: node_modules/.installed ## Ends that cluster, and removes what one
 e2e: build/.compiled ## Tests against a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere)
 	@$(JEST) --runInBand build/test/e2e
 
+.PHONY: deploy
+deploy: node_modules/.installed ## Installs the operator by kubectl (OVERLAY=default, all-pods or cert-manager; IMAGE=…)
+	@node hack/deploy/cli.ts deploy --image '$(IMAGE)' $(if $(OVERLAY),--overlay '$(OVERLAY)')
+
+.PHONY: undeploy
+undeploy: node_modules/.installed ## Removes it and all that belongs to it; FORCE=1: users' Networks too
+	@node hack/deploy/cli.ts undeploy $(if $(FORCE),--force)
+
+.PHONY: manifests
+manifests: control-plane ## Writes deploy/install.yaml from deploy/overlays/default
+	@node hack/generate-install.ts
+
 .PHONY: image
 image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or "buildah bud")
 	@$(or $(BUILDER),docker build) --tag $(IMAGE) $(if $(BASE),--build-arg BASE=$(BASE)) .

@@ -165,7 +165,7 @@ async function untilReady(metricsUrl: string, started: SupervisedProcess, log: s
 
 /** kubectl, rejecting with what it printed when it failed. */
 export async function must(
-  controlPlane: ControlPlane,
+  controlPlane: Pick<ControlPlane, 'kubectl'>,
   args: readonly string[],
   input?: string,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {

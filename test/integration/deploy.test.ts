@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { must } from '../../hack/operator.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
@@ -12,6 +13,11 @@ import { testWithControllerManager } from '../support/test-with-controller-manag
 const deploy = join(projectDirectory(), 'deploy');
 const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev'] as const;
 type Overlay = (typeof OVERLAYS)[number];
+
+/** Where the binaries are is in it. */
+const environment = Object.fromEntries(
+  Object.entries(process.env).map(([name, value]) => [name, value ?? '']),
+);
 
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
@@ -102,6 +108,12 @@ describe('each overlay', () => {
       expect({ differs, stdout }).toEqual({ differs: 0, stdout: '' });
     },
   );
+});
+
+test('install.yaml is what the default overlay makes', async () => {
+  const check = [join(projectDirectory(), 'hack/generate-install.ts'), '--check'];
+  const { code, stderr } = await runCommand(process.execPath, check, environment, '');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
 test('dev leaves out what runs in the cluster', async () => {

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import { imageParts } from './image-reference.ts';
+import { type Kubectl, lines, output, Refusal } from './kubectl.ts';
+
+export interface DeployOptions {
+  readonly kubectl: Kubectl;
+  /** A directory of deploy/overlays, or any path. */
+  readonly overlay: string;
+  /** What takes the place of the image that the manifests name. */
+  readonly image: string;
+  readonly timeoutSeconds: number;
+  /** Told what is done. */
+  readonly say: (line: string) => void;
+}
+
+/** Applies an overlay and waits until the operator is ready. @throws Refusal where it does not become so. */
+export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: DeployOptions): Promise<void> {
+  // kustomize follows symbolic links before it takes `..` from a path.
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'envoy-initializer-deploy-')));
+  try {
+    await writeKustomization(directory, overlay, image);
+    for (const line of await lines(kubectl, ['apply', '-k', directory])) say(line);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+  const deployment = ['--namespace=envoy-initializer', 'deployment/envoy-initializer'];
+  say(`waiting for ${deployment[1]}, ${timeoutSeconds} s at most`);
+  const { code, stderr } = await kubectl([
+    'rollout',
+    'status',
+    ...deployment,
+    `--timeout=${timeoutSeconds}s`,
+  ]);
+  if (code !== 0) {
+    const pods = ['get', 'pods', '--namespace=envoy-initializer', '--selector=app=envoy-initializer'];
+    const states = await output(kubectl, pods);
+    throw new Refusal(`the operator is not ready (${stderr.trim()}):\n${states}`);
+  }
+}
+
+/** A kustomization over the overlay that puts the image in: the project's files are left as they are. */
+async function writeKustomization(directory: string, overlay: string, image: string): Promise<void> {
+  const ours = join(projectDirectory(), 'deploy', 'overlays', overlay);
+  const path = existsSync(ours) ? ours : overlay;
+  if (!existsSync(path))
+    throw new Refusal(`there is no overlay ${overlay}: name one of deploy/overlays, or a path`);
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [relative(directory, path)],
+    images: [{ name: 'envoy-initializer', ...imageParts(image) }],
+  };
+  await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+}

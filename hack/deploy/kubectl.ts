@@ -1,0 +1,39 @@
+import { type CommandResult, runCommand } from '../control-plane/run-command.ts';
+
+/** Runs kubectl with these arguments. Resolves however it ends. */
+export type Kubectl = (
+  args: readonly string[],
+  options?: { readonly input?: string },
+) => Promise<CommandResult>;
+
+/** What the user has to do something about: one line, and nothing to look up in a stack trace. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+}
+
+/** The user's own kubectl, with the user's own settings. */
+export function kubectlOf(command: string): Kubectl {
+  const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']));
+  return async (args, { input = '' } = {}) => {
+    try {
+      return await runCommand(command, args, env, input);
+    } catch (cause) {
+      const what = cause instanceof Error ? cause.message : String(cause);
+      throw new Refusal(`${command} cannot be run (${what}): install kubectl, or name it by KUBECTL=…`, {
+        cause,
+      });
+    }
+  };
+}
+
+/** What kubectl printed. @throws Refusal with its last words where it failed. */
+export async function output(kubectl: Kubectl, args: readonly string[], input?: string): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(args, input === undefined ? {} : { input });
+  if (code !== 0) throw new Refusal(`kubectl ${args.join(' ')}: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** The lines of what kubectl printed, without empty ones. */
+export async function lines(kubectl: Kubectl, args: readonly string[]): Promise<readonly string[]> {
+  return (await output(kubectl, args)).split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,25 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findBinaries } from './control-plane/build.ts';
+import { projectDirectory } from './control-plane/project-directory.ts';
+import { runCommand } from './control-plane/run-command.ts';
+
+/**
+ * Renders deploy/overlays/default into one file, for those who have no kustomize or no copy of the project:
+ * `node hack/generate-install.ts` writes it, `--check` only compares and exits 1 where it differs.
+ */
+const FILE = join(projectDirectory(), 'deploy/install.yaml');
+const OVERLAY = join(projectDirectory(), 'deploy/overlays/default');
+const HEADER = '# Rendered from deploy/overlays/default by `make manifests`: do not edit.\n';
+
+const { kubectl } = await findBinaries(process.env);
+const { code, stdout, stderr } = await runCommand(kubectl, ['kustomize', OVERLAY], {}, '');
+if (code !== 0) throw new Error(`kubectl kustomize ${OVERLAY}: ${stderr.trim()}`);
+const rendered = `${HEADER}${stdout}`;
+if (!process.argv.includes('--check')) await writeFile(FILE, rendered);
+else if ((await readFile(FILE, 'utf8')) !== rendered) {
+  process.stderr.write(
+    'deploy/install.yaml is not what deploy/overlays/default makes: run `make manifests`\n',
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { findBinaries } from '../../hack/control-plane/build.ts';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { runCommand } from '../../hack/control-plane/run-command.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { deploy } from '../../hack/deploy/deploy.ts';
+import type { Kubectl } from '../../hack/deploy/kubectl.ts';
+import { undeploy } from '../../hack/deploy/undeploy.ts';
+import { must, startOperator } from '../../hack/operator.ts';
+import { objectNames } from '../support/object-names.ts';
+import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
+
+const MULTUS_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
+
+let controlPlane: ControlPlane;
+let before: readonly string[];
+const kubectl: Kubectl = (args, options) => controlPlane.kubectl(args, options);
+
+async function run(command: string): Promise<string> {
+  return (await must(controlPlane, command.split(' '))).stdout;
+}
+
+async function apply(object: object): Promise<void> {
+  await must(controlPlane, ['apply', '-f', '-'], JSON.stringify(object));
+}
+
+/** Removes all, and resolves with what it said. */
+async function remove(force: boolean, timeoutSeconds = 60): Promise<readonly string[]> {
+  const said: string[] = [];
+  await undeploy({ kubectl, force, timeoutSeconds, say: (line) => said.push(line) });
+  return said;
+}
+
+function network(name: string, finalizers: readonly string[] = []): object {
+  return {
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { name, namespace: 'default', finalizers },
+    spec: { cidr: '192.168.0.0/16', gateway: '192.168.0.1' },
+  };
+}
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  await run(`apply -f ${join(projectDirectory(), MULTUS_CRD)}`);
+  before = await objectNames(controlPlane);
+  await startOperator(controlPlane, {
+    log: join(controlPlane.directory, 'operator.log'),
+    ownCertificates: true,
+  });
+});
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+describe('undeploy', () => {
+  test('refuses in one line while there are Networks, and changes nothing', async () => {
+    await apply(network('example-network'));
+    await run('wait --for=condition=Ready network/example-network --timeout=60s');
+    const installed = await objectNames(controlPlane);
+    const { kubectl: KUBECTL } = await findBinaries(process.env);
+    const env = { HOME: controlPlane.directory, KUBECONFIG: controlPlane.kubeconfigPath, KUBECTL };
+    const cli = [join(projectDirectory(), 'hack/deploy/cli.ts'), 'undeploy'];
+    const { code, stdout, stderr } = await runCommand(process.execPath, cli, env, '');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "nothing is removed while there are users' Networks (default/example-network): delete them, or let FORCE=1 delete them and the networks behind them\n",
+    });
+    expect(await objectNames(controlPlane)).toEqual(installed);
+  });
+
+  testWithControllerManager(
+    'says what a Network waits for that does not go, its webhooks gone already',
+    async () => {
+      await apply(network('held', ['example.com/held']));
+      await expect(remove(true, 3)).rejects.toThrow(
+        /^after 3 s these Networks are still there: default\/held/,
+      );
+      expect(await run('get mutatingwebhookconfigurations --output=name')).toBe('');
+      await run('patch network held --type=merge --patch={"metadata":{"finalizers":null}}');
+    },
+  );
+
+  testWithControllerManager(
+    'told to, deletes them with what they made, lifts gates, and leaves nothing',
+    async () => {
+      await apply(network('example-network'));
+      await run('wait --for=condition=Ready network/example-network --timeout=60s');
+      expect(await run('get network-attachment-definitions --output=name')).not.toBe('');
+      await apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'waiting', namespace: 'default' },
+        spec: {
+          schedulingGates: [{ name: 'example.com/other' }, { name: 'samplecrd.k8s.io/network' }],
+          containers: [{ name: 'app', image: 'busybox' }],
+        },
+      });
+      // The Deployment that the process here stands for.
+      await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
+
+      expect(await remove(true)).toContain('pod default/waiting waits for its Network no longer');
+
+      expect(await run('get pod waiting --output=jsonpath={.spec.schedulingGates[*].name}')).toBe(
+        'example.com/other',
+      );
+      await run('delete pod waiting --now');
+      expect(await objectNames(controlPlane)).toEqual(before);
+    },
+  );
+
+  testWithControllerManager('run again finds nothing to do', async () => {
+    expect(await remove(false)).toEqual([]);
+  });
+});
+
+describe('deploy', () => {
+  test('applies the overlay with the image, and says which pods are not ready', async () => {
+    const image = 'registry.example.com:5000/envoy-initializer:1.2.3';
+    const deploying = deploy({ kubectl, overlay: 'all-pods', image, timeoutSeconds: 2, say() {} });
+    // There is no node here.
+    await expect(deploying).rejects.toThrow(/^the operator is not ready .*\nNAME +READY(.|\n)*Pending/);
+    const path = '{.spec.template.spec.containers[0].image}';
+    const deployment = 'get deployment envoy-initializer --namespace=envoy-initializer';
+    expect(await run(`${deployment} --output=jsonpath=${path}`)).toBe(image);
+  });
+
+  test('knows no overlay that is not there', async () => {
+    const deploying = deploy({ kubectl, overlay: 'defualt', image: 'a:b', timeoutSeconds: 2, say() {} });
+    await expect(deploying).rejects.toThrow('there is no overlay defualt');
+  });
+});
