@@ -12,6 +12,8 @@ export interface Situation {
   readonly refusal: Refusal | undefined;
   /** Undefined where nobody counts the users. */
   readonly usage: Usage | undefined;
+  /** The provider's. */
+  readonly attachesPods: boolean;
 }
 
 /** What came of making the target real. */
@@ -98,6 +100,10 @@ function ready(situation: Situation, outcome: Outcome | undefined): Verdict {
     return { status: 'False', reason: 'ReconcileFailed', message: outcome.message };
   if (outcome.kind === 'notReady')
     return { status: 'False', reason: outcome.reason, message: outcome.message };
+  if (!situation.attachesPods) {
+    const message = `${describe(target)} is there, but pods cannot attach to networks of this provider`;
+    return { status: 'False', reason: 'ProviderCannotAttach', message };
+  }
   if (sameShape(target, desired)) {
     return { status: 'True', reason: 'Ready', message: `pods can attach to ${describe(target)}` };
   }

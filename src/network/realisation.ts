@@ -47,7 +47,7 @@ export class Realisation {
   async #attempt(first: Network, provider: Provider, signal: AbortSignal): Promise<Attempt> {
     const { acceptance, writer } = this.#options;
     let network = first;
-    let situation = knownSituation(network, acceptance.refusalOf(network));
+    let situation = knownSituation(network, provider, acceptance.refusalOf(network));
     try {
       situation = await observed(network, situation, provider, signal);
       const target = targetOf(situation);
@@ -80,8 +80,13 @@ export class Realisation {
   }
 }
 
-function knownSituation(network: Network, refusal: Refusal | undefined): Situation {
-  return { desired: shapeOf(network.spec), current: recordedShape(network), refusal, usage: undefined };
+function knownSituation(
+  network: Network,
+  { attachesPods }: Provider,
+  refusal: Refusal | undefined,
+): Situation {
+  const [desired, current] = [shapeOf(network.spec), recordedShape(network)];
+  return { desired, current, refusal, usage: undefined, attachesPods };
 }
 
 async function observed(

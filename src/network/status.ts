@@ -49,8 +49,8 @@ function judged(
 }
 
 function realised({ status }: Network, situation: Situation, outcome: Outcome | undefined): NetworkStatus {
-  if (outcome?.kind === 'failed') {
-    // It may or may not have come to pass: what was known stays until that is clear.
+  if (outcome?.kind === 'failed' || (outcome?.kind === 'notReady' && outcome.keepsKnown)) {
+    // A failed attempt may have come to pass or not: what was known stays until that is clear.
     const { conditions, observedGeneration, attachedPods, provider, ...known } = status ?? {};
     return known;
   }

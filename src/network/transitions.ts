@@ -50,7 +50,7 @@ function readiness(before: Network, next: NetworkStatus, outcome: Outcome | unde
     const what = 'somebody else had changed or deleted it';
     return [{ type: 'Warning', reason: 'Restored', action: 'Restore', note: `${what}: ${note}` }];
   }
-  if (was?.status === 'True' && was.reason === is.reason) return [];
+  if (was?.status === is.status && was.reason === is.reason) return [];
   return [{ type: 'Normal', reason: is.reason, action: 'Reconcile', note }];
 }
 

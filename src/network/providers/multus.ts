@@ -35,6 +35,7 @@ export interface MultusOptions extends AttachmentStoreOptions {
  */
 export class MultusProvider implements Provider {
   readonly name = 'multus';
+  readonly attachesPods = true;
   readonly #client: MultusOptions['client'];
   readonly #podsOn: MultusOptions['podsOn'];
   readonly #store: AttachmentStore;

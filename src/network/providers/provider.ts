@@ -22,8 +22,10 @@ export interface Realised {
 /** The network cannot be as asked, for a reason that another write of ours would not change. */
 export interface NotReady {
   readonly kind: 'notReady';
-  readonly reason: 'NameConflict' | 'ProviderUnavailable' | 'NamespaceTerminating' | 'Terminating';
+  readonly reason: 'NameConflict' | 'ProviderUnavailable' | 'NamespaceTerminating' | 'Terminating' | 'InUse';
   readonly message: string;
+  /** The real network is as it was, or cannot be looked at: what the status says of it stays. */
+  readonly keepsKnown?: true;
   /** When to look again, in milliseconds, where no event will tell. */
   readonly retryAfterMs?: number;
 }
@@ -48,6 +50,8 @@ export interface Usage {
  */
 export interface Provider {
   readonly name: string;
+  /** Whether pods can be attached to its networks. One where they cannot is never Ready for them. */
+  readonly attachesPods: boolean;
   /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
   validate(network: Network): Refusal | undefined;
   /** What it has for this Network now; undefined for nothing. */

@@ -3,6 +3,8 @@ import type { NotReady, Provider, Refusal, Removal, Usage } from './provider.ts'
 /** Stands for a provider that a Network names and this operator was not given. */
 export class UnconfiguredProvider implements Provider {
   readonly name: string;
+  /** Not known: pods wait at their gate until it is. */
+  readonly attachesPods = true;
   readonly #configured: readonly string[];
 
   constructor(name: string, configured: readonly string[]) {

@@ -26,7 +26,7 @@ const unavailable: Outcome = {
 const failed: Outcome = { kind: 'failed', message: 'boom' };
 
 function situation(given: Partial<Situation> = {}): Situation {
-  return { desired, current: undefined, refusal: undefined, usage: undefined, ...given };
+  return { desired, current: undefined, refusal: undefined, usage: undefined, attachesPods: true, ...given };
 }
 
 describe('the shape to make real', () => {
@@ -58,6 +58,14 @@ describe('the conditions', () => {
       'False Overlap',
     ],
     ['to change', { current: other, usage: used }, done, 'True Accepted', 'True ChangePending', 'True InUse'],
+    [
+      'real where no pod can attach',
+      { attachesPods: false },
+      done,
+      'True Accepted',
+      'False ProviderCannotAttach',
+      'False UpToDate',
+    ],
     ['name taken', {}, conflict, 'True Accepted', 'False NameConflict', 'False NameConflict'],
     ['no backend', {}, unavailable, 'True Accepted', 'False ProviderUnavailable', 'True Retrying'],
     ['failing', {}, failed, 'True Accepted', 'False ReconcileFailed', 'True Retrying'],
@@ -116,6 +124,7 @@ describe('in every situation', () => {
     current: fc.option(shapes, { nil: undefined }),
     refusal: fc.constantFrom(undefined, overlap),
     usage: fc.constantFrom(undefined, used, unused),
+    attachesPods: fc.boolean(),
   });
   const outcomes = fc.constantFrom(done, conflict, unavailable, failed);
 
@@ -129,11 +138,12 @@ describe('in every situation', () => {
     );
   });
 
-  test('Ready is True exactly where something was made real', () => {
+  test('Ready is True exactly where something was made real that pods can attach to', () => {
     fc.assert(
       fc.property(situations, outcomes, (given, attempted) => {
         const outcome = targetOf(given) && attempted;
-        expect(verdictsOf(given, outcome).Ready.status === 'True').toBe(outcome?.kind === 'ready');
+        const isReady = outcome?.kind === 'ready' && given.attachesPods;
+        expect(verdictsOf(given, outcome).Ready.status === 'True').toBe(isReady);
       }),
     );
   });

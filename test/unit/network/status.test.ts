@@ -21,7 +21,7 @@ function statusAfter(
   return statusOf(
     network,
     'multus',
-    { desired, current: undefined, refusal: undefined, usage: undefined, ...given },
+    { desired, current: undefined, refusal: undefined, usage: undefined, attachesPods: true, ...given },
     outcome,
     now,
   );
@@ -56,6 +56,13 @@ describe('the status', () => {
     const network = readyNetwork();
     const { conditions, ...known } = statusAfter(network, none);
     expect(statusAfter(network, failed)).toMatchObject(known);
+  });
+
+  test('keeps what is known while the provider cannot look, and not where it says that nothing is there', () => {
+    const network = readyNetwork();
+    const outcome: Outcome = { kind: 'notReady', reason: 'ProviderUnavailable', message: 'down' };
+    expect(statusAfter(network, { ...outcome, keepsKnown: true })).toHaveProperty('cidr', '192.168.0.0/16');
+    expect(statusAfter(network, outcome)).not.toHaveProperty('cidr');
   });
 
   test('shows no network where there is none', () => {
@@ -140,6 +147,13 @@ describe('Events', () => {
     const network = readyNetwork();
     const failing = { ...network, status: statusAfter(network, failed) };
     expect(reasons(failing, none)).toEqual(['Normal Ready']);
+  });
+
+  test('tell once that pods cannot attach to what was made', () => {
+    const given = { attachesPods: false };
+    const network = newNetwork();
+    expect(reasons(network, created, given)).toEqual(['Normal Created']);
+    expect(reasons({ ...network, status: statusAfter(network, created, given) }, none, given)).toEqual([]);
   });
 
   test('warn once of an overlap, and again when it is with another Network', () => {
