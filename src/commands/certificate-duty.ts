@@ -3,6 +3,7 @@ import type { ServeOptions } from '../config.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { CertificateMetrics } from '../tls/certificate-metrics.ts';
 import { ManagedCertificates } from '../tls/managed-certificates.ts';
+import { ProvidedCertificates } from '../tls/provided-certificates.ts';
 import { serverNames } from '../tls/server-names.ts';
 import { type KeyPair, loadKeyPair } from '../webhook/key-pair.ts';
 import { KeyPairWatcher } from '../webhook/key-pair-watcher.ts';
@@ -65,27 +66,37 @@ function managed({
 
 function fromFiles(
   files: { readonly certFile: string; readonly keyFile: string },
-  { log, onKeyPair }: CertificateDutyOptions,
+  { options, client, clock, log, metrics, onKeyPair }: CertificateDutyOptions,
 ): CertificateDuty {
-  let loaded = false;
+  const certificates = new ProvidedCertificates({
+    client,
+    clock,
+    wallClock: Date.now,
+    log,
+    metrics,
+    onInformerError: (plural) => informerLog(log, plural),
+    namespace: options.namespace,
+  });
+  const serve = (pair: KeyPair) => {
+    onKeyPair(pair);
+    certificates.served(pair.cert);
+  };
   return {
-    failure: () => (loaded ? undefined : 'the files are not read yet'),
+    failure: () => certificates.failure(),
     async run(signal) {
       const current = await loadKeyPair(files);
-      onKeyPair(current);
-      loaded = true;
+      serve(current);
       const watcher = new KeyPairWatcher({
         files,
         current,
         changed(keyPair) {
-          onKeyPair(keyPair);
+          serve(keyPair);
           log.info({ files }, 'certificate read again');
         },
         failed: (err) => log.error({ files, err }, 'certificate not usable: the last good one stays'),
       });
-      await watcher.run(signal);
+      await Promise.all([watcher.run(signal), certificates.run(signal)]);
     },
-    // Whoever writes the files renews them.
-    lead: async () => {},
+    lead: (signal) => certificates.lead(signal),
   };
 }

@@ -49,11 +49,7 @@ export class CaBundle {
 
   /** The configurations that exist; undefined as long as that is not known. */
   observe(): readonly SeenConfiguration[] | undefined {
-    if (!this.#targets.every(({ informer }) => informer.hasSynced())) return undefined;
-    return this.#targets.flatMap(({ resource, name, informer }) => {
-      const configuration = informer.lister.get(name);
-      return configuration ? [{ resource, configuration }] : [];
-    });
+    return observe(this.#targets);
   }
 
   /**
@@ -84,6 +80,15 @@ export class CaBundle {
     if (this.#held?.bundle !== bundle) this.#held = { bundle, since: now };
     return now - this.#held.since;
   }
+}
+
+/** The configurations that exist; undefined as long as that is not known. */
+export function observe(targets: readonly BundleTarget[]): readonly SeenConfiguration[] | undefined {
+  if (!targets.every(({ informer }) => informer.hasSynced())) return undefined;
+  return targets.flatMap(({ resource, name, informer }) => {
+    const configuration = informer.lister.get(name);
+    return configuration ? [{ resource, configuration }] : [];
+  });
 }
 
 /** Whether every webhook of all these configurations holds the bundle (PEM). */

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import { ApiError, isConflict } from '../kube/api-error.ts';
+import { isConflict } from '../kube/api-error.ts';
 import type { Result } from '../kube/controller.ts';
 import type { CaBundle, SeenConfiguration } from './ca-bundle.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import type { CertificateSecret, StoredContent } from './certificate-secret.ts';
 import { bundlePem, type KeyMaterial } from './key-material.ts';
 import type { Lifetimes } from './lifetimes.ts';
-import type { NamespaceOwner } from './namespace-owner.ts';
+import { type NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
 import { plan, type Step } from './plan.ts';
 import { type RenewalContext, renew, replacement, type Signer } from './renewal.ts';
 import type { SecretContent } from './secret-content.ts';
@@ -75,13 +75,7 @@ export class CertificateKeeper {
       log.info('caBundle written');
       return undefined;
     }
-    try {
-      const owned = await owner.own(seen, signal);
-      if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
-    } catch (error) {
-      if (!(error instanceof ApiError && error.status === 403)) throw error;
-      log.warn({ err: error }, 'the namespace cannot own the webhooks: deleting it leaves them behind');
-    }
+    await ownIfAllowed(owner, seen, log, signal);
     return heldForMs;
   }
 

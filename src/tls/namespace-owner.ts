@@ -1,4 +1,6 @@
 import type { Operation } from 'fast-json-patch';
+import type { Logger } from 'pino';
+import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { NAMESPACES } from '../kube/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/object.ts';
@@ -40,6 +42,22 @@ export class NamespaceOwner {
       changed.push(`${resource.kind}/${name}`);
     }
     return changed;
+  }
+}
+
+/** Lets the namespace own the configurations; where the right to is missing, warns and goes on. */
+export async function ownIfAllowed(
+  owner: Pick<NamespaceOwner, 'own'>,
+  seen: readonly SeenConfiguration[],
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const owned = await owner.own(seen, signal);
+    if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 403)) throw error;
+    log.warn({ err: error }, 'the namespace cannot own the webhooks: deleting it leaves them behind');
   }
 }
 
