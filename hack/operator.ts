@@ -12,6 +12,12 @@ const SERVICE_ACCOUNT = 'envoy-initializer';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
+/** The path of each webhook of deploy/base. */
+const WEBHOOKS = {
+  MutatingWebhookConfiguration: ['/inject', '/inject'],
+  ValidatingWebhookConfiguration: ['/validate'],
+};
+
 export interface OperatorOptions {
   /** Flags beside those that say where things are. */
   readonly args?: readonly string[];
@@ -111,22 +117,21 @@ async function applyOverlay(
   caPem: string | undefined,
 ): Promise<void> {
   const caBundle = caPem === undefined ? {} : { caBundle: Buffer.from(caPem).toString('base64') };
-  const clientConfig = { url: `${url}/inject`, ...caBundle };
-  const operations = [0, 1].map((i) => ({
-    op: 'replace',
-    path: `/webhooks/${i}/clientConfig`,
-    value: clientConfig,
+  const patches = Object.entries(WEBHOOKS).map(([kind, paths]) => ({
+    target: { kind, name: 'envoy-initializer' },
+    patch: JSON.stringify(
+      paths.map((path, i) => ({
+        op: 'replace',
+        path: `/webhooks/${i}/clientConfig`,
+        value: { url: `${url}${path}`, ...caBundle },
+      })),
+    ),
   }));
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     resources: [relative(directory, join(projectDirectory(), 'deploy/overlays/dev'))],
-    patches: [
-      {
-        target: { kind: 'MutatingWebhookConfiguration', name: 'envoy-initializer' },
-        patch: JSON.stringify(operations),
-      },
-    ],
+    patches,
   };
   await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
   await must(controlPlane, ['apply', '-k', directory]);

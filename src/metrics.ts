@@ -194,14 +194,14 @@ export function eventMetrics(registry: Registry): EventMetrics {
 export interface InjectionMetrics {
   /** A pod was decided: the decision, and for a skip the reason (a closed set each). */
   decided(decision: string, reason: string): void;
-  /** An admission request was answered after so long, with this HTTP status. */
-  answered(code: number, seconds: number): void;
+  /** A call of a webhook, by its path, was answered after so long with this HTTP status. */
+  answered(webhook: string, code: number, seconds: number): void;
   templateAdopted(generation: number): void;
   templateRejected(): void;
 }
 
 /** controller-runtime's names for the webhook (pkg/webhook/internal/metrics), our own for what is ours alone. */
-export function injectionMetrics(registry: Registry, webhook: string): InjectionMetrics {
+export function injectionMetrics(registry: Registry): InjectionMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'controller_runtime_webhook_requests_total',
@@ -232,14 +232,27 @@ export function injectionMetrics(registry: Registry, webhook: string): Injection
     help: 'Templates that were refused for their faults',
     registers,
   });
+  const current = new Gauge({
+    name: 'envoy_initializer_template_current',
+    help: 'Whether pods get what the ConfigMap holds: 1, else 0, as it was refused for its faults',
+    registers,
+  });
+  // A gauge begins with 0, and nothing is known yet.
+  current.remove();
   return {
     decided: (decision, reason) => injections.inc({ decision, reason }),
-    answered(code, seconds) {
+    answered(webhook, code, seconds) {
       requests.inc({ webhook, code: String(code) });
       latency.observe({ webhook }, seconds);
     },
-    templateAdopted: (count) => generation.set(count),
-    templateRejected: () => rejected.inc(),
+    templateAdopted(count) {
+      generation.set(count);
+      current.set(1);
+    },
+    templateRejected() {
+      rejected.inc();
+      current.set(0);
+    },
   };
 }
 

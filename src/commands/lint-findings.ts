@@ -14,14 +14,21 @@ export interface LintFinding {
   /** `containers[0].image`; empty when it is about the whole text. */
   readonly path: string;
   readonly message: string;
+  /** An error keeps the text from being used; a warning is doubtful, and no fault. */
+  readonly severity: 'error' | 'warning';
 }
 
-export function toFinding(file: string, source: TextSource, fault: Fault): LintFinding {
+export function toFinding(
+  file: string,
+  source: TextSource,
+  fault: Fault,
+  severity: LintFinding['severity'] = 'error',
+): LintFinding {
   const { line, column } = source.locate(fault);
-  return { file, line, column, key: fault.source, path: fault.path, message: fault.message };
+  return { file, line, column, key: fault.source, path: fault.path, message: fault.message, severity };
 }
 
-/** Prints what was found, or else what `fine` says, and returns the exit code. */
+/** Prints what was found and, where no fault is among it, what `fine` says; returns the exit code. */
 export function reportFindings(
   terminal: Terminal,
   format: OutputFormat,
@@ -32,12 +39,13 @@ export function reportFindings(
     value: findings.map((finding) => ({ ...finding })),
     lines: findings.map(lineOf),
   });
-  const { length } = findings;
+  const { length } = findings.filter(({ severity }) => severity === 'error');
   const count = length === 1 ? '1 fault' : `${length} faults`;
   if (format === 'text') terminal.err(`${length === 0 ? fine() : count}\n`);
   return length > 0 ? 1 : 0;
 }
 
-function lineOf({ file, line, column, key, path, message }: LintFinding): string {
-  return `${file}:${line}:${column}: ${[key, path, message].filter((part) => part !== '').join(': ')}`;
+function lineOf({ file, line, column, key, path, message, severity }: LintFinding): string {
+  const parts = [severity === 'warning' ? severity : '', key, path, message];
+  return `${file}:${line}:${column}: ${parts.filter((part) => part !== '').join(': ')}`;
 }

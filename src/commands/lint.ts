@@ -50,8 +50,12 @@ export async function lintCommand(
       throw new UsageError(`${name} holds no template: no ConfigMap in it has the key config`);
     for (const source of sources) {
       const parsed = parseTemplateSet(source.data);
-      if ('set' in parsed) good.push([name, source, parsed.set]);
-      else findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+      if ('faults' in parsed) {
+        findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+        continue;
+      }
+      good.push([name, source, parsed.set]);
+      findings.push(...parsed.advice.map((advice) => toFinding(name, source, advice, 'warning')));
     }
   }
   if (options.server && good.length > 0) {

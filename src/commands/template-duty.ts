@@ -53,11 +53,14 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
       const note = `Pods created from now on get the templates ${names.join(', ')}`;
       events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
     },
-    rejected(faults) {
+    rejected(faults, staying) {
       metrics.templateRejected();
       const found = faults.map(formatFault);
-      log.error({ configMap: name, faults: found }, 'template refused: the last good one stays');
-      const note = `The last good template stays: ${found.join('; ')}`;
+      const outcome = staying
+        ? 'The last good template stays'
+        : 'There is no good template, and pods that ask for their sidecar themselves are not admitted';
+      log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
+      const note = `${outcome}: ${found.join('; ')}`;
       events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
     },
   });

@@ -10,6 +10,7 @@ import { createApp } from '../webhook/app.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
+import { createTemplateHandler } from '../webhook/template-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { informerLog } from './informer-log.ts';
 import { namespaceLabels } from './namespace-labels.ts';
@@ -48,7 +49,7 @@ export function webhookDuty({
   clock,
   log,
 }: WebhookDutyOptions): WebhookDuty {
-  const metrics = injectionMetrics(registry, '/inject');
+  const metrics = injectionMetrics(registry);
   const { namespace, configmap: configMap } = options;
   const template = templateDuty({ client, clock, log, events, metrics, namespace, configMap });
   const namespaces = namespaceLabels(client, clock, informerLog(log, 'namespaces'));
@@ -65,9 +66,12 @@ export function webhookDuty({
     now: () => clock.now(),
   });
   const app = createApp({
-    routes: { '/inject': inject },
+    routes: {
+      '/inject': inject,
+      '/validate': createTemplateHandler({ namespace, configMap, log }),
+    },
     log,
-    answered: (_, status, seconds) => metrics.answered(status, seconds),
+    answered: metrics.answered,
     now: () => clock.now(),
   });
   const server = new WebhookServer({ app, log });

@@ -43,5 +43,5 @@ export function toFaults(
 /** A fault as one line: `config: line 3, column 5: containers[0].image: required…`. */
 export function formatFault({ source, path, line, column, message }: Fault): string {
   const place = line === undefined ? [] : [`line ${line}, column ${column}`];
-  return [source, ...place, ...(path === '' ? [] : [path]), message].join(': ');
+  return [source, ...place, path, message].filter((part) => part !== '').join(': ');
 }

@@ -6,10 +6,17 @@ import { POD_SCHEMA } from './pod-schema.ts';
 import type { ObjectSchema } from './schema.ts';
 import { checkObject } from './schema-check.ts';
 import { prepareTemplate, type Template } from './template.ts';
+import { templateAdvice } from './template-advice.ts';
 import { fragmentFindings } from './template-rules.ts';
 import { parseYaml } from './yaml.ts';
 
-type ParsedTemplate = { readonly template: Template } | { readonly faults: readonly Fault[] };
+type ParsedTemplate =
+  | {
+      readonly template: Template;
+      /** What is doubtful in it. */
+      readonly advice: readonly Fault[];
+    }
+  | { readonly faults: readonly Fault[] };
 
 /** What a template may add to the spec of a pod. */
 const SPEC: ObjectSchema = {
@@ -45,8 +52,9 @@ export function parseTemplate(source: string, name: string, text: string): Parse
   }
   const faults = toFaults(source, findings(parsed.value), parsed.locate);
   if (faults.length > 0) return { faults };
-  const { metadata, spec } = partsOf(parsed.value);
-  return { template: prepareTemplate(name, metadata, spec) };
+  const { whole, metadata, spec } = partsOf(parsed.value);
+  const advice = toFaults(source, templateAdvice(spec, whole ? ['spec'] : []), parsed.locate);
+  return { template: prepareTemplate(name, metadata, spec), advice };
 }
 
 function* findings(value: JsonValue): Findings {

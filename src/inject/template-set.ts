@@ -6,6 +6,7 @@ import { isDnsLabel } from './names.ts';
 import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
 import { parseTemplate } from './parse-template.ts';
 import { annotation, type Pod } from './pod.ts';
+import { suggest } from './suggest.ts';
 import type { Template } from './template.ts';
 
 /** The key of the ConfigMap with the default template, and the name under which it is known. */
@@ -45,7 +46,13 @@ export function selectTemplates(
   return { templates, unknownTemplates };
 }
 
-type ParsedTemplateSet = { readonly set: TemplateSet } | { readonly faults: readonly Fault[] };
+type ParsedTemplateSet =
+  | {
+      readonly set: TemplateSet;
+      /** What is doubtful in it. */
+      readonly advice: readonly Fault[];
+    }
+  | { readonly faults: readonly Fault[] };
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes
@@ -54,12 +61,20 @@ type ParsedTemplateSet = { readonly set: TemplateSet } | { readonly faults: read
 export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
   const templates = new Map<string, Template>();
   const faults: Fault[] = [];
+  const advice: Fault[] = [];
   for (const [key, text] of Object.entries(data)) {
     const name = templateName(key);
-    if (name === undefined) continue;
+    if (name === undefined) {
+      advice.push(...keyAdvice(key));
+      continue;
+    }
     const parsed = parseTemplate(key, name, text);
-    if ('template' in parsed) templates.set(name, parsed.template);
-    else faults.push(...parsed.faults);
+    if ('template' in parsed) {
+      templates.set(name, parsed.template);
+      advice.push(...parsed.advice);
+    } else {
+      faults.push(...parsed.faults);
+    }
     faults.push(...nameFaults(key, name));
   }
   if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
@@ -71,7 +86,7 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
   if ('faults' in options) return { faults: [...faults, ...options.faults] };
   return faults.length > 0
     ? { faults }
-    : { set: { templates, ...options, hash: hashOf(templates, options.options) } };
+    : { set: { templates, ...options, hash: hashOf(templates, options.options) }, advice };
 }
 
 function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
@@ -84,6 +99,16 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
 function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
+}
+
+/** A key that is none of ours, and looks as if it were to be. */
+function keyAdvice(key: string): readonly Fault[] {
+  if (key === OPTIONS_KEY) return [];
+  const meant = /^config[-_]./.test(key)
+    ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
+    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY]);
+  if (meant === undefined) return [];
+  return [{ source: key, path: '', message: `the key is not looked at: did you mean ${meant}?` }];
 }
 
 function nameFaults(key: string, name: string): readonly Fault[] {

@@ -67,6 +67,18 @@ export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
   narrow: narrowObject,
 };
 
+const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'ValidatingWebhookConfiguration',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+  narrow: narrowObject,
+};
+
+/** Both kinds: what calls a webhook is in one of them. */
+export const WEBHOOK_CONFIGURATIONS = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+
 /** What is left of an object of which nothing but its labels is read. */
 export function labelsOnly({ metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import type { Result } from '../kube/controller.ts';
 import {
-  MUTATING_WEBHOOK_CONFIGURATIONS,
   SECRETS,
   type Secret,
+  WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../kube/core-resources.ts';
 import { Informer, type InformerOptions } from '../kube/informer.ts';
@@ -39,7 +39,6 @@ export interface ManagedCertificatesOptions {
   readonly onKeyPair: (pair: KeyPair) => void;
   readonly secretName?: string;
   readonly configurationName?: string;
-  readonly configurationKinds?: readonly Resource<WebhookConfiguration>[];
   readonly lifetimes?: Lifetimes;
 }
 
@@ -62,12 +61,11 @@ export class ManagedCertificates {
   constructor(options: ManagedCertificatesOptions) {
     const { client, clock, namespace, names, lifetimes = defaultLifetimes } = options;
     const { secretName = 'envoy-initializer-tls', configurationName: name = 'envoy-initializer' } = options;
-    const { configurationKinds = [MUTATING_WEBHOOK_CONFIGURATIONS] } = options;
     const secret = new CertificateSecret({ client, namespace, name: secretName });
     const parts = { ...options, lifetimes, secret, signer: x509Signer(names) };
     this.#options = options;
     this.#secrets = this.#informer(SECRETS, secretName, namespace);
-    this.#configurations = configurationKinds.map((resource) => {
+    this.#configurations = WEBHOOK_CONFIGURATIONS.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
     const newBundle = () => new CaBundle({ client, clock, targets: this.#configurations });

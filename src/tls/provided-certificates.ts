@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import type { Result } from '../kube/controller.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/core-resources.ts';
+import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/core-resources.ts';
 import { Informer, type InformerOptions } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -25,7 +25,6 @@ export interface ProvidedCertificatesOptions {
   /** The operator's own. */
   readonly namespace: string;
   readonly configurationName?: string;
-  readonly configurationKinds?: readonly Resource<WebhookConfiguration>[];
 }
 
 /**
@@ -43,9 +42,8 @@ export class ProvidedCertificates {
 
   constructor(options: ProvidedCertificatesOptions) {
     const { configurationName: name = 'envoy-initializer' } = options;
-    const { configurationKinds = [MUTATING_WEBHOOK_CONFIGURATIONS] } = options;
     this.#options = options;
-    this.#targets = configurationKinds.map((resource) => ({
+    this.#targets = WEBHOOK_CONFIGURATIONS.map((resource) => ({
       ...{ resource, name, informer: this.#informer(resource, name) },
     }));
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: async () => this.#look() });

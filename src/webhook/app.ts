@@ -46,7 +46,8 @@ export function createApp({ routes, log, answered, now }: AppOptions): Express {
   app.use(((err, request, response, _next) => {
     const status = err instanceof HttpError ? err.status : 500;
     const { method, path } = request;
-    if (status >= 500) log.error({ method, path, status, err }, 'review failed');
+    if (!(err instanceof HttpError)) log.error({ method, path, status, err }, 'review failed');
+    else if (status >= 500) log.error({ method, path, status, reason: err.message }, 'review failed');
     else log.warn({ method, path, status, reason: err.message }, 'call refused');
     sendError(request, response, status, err instanceof HttpError ? err.message : 'internal error');
     done(response, Object.hasOwn(routes, path) ? path : '', status);

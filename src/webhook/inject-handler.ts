@@ -3,7 +3,7 @@ import { isPodCreation } from '../inject/admission-target.ts';
 import type { DecideOptions } from '../inject/decide.ts';
 import { type Injection, inject } from '../inject/inject.ts';
 import { ownString } from '../inject/json.ts';
-import { explain, type Obstacle } from '../inject/reason.ts';
+import { explain, type Obstacle, type Skip } from '../inject/reason.ts';
 import type { TemplateState } from '../inject/template-set.ts';
 import { HttpError } from './http-error.ts';
 import type { ReviewHandler, Verdict } from './response.ts';
@@ -20,6 +20,8 @@ export interface InjectionRecord {
   readonly operations: number;
   readonly milliseconds: number;
 }
+
+type Summary = Omit<InjectionRecord, 'request' | 'milliseconds'>;
 
 /** `fresh`: not from a cache, which may be behind the API server's own. */
 export type NamespaceLabelsOf = (
@@ -43,17 +45,17 @@ export interface InjectHandlerOptions {
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
   return async (request, signal) => {
     const start = options.now();
-    const record = (rest: Omit<InjectionRecord, 'request' | 'milliseconds'>) =>
-      report(options, { request, milliseconds: options.now() - start, ...rest });
+    const record = (summary: Summary) =>
+      report(options, { request, milliseconds: options.now() - start, ...summary });
+    let injection: Injection;
     try {
-      const injection = await injectRequest(options, request, signal);
-      const verdict = toVerdict(injection);
-      record(summarize(injection));
-      return verdict;
+      injection = await injectRequest(options, request, signal);
     } catch (err) {
       record({ decision: 'failed', obstacle: undefined, warn: false, operations: 0 });
       throw err;
     }
+    record(summarize(injection));
+    return toVerdict(injection);
   };
 }
 
@@ -88,20 +90,24 @@ function toVerdict(injection: Injection): Verdict {
   if (injection.outcome === 'denied') {
     return { allowed: false, code: 403, message: `the sidecar cannot be added: ${lines.join('; ')}` };
   }
-  const { reason, explicit, warn } = injection.skip;
-  // The pod asked for its sidecar, and that there is none to give is the operator's fault, not the pod's.
-  if (reason === 'no-template' && explicit) throw new HttpError(500, lines.join('; '));
-  return { allowed: true, warnings: warn ? lines.map((line) => `no sidecar: ${line}`) : [] };
+  if (isOurFault(injection.skip)) throw new HttpError(500, lines.join('; '));
+  return { allowed: true, warnings: injection.skip.warn ? lines.map((line) => `no sidecar: ${line}`) : [] };
 }
 
-function summarize(injection: Injection): Omit<InjectionRecord, 'request' | 'milliseconds'> {
+/** The pod asked for its sidecar, and that there is none to give is the operator's fault: the failurePolicy decides. */
+function isOurFault({ reason, explicit }: Skip): boolean {
+  return reason === 'no-template' && explicit;
+}
+
+function summarize(injection: Injection): Summary {
   if (injection.outcome === 'injected') {
     const { operations, ignored } = injection;
     const warn = ignored !== undefined;
     return { decision: 'injected', obstacle: ignored, warn, operations: operations.length };
   }
   const { skip, outcome } = injection;
-  return { decision: outcome, obstacle: skip, warn: skip.warn, operations: 0 };
+  const decision = isOurFault(skip) ? 'failed' : outcome;
+  return { decision, obstacle: skip, warn: skip.warn, operations: 0 };
 }
 
 /** One line for each pod, without anything of what is in it but what is wrong there. */

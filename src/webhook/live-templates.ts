@@ -8,10 +8,10 @@ interface TemplateConfigMap {
 
 /** Told of every change: for Events, logs and metrics. */
 interface TemplateObserver {
-  /** Pods are injected with other templates from now on. */
+  /** Pods are injected with these templates: others than before, or the same once more after a fault. */
   adopted(set: TemplateSet, generation: number): void;
-  /** Templates were refused, and the last good ones stay. */
-  rejected(faults: readonly Fault[]): void;
+  /** Templates were refused; those that stay, if there have been good ones. */
+  rejected(faults: readonly Fault[], staying: TemplateSet | undefined): void;
 }
 
 /** The templates of the moment: the last good ones that the ConfigMap held. */
@@ -48,14 +48,17 @@ export class LiveTemplates {
     if ('faults' in parsed) {
       const again = sameFaults(parsed.faults, this.#faults);
       this.#faults = parsed.faults;
-      if (!again) this.#observer.rejected(parsed.faults);
+      if (!again) this.#observer.rejected(parsed.faults, this.#set);
       return;
     }
+    const changed = parsed.set.hash !== this.#set?.hash;
+    const mended = this.#faults.length > 0;
     this.#faults = [];
-    if (parsed.set.hash === this.#set?.hash) return;
-    this.#set = parsed.set;
-    this.#generation += 1;
-    this.#observer.adopted(parsed.set, this.#generation);
+    if (changed) {
+      this.#set = parsed.set;
+      this.#generation += 1;
+    }
+    if (changed || mended) this.#observer.adopted(parsed.set, this.#generation);
   }
 }
 

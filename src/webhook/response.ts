@@ -11,7 +11,21 @@ export type Verdict =
       /** What kubectl prints to whoever asked, one line each. */
       readonly warnings?: readonly string[];
     }
-  | { readonly allowed: false; readonly code: number; readonly message: string };
+  | {
+      readonly allowed: false;
+      /** HTTP status, and what goes with it in a Status of meta/v1. */
+      readonly code: number;
+      readonly reason?: string;
+      readonly message: string;
+      readonly details?: StatusDetails;
+    };
+
+/** What a Status says about the object that was refused, and about each fault that it has. */
+interface StatusDetails {
+  readonly kind: string;
+  readonly name: string;
+  readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
+}
 
 /** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
 export type ReviewHandler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
@@ -23,8 +37,8 @@ const MAX_WARNINGS = 10;
 /** The body of the answer. A patch comes with its type, and without operations there is neither. */
 export function formatReview(uid: string, verdict: Verdict): string {
   if (!verdict.allowed) {
-    const { code, message } = verdict;
-    return JSON.stringify({ ...REVIEW, response: { uid, allowed: false, status: { code, message } } });
+    const { allowed, ...status } = verdict;
+    return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
   }
   const { operations = [], warnings = [] } = verdict;
   const patch = operations.length === 0 ? {} : { patchType: 'JSONPatch', patch: base64(operations) };

@@ -31,6 +31,18 @@ describe('an operator that is given no certificate', () => {
     expect(await injects('first')).toBe(true);
   });
 
+  test('is trusted with templates too, and both its webhook configurations go with its namespace', async () => {
+    const patch = '{"data": {"config": "containers: ["}}';
+    const change = ['patch', 'configmap', 'envoy-initializer', '--type=merge', '-p', patch];
+    await expect(fixture.kubectl(...change, '-n', 'envoy-initializer')).rejects.toThrow(
+      /is invalid: data\.config: /,
+    );
+    for (const kind of ['mutatingwebhookconfiguration', 'validatingwebhookconfiguration']) {
+      const owner = ['-o', 'jsonpath={.metadata.ownerReferences[*].kind}'];
+      expect(await fixture.kubectl('get', kind, 'envoy-initializer', ...owner)).toBe('Namespace');
+    }
+  });
+
   test('serves the same one after a restart', async () => {
     const secret = [
       'get',

@@ -97,7 +97,7 @@ function accountAndRights(name: string): readonly unknown[] {
   const inCluster = [
     {
       apiGroups: ['admissionregistration.k8s.io'],
-      resources: ['mutatingwebhookconfigurations'],
+      resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
       resourceNames: [name],
       verbs: ['list', 'watch', 'patch', 'delete'],
     },

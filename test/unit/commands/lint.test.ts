@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../src/commands/cli.ts';
+import { DEFAULT_TEMPLATE } from '../../../src/webhook/default-template.ts';
 import { DEMO_TEMPLATE } from '../../support/demo.ts';
 import { MemoryTerminal } from '../../support/memory-terminal.ts';
 
@@ -46,6 +47,7 @@ test('says so to programs too', async () => {
     key: 'config',
     path: 'containers[0].ports[0].containerPort',
     message: 'must be a whole number, not "80"',
+    severity: 'error',
   });
   expect(stderr).toBe('');
   expect(code).toBe(1);
@@ -53,12 +55,22 @@ test('says so to programs too', async () => {
 
 test('takes a template alone, and several files', async () => {
   const { code, stdout, stderr } = await lint({ 'a.yaml': DEMO_TEMPLATE, 'b.yaml': 'containers: [' });
-  expect(stdout).toMatch(/^b\.yaml:1:14: config: /);
+  expect(stdout).toMatch(/^b\.yaml:1:14: config: /m);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '1 fault\n' });
 });
 
-test('finds nothing in the template of the demo', async () => {
+test('warns of what is doubtful, which is no fault', async () => {
   expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^a\.yaml:1:1: warning: config: pods stay without it in namespaces that enforce restricted pod security: .*\n$/,
+    ),
+    stderr: 'no faults: template config\n',
+  });
+});
+
+test('finds nothing in the template that an installation starts with', async () => {
+  expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
     code: 0,
     stdout: '',
     stderr: 'no faults: template config\n',

@@ -124,7 +124,7 @@ describe('the inject webhook', () => {
       status: 500,
       message: 'no-template: there is no good template: config: line 1, column 1: bad',
     });
-    expect(records).toMatchObject([{ decision: 'failed' }]);
+    expect(records).toMatchObject([{ decision: 'failed', obstacle: { reason: 'no-template' } }]);
   });
 
   test('admits a pod whose namespace asked without a good template, and says so', async () => {

@@ -7,7 +7,8 @@ function setUp() {
   const events: string[] = [];
   const live = new LiveTemplates({
     adopted: (set, generation) => events.push(`adopted ${generation}: ${[...set.templates.keys()]}`),
-    rejected: (faults) => events.push(`rejected: ${faults.map(formatFault)}`),
+    rejected: (faults, staying) =>
+      events.push(`rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatFault)}`),
   });
   return { live, events };
 }
@@ -58,7 +59,8 @@ describe('live templates', () => {
     expect(live.faults).toEqual([]);
     expect(events).toEqual([
       'adopted 1: config',
-      'rejected: config: line 1, column 28: containers[0].image: required: write the image to run',
+      'rejected, staying config: config: line 1, column 28: containers[0].image: required: write the image to run',
+      'adopted 1: config',
     ]);
   });
 
@@ -67,7 +69,7 @@ describe('live templates', () => {
     live.update(withImage('good'));
     live.update(undefined);
     expect(imageOf(live)).toBe('good');
-    expect(events[1]).toBe('rejected: ConfigMap: the ConfigMap is not there');
+    expect(events[1]).toBe('rejected, staying config: ConfigMap: the ConfigMap is not there');
   });
 
   test('say what is wrong while there never was anything good', () => {

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../../hack/eventually.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+
+const KEY = 'initializer.kubernetes.io/envoy';
+const TEMPLATE = 'envoy-initializer';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+let pods = 0;
+
+beforeAll(async () => {
+  starting = startOperatorFixture();
+  fixture = await starting;
+  const labels = { [KEY]: 'true' };
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels } });
+  if (!fixture.controlPlane.hasControllerManager) return;
+  for (const namespace of ['default', 'opted-in']) {
+    const wait = ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s'];
+    await fixture.kubectl(...wait);
+  }
+});
+
+afterAll(async () => {
+  // Also when it was too slow for the test that asked for it.
+  await (await starting).stop();
+});
+
+type Data = Readonly<Record<string, string>>;
+
+const GOOD = `\
+containers:
+- name: envoy
+  image: example.com/envoy:v1
+  resources:
+    requests: {cpu: 10m, memory: 16Mi}
+  securityContext:
+    allowPrivilegeEscalation: false
+    capabilities: {drop: [ALL]}
+`;
+const BAD = GOOD.replace('image', 'imag');
+const WRONG = 'line 3, column 3: containers[0].imag: unknown field "imag": did you mean image?';
+
+function configMap(data: Data, name = TEMPLATE, namespace = TEMPLATE) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
+async function apply(object: object, ...args: readonly string[]) {
+  const input = JSON.stringify(object);
+  return await fixture.controlPlane.kubectl(['apply', ...args, '-f', '-'], { input });
+}
+
+/** Applies what must be accepted; what kubectl was warned of. */
+async function accepted(object: object, ...args: readonly string[]): Promise<string> {
+  const { code, stderr } = await apply(object, ...args);
+  if (code !== 0) throw new Error(stderr);
+  return stderr;
+}
+
+/** A pod that opts in itself, but in a namespace that does so. */
+function newPod(namespace = 'default') {
+  pods += 1;
+  const annotations = namespace === 'default' ? { [KEY]: 'true' } : {};
+  const spec = { containers: [{ name: 'app', image: 'busybox' }] };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${pods}`, namespace, annotations }, spec };
+}
+
+/** The images of a pod's containers, once it is admitted. */
+async function imagesOf(pod: ReturnType<typeof newPod>): Promise<string> {
+  const { name, namespace } = pod.metadata;
+  return await fixture.kubectl('get', 'pod', name, '-n', namespace, '-o', 'jsonpath={..image}');
+}
+
+async function stored(): Promise<Data> {
+  return JSON.parse(
+    await fixture.kubectl('get', 'configmap', TEMPLATE, '-n', TEMPLATE, '-o', 'jsonpath={.data}'),
+  );
+}
+
+/** The value of a metric without labels, or with these. */
+async function metric(name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  return text
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1);
+}
+
+async function adopted(data: Data): Promise<void> {
+  const before = await metric('envoy_initializer_template_generation');
+  await accepted(configMap(data));
+  await eventually(
+    'the template is adopted',
+    async () => (await metric('envoy_initializer_template_generation')) !== before,
+  );
+}
+
+describe('kubectl apply of a faulty template is refused, and says where and what', () => {
+  beforeAll(() => adopted({ config: GOOD }));
+
+  test.each<[string, Data, string]>([
+    ['a misspelt field', { config: BAD }, `data.config: ${WRONG}`],
+    [
+      'a wrong type',
+      { config: `${GOOD}  ports: [{containerPort: "80"}]\n` },
+      'data.config: line 9, column 12: containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    ],
+    [
+      'bad YAML',
+      { config: 'containers: [' },
+      'data.config: line 1, column 14: unexpected end of the stream within a flow collection',
+    ],
+    [
+      'a container without name',
+      { config: GOOD.replace('name: envoy', 'tty: true') },
+      'data.config: line 2, column 3: containers[0].name: required, and not there',
+    ],
+    [
+      'options that there are not',
+      { config: GOOD, options: 'onConflict: ask\n' },
+      'data.options: line 1, column 1: onConflict: must be one of skip, deny',
+    ],
+    ['no template', { 'config.a': GOOD }, 'data.config: required: the key is not there'],
+  ])('%s', async (_, data, message) => {
+    const before = await stored();
+    const { code, stderr } = await apply(configMap(data));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `The ConfigMap "envoy-initializer" is invalid: ${message}\n`,
+    });
+    expect(await stored()).toEqual(before);
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+  });
+
+  test('and all faults at once, a line each', async () => {
+    const { stderr } = await apply(configMap({ config: BAD, 'config.b': 'x: 1', options: 'y: 1' }));
+    expect(stderr.split('\n').slice(1, -1)).toEqual([
+      `* data.config: ${WRONG}`,
+      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": known are /),
+      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": known are /),
+    ]);
+  });
+
+  test.each([['--server-side', '--force-conflicts'], ['--dry-run=server']])(
+    'with %s too',
+    async (...args) => {
+      const { code, stderr } = await apply(configMap({ config: BAD }), ...args);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(WRONG) });
+    },
+  );
+
+  test('when it is the first one as well', async () => {
+    await fixture.kubectl('delete', 'configmap', TEMPLATE, '-n', TEMPLATE);
+    const input = JSON.stringify(configMap({ config: BAD }));
+    const { code, stderr } = await fixture.controlPlane.kubectl(['create', '-f', '-'], { input });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(WRONG) });
+    await accepted(configMap({ config: GOOD }));
+  });
+});
+
+describe('kubectl apply of a template', () => {
+  test('that is good says nothing', async () => {
+    expect(await accepted(configMap({ config: GOOD }))).toBe('');
+  });
+
+  test('that is doubtful warns of what, and takes it', async () => {
+    const config = GOOD.replace(':v1', '');
+    const warnings = await accepted(configMap({ config, optoins: 'onConflict: deny' }), '--dry-run=server');
+    expect(warnings.split('\n').slice(0, -1)).toEqual([
+      'Warning: config: line 3, column 3: containers[0].image: example.com/envoy is another image whenever somebody pushes one: write a version or a digest',
+      'Warning: optoins: the key is not looked at: did you mean options?',
+    ]);
+  });
+
+  test('elsewhere is nothing of ours, and we are not asked', async () => {
+    const asked = 'controller_runtime_webhook_requests_total{webhook="/validate",code="200"}';
+    const before = await metric(asked);
+    expect(before).toBeDefined();
+    await accepted(configMap({ config: BAD }, 'other', TEMPLATE));
+    await accepted(configMap({ config: BAD }, TEMPLATE, 'default'));
+    expect(await metric(asked)).toBe(before);
+  });
+});
+
+describe('a bad template that got in while nobody answered', () => {
+  beforeAll(async () => {
+    fixture.operator.process.kill('SIGTERM');
+    await fixture.operator.process.exited;
+    await accepted(configMap({ config: BAD }));
+    await fixture.operator.restart();
+  });
+
+  test('refuses who asks for the sidecar himself, with what is wrong with it', async () => {
+    const { code, stderr } = await apply(newPod());
+    expect(code).toBe(1);
+    expect(stderr).toContain('failed calling webhook "envoy.initializer.kubernetes.io"');
+    expect(stderr).toContain(
+      `no-template: there is no good template: config: ${WRONG}`.replaceAll('"', '\\"'),
+    );
+    const counted = 'envoy_initializer_injections_total{decision="failed",reason="no-template"}';
+    expect(Number(await metric(counted))).toBeGreaterThan(0);
+  });
+
+  test('lets in pods of a namespace that asks, and says so', async () => {
+    const pod = newPod('opted-in');
+    expect(await accepted(pod)).toBe(
+      `Warning: no sidecar: no-template: there is no good template: config: ${WRONG}\n`,
+    );
+    expect(await imagesOf(pod)).toBe('busybox');
+  });
+
+  test('is told of by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
+    const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
+    const note = `There is no good template, and pods that ask for their sidecar themselves are not admitted: config: ${WRONG}`;
+    await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
+    expect(await metric('envoy_initializer_template_current')).toBe('0');
+    expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);
+    await fixture.apply({
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'meanwhile', namespace: 'default' },
+      spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' },
+    });
+    await fixture.kubectl('wait', '--for=condition=Ready', 'network/meanwhile', '--timeout=30s');
+  });
+
+  test('is over when a good one is applied, with no restart', async () => {
+    await adopted({ config: GOOD });
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+    expect(await metric('envoy_initializer_template_current')).toBe('1');
+  });
+});
