@@ -11,6 +11,10 @@ export interface NamespaceLabels {
   watch(signal: AbortSignal): Promise<void>;
   /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
   readonly labels: NamespaceLabelsOf;
+  /** From the cache alone; none where it does not know the namespace. */
+  cached(namespace: string): Readonly<Record<string, string>>;
+  /** Called with the name of each namespace whose labels are others from then on. */
+  onChanged(listener: (namespace: string) => void): void;
 }
 
 export function namespaceLabels(
@@ -22,6 +26,11 @@ export function namespaceLabels(
   return {
     hasSynced: () => informer.hasSynced(),
     watch: (signal) => informer.run(signal),
+    cached: (namespace) => informer.lister.get(namespace)?.metadata.labels ?? {},
+    onChanged(listener) {
+      const tell = ({ metadata }: KubeObject) => listener(metadata.name);
+      informer.addEventHandler({ onAdd: tell, onUpdate: (_, namespace) => tell(namespace), onDelete: tell });
+    },
     async labels(namespace, { fresh, signal }) {
       const cached = fresh ? undefined : informer.lister.get(namespace);
       const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal }));

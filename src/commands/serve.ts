@@ -14,6 +14,7 @@ import {
   clientMetrics,
   createRegistry,
   eventMetrics,
+  injectionMetrics,
   leaderMetrics,
 } from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
@@ -21,9 +22,12 @@ import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
 import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
+import { informerLog } from './informer-log.ts';
 import { leadership } from './leadership.ts';
+import { namespaceLabels } from './namespace-labels.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
+import { templateDuty } from './template-duty.ts';
 import { UsageError } from './terminal.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
@@ -96,7 +100,11 @@ async function run(
     resyncMs: options.resync,
     defaultProvider: options.networkProvider,
   });
-  const webhook = webhookDuty({ options, client: api.client, events, registry, clock, log });
+  const { namespace, configmap: configMap } = options;
+  const metrics = injectionMetrics(registry);
+  const template = templateDuty({ client: api.client, clock, log, events, metrics, namespace, configMap });
+  const namespaces = namespaceLabels(api.client, clock, informerLog(log, 'namespaces'));
+  const webhook = webhookDuty({ options, template, namespaces, metrics, clock, log });
   const certificates = certificateDuty({
     options,
     client: api.client,
@@ -125,7 +133,8 @@ async function run(
     running = Promise.all([
       events.run(background.signal),
       networks.watch(background.signal),
-      webhook.watch(background.signal),
+      template.watch(background.signal),
+      namespaces.watch(background.signal),
       certificates.run(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);

@@ -24,6 +24,8 @@ export interface TemplateDutyOptions {
 /** The templates of the moment, kept in step with their ConfigMap. */
 export interface TemplateDuty {
   readonly templates: LiveTemplates;
+  /** Called whenever pods are injected with other templates from then on. */
+  onAdopted(listener: () => void): void;
   hasSynced(): boolean;
   /** Follows the ConfigMap until the signal aborts, and makes one of the default template where there is none. */
   watch(signal: AbortSignal): Promise<void>;
@@ -45,6 +47,7 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
     kind: 'ConfigMap',
     ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
   });
+  const listeners: (() => void)[] = [];
   const templates = new LiveTemplates({
     adopted(set, generation) {
       metrics.templateAdopted(generation);
@@ -52,6 +55,7 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
       log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
       const note = `Pods created from now on get the templates ${names.join(', ')}`;
       events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+      for (const listener of listeners) listener();
     },
     rejected(faults, staying) {
       metrics.templateRejected();
@@ -86,6 +90,7 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
 
   return {
     templates,
+    onAdopted: (listener) => void listeners.push(listener),
     hasSynced: () => informer.hasSynced(),
     async watch(signal) {
       await Promise.all([informer.run(signal), createDefault(signal)]);

@@ -1,10 +1,7 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import type { ServeOptions } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { EventRecorder } from '../kube/events.ts';
-import { injectionMetrics } from '../metrics.ts';
+import type { InjectionMetrics } from '../metrics.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
@@ -12,15 +9,14 @@ import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
 import { createTemplateHandler } from '../webhook/template-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { informerLog } from './informer-log.ts';
-import { namespaceLabels } from './namespace-labels.ts';
-import { templateDuty } from './template-duty.ts';
+import type { NamespaceLabels } from './namespace-labels.ts';
+import type { TemplateDuty } from './template-duty.ts';
 
 export interface WebhookDutyOptions {
   readonly options: ServeOptions;
-  readonly client: KubeClient;
-  readonly events: EventRecorder;
-  readonly registry: Registry;
+  readonly template: TemplateDuty;
+  readonly namespaces: NamespaceLabels;
+  readonly metrics: InjectionMetrics;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -32,8 +28,6 @@ export interface WebhookDuty {
   setKeyPair(pair: KeyPair): void;
   /** Resolves with the port; rejects when it cannot be had. */
   listen(): Promise<number>;
-  /** Keeps the template and the namespaces' labels in step until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
   /** Answers what is under way, and no more. */
   close(): Promise<void>;
 }
@@ -43,16 +37,13 @@ const CLOSE_GRACE_MS = 5_000;
 
 export function webhookDuty({
   options,
-  client,
-  events,
-  registry,
+  template,
+  namespaces,
+  metrics,
   clock,
   log,
 }: WebhookDutyOptions): WebhookDuty {
-  const metrics = injectionMetrics(registry);
   const { namespace, configmap: configMap } = options;
-  const template = templateDuty({ client, clock, log, events, metrics, namespace, configMap });
-  const namespaces = namespaceLabels(client, clock, informerLog(log, 'namespaces'));
   const inject = createInjectHandler({
     decide: {
       keys: keysFor(options.annotation),
@@ -93,9 +84,6 @@ export function webhookDuty({
       const port = await server.listen(options.port);
       listening = true;
       return port;
-    },
-    async watch(signal) {
-      await Promise.all([template.watch(signal), namespaces.watch(signal)]);
     },
     async close() {
       await server.close(CLOSE_GRACE_MS);
