@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { forbiddenCalls } from '../support/rights.ts';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -61,11 +61,6 @@ describe('an operator that is given no certificate', () => {
   });
 
   test('needs no right that its roles do not give', async () => {
-    const lines = (await readFile(fixture.controlPlane.auditLogPath, 'utf8')).trim().split('\n');
-    const refused = lines
-      .map((line) => JSON.parse(line))
-      .filter(({ user }) => user.username === 'system:serviceaccount:envoy-initializer:envoy-initializer')
-      .filter(({ annotations }) => annotations?.['authorization.k8s.io/decision'] === 'forbid');
-    expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+    expect(await forbiddenCalls(fixture.controlPlane.auditLogPath)).toEqual([]);
   });
 });

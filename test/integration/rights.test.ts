@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadAll } from 'js-yaml';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { must } from '../../hack/operator.ts';
+import { walkOperator } from '../support/operator-walk.ts';
+import {
+  type Call,
+  forbiddenCalls,
+  type Grant,
+  grantsOf,
+  operatorCalls,
+  unusedGrants,
+} from '../support/rights.ts';
+
+const OWNERS = 'OwnerReferencesPermissionEnforcement asks it of who gives an object an owner';
+const LISTS =
+  'informers list where the API server does not stream what there is (WatchList, before 1.34), and after a 410';
+
+/** What deploy/base grants and no call needs here, and why it is granted all the same. */
+const NEVER_CALLED: ReadonlyMap<string, string> = new Map([
+  ['delete mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
+  [
+    'get network-attachment-definitions.k8s.cni.cncf.io',
+    'a Network that goes before the cache shows what it became: a moment that no test can choose',
+  ],
+  ['list configmaps envoy-initializer', LISTS],
+  ['list mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
+  ['list namespaces', LISTS],
+  ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
+  ['list networks.samplecrd.k8s.io', LISTS],
+  ['list secrets envoy-initializer-tls', LISTS],
+  ['patch events.events.k8s.io', 'counts an Event that repeats: test/integration/events.test.ts repeats one'],
+  ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
+]);
+
+let controlPlane: ControlPlane;
+let calls: readonly Call[];
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane({ auditLog: 'Metadata' });
+  await walkOperator(controlPlane);
+  calls = await operatorCalls(controlPlane.auditLogPath);
+});
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+/** What the roles of an overlay grant, of one kind. */
+async function granted(overlay: string, kind: 'Role' | 'ClusterRole'): Promise<readonly Grant[]> {
+  const directory = join(projectDirectory(), 'deploy/overlays', overlay);
+  const { stdout } = await must(controlPlane, ['kustomize', directory]);
+  const objects = loadAll(stdout) as { kind: string; rules: Parameters<typeof grantsOf>[0] }[];
+  return objects.filter((object) => object.kind === kind).flatMap(({ rules }) => grantsOf(rules));
+}
+
+describe('the operator, on a walk through all that it does', () => {
+  test('needs no right that it has not', async () => {
+    expect(calls.length).toBeGreaterThan(50);
+    expect(await forbiddenCalls(controlPlane.auditLogPath)).toEqual([]);
+  });
+
+  test('has no right that it does not need, but those that are listed, and with the reason', async () => {
+    const inNamespace = calls.filter(({ namespace }) => namespace === 'envoy-initializer');
+    const unused = [
+      ...unusedGrants(await granted('default', 'ClusterRole'), calls),
+      ...unusedGrants(await granted('default', 'Role'), inNamespace),
+    ];
+    expect(unused.toSorted()).toEqual([...NEVER_CALLED.keys()].toSorted());
+  });
+
+  test('has no right that a wildcard gives', async () => {
+    const all = [...(await granted('default', 'ClusterRole')), ...(await granted('default', 'Role'))];
+    expect(all.filter(({ verb, resource }) => `${verb} ${resource}`.includes('*'))).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { must, type Operator, startOperator } from '../../hack/operator.ts';
+
+const NAMESPACE = '--namespace=envoy-initializer';
+const TEMPLATE = 'configmap/envoy-initializer';
+const NETWORK = 'network/example-network';
+const ATTACHMENT = 'network-attachment-definition/example-network';
+const SECRET = 'secret/envoy-initializer-tls';
+const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
+
+/**
+ * Makes the operator do everything that it does, once, under its own service account: whoever gives it a new duty, and
+ * a right for it, adds a step.
+ */
+export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
+  const kubectl: Run = async (args, input) => (await must(controlPlane, args, input)).stdout;
+  await kubectl([
+    'apply',
+    '-f',
+    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
+  ]);
+  const operator = await startOperator(controlPlane, {
+    log: join(controlPlane.directory, 'operator.log'),
+    ownCertificates: true,
+  });
+  const walk = new Walk(kubectl, operator);
+  await walk.template();
+  await walk.certificates();
+  await walk.network();
+  await walk.leftover();
+  await walk.restart();
+}
+
+type Run = (args: readonly string[], input?: string) => Promise<string>;
+
+class Walk {
+  readonly #kubectl: Run;
+  readonly #operator: Operator;
+
+  constructor(kubectl: Run, operator: Operator) {
+    this.#kubectl = kubectl;
+    this.#operator = operator;
+  }
+
+  /** Makes the default one, and tells of a bad one by an Event. */
+  async template(): Promise<void> {
+    await this.#kubectl(['wait', TEMPLATE, NAMESPACE, '--for=create', '--timeout=60s']);
+    await this.#merge(TEMPLATE, { data: { config: 'containers: [{name: a}]' } });
+    const reasons = ['get', 'events.events.k8s.io', NAMESPACE, '--output=jsonpath={.items[*].reason}'];
+    await eventually('an Event tells of it', async () => {
+      return (await this.#kubectl(reasons)).includes('InvalidTemplate');
+    });
+  }
+
+  /** Makes them, and mends them, the caBundle and the owner. */
+  async certificates(): Promise<void> {
+    await this.#kubectl(['wait', SECRET, NAMESPACE, '--for=create', '--timeout=60s']);
+    const before = await this.#kubectl(['get', SECRET, NAMESPACE, '--output=jsonpath={.data}']);
+    await this.#merge(SECRET, { data: { 'tls.key': btoa('rubbish') } });
+    await eventually('the key is mended', async () => {
+      const now = await this.#kubectl(['get', SECRET, NAMESPACE, '--output=jsonpath={.data}']);
+      return now !== before && !now.includes(btoa('rubbish'));
+    });
+    await this.#merge(WEBHOOKS, { metadata: { ownerReferences: null } });
+    const owner = '--output=jsonpath={.metadata.ownerReferences[*].name}';
+    await eventually('there is an owner', async () => (await this.#kubectl(['get', WEBHOOKS, owner])) !== '');
+  }
+
+  /** Makes one real, changes it, restores what somebody deletes, and removes it. */
+  async network(): Promise<void> {
+    await this.#kubectl(['apply', '-f', join(projectDirectory(), 'deploy/examples/example-network.yaml')]);
+    await this.#kubectl(['wait', NETWORK, '--for=condition=Ready', '--timeout=60s']);
+    await this.#merge(NETWORK, { spec: { mtu: 1400 } });
+    await this.#kubectl(['wait', NETWORK, '--for=jsonpath={.status.mtu}=1400', '--timeout=60s']);
+    const uid = await this.#kubectl(['get', ATTACHMENT, '--output=jsonpath={.metadata.uid}']);
+    await this.#kubectl(['delete', ATTACHMENT]);
+    await eventually('it is restored', async () => {
+      return (await this.#kubectl(['get', ATTACHMENT, '--output=jsonpath={.metadata.uid}'])) !== uid;
+    });
+    await this.#kubectl(['delete', NETWORK, '--timeout=60s']);
+  }
+
+  /** Lets go what a Network of the same name has left, and takes its place. */
+  async leftover(): Promise<void> {
+    const { apiVersion, kind } = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network' };
+    const metadata = { name: 'leftover', namespace: 'default' };
+    const owner = { apiVersion, kind, name: 'leftover', uid: randomUUID(), controller: true };
+    await this.#apply({
+      apiVersion: 'k8s.cni.cncf.io/v1',
+      kind: 'NetworkAttachmentDefinition',
+      metadata: { ...metadata, ownerReferences: [owner], finalizers: ['samplecrd.k8s.io/network-cleanup'] },
+      spec: { config: '{}' },
+    });
+    await this.#apply({ apiVersion, kind, metadata, spec: { cidr: '10.9.0.0/16', gateway: '10.9.0.1' } });
+    await this.#kubectl(['wait', 'network/leftover', '--for=condition=Ready', '--timeout=60s']);
+  }
+
+  /** Takes the lease up again. */
+  async restart(): Promise<void> {
+    this.#operator.process.kill('SIGTERM');
+    await this.#operator.restart();
+  }
+
+  async #apply(object: object): Promise<void> {
+    await this.#kubectl(['apply', '-f', '-'], JSON.stringify(object));
+  }
+
+  async #merge(object: string, patch: object): Promise<void> {
+    const namespace = object.startsWith('network') ? [] : [NAMESPACE];
+    await this.#kubectl(['patch', object, ...namespace, '--type=merge', '--patch', JSON.stringify(patch)]);
+  }
+}

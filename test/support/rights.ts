@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+
+const OPERATOR = 'system:serviceaccount:envoy-initializer:envoy-initializer';
+
+/** A call of the operator, as the API server's audit log has it. */
+export interface Call {
+  readonly verb: string;
+  /** `resource[/subresource][.group]` */
+  readonly resource: string;
+  readonly namespace: string;
+  /** Also of a list or watch that a field selector limits to one name. */
+  readonly name: string;
+  readonly uri: string;
+  readonly isForbidden: boolean;
+}
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** All calls that the operator has made under its service account. */
+export async function operatorCalls(auditLogPath: string): Promise<readonly Call[]> {
+  const lines = (await readFile(auditLogPath, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ user }) => user.username === OPERATOR)
+    .map(({ verb, requestURI, objectRef = {}, annotations }) => ({
+      verb,
+      resource: qualified(
+        objectRef.subresource ? `${objectRef.resource}/${objectRef.subresource}` : (objectRef.resource ?? ''),
+        objectRef.apiGroup,
+      ),
+      namespace: objectRef.namespace ?? '',
+      name: objectRef.name ?? '',
+      uri: requestURI,
+      // A create in a namespace that is going is refused by admission, and is not among these.
+      isForbidden: annotations?.['authorization.k8s.io/decision'] === 'forbid',
+    }));
+}
+
+/** `VERB URI` of the calls that RBAC has refused, each once. */
+export async function forbiddenCalls(auditLogPath: string): Promise<readonly string[]> {
+  const calls = await operatorCalls(auditLogPath);
+  return [
+    ...new Set(calls.filter(({ isForbidden }) => isForbidden).map(({ verb, uri }) => `${verb} ${uri}`)),
+  ];
+}
+
+/** A rule of rbac.authorization.k8s.io/v1. */
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** One verb on one resource, of one name where it is limited to that. */
+export interface Grant {
+  readonly verb: string;
+  readonly resource: string;
+  readonly name: string | undefined;
+}
+
+/** What the rules grant, verb by verb. */
+export function grantsOf(rules: readonly Rule[]): readonly Grant[] {
+  return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        (resourceNames ?? [undefined]).flatMap((name) =>
+          verbs.map((verb) => ({ verb, resource: qualified(resource, group), name })),
+        ),
+      ),
+    ),
+  );
+}
+
+/** `VERB RESOURCE [NAME]` of what is granted and none of the calls needs. */
+export function unusedGrants(grants: readonly Grant[], calls: readonly Call[]): readonly string[] {
+  return grants
+    .filter(
+      ({ verb, resource, name }) =>
+        !calls.some(
+          (call) =>
+            call.verb === verb && call.resource === resource && (name === undefined || call.name === name),
+        ),
+    )
+    .map(({ verb, resource, name }) => [verb, resource, ...(name === undefined ? [] : [name])].join(' '))
+    .toSorted();
+}
+
+function qualified(resource: string, group = ''): string {
+  return group === '' ? resource : `${resource}.${group}`;
+}
