@@ -22,6 +22,7 @@ const LISTS =
 /** What deploy/base grants and no call needs here, and why it is granted all the same. */
 const NEVER_CALLED: ReadonlyMap<string, string> = new Map([
   ['delete mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
+  ['delete validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
   [
     'get network-attachment-definitions.k8s.cni.cncf.io',
     'a Network that goes before the cache shows what it became: a moment that no test can choose',
@@ -32,6 +33,7 @@ const NEVER_CALLED: ReadonlyMap<string, string> = new Map([
   ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
   ['list networks.samplecrd.k8s.io', LISTS],
   ['list secrets envoy-initializer-tls', LISTS],
+  ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ['patch events.events.k8s.io', 'counts an Event that repeats: test/integration/events.test.ts repeats one'],
   ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
 ]);
