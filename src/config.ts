@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isDnsLabel } from './inject/names.ts';
 
 /** One option: how its text is read, its text by default (none: undefined), and what it is for. */
 interface OptionSpec<T> {
@@ -90,6 +91,12 @@ const SERVE_OPTIONS = {
     default: 'multus',
     help: 'what makes Networks real where they do not say: multus',
   },
+  'shared-network-namespaces': {
+    parse: namespaceList,
+    value: 'names',
+    default: '',
+    help: "namespaces, with commas between them, whose Networks pods of any namespace may use; '*': all",
+  },
   'log-level': {
     parse: oneOf('debug', 'info', 'warn', 'error'),
     value: 'level',
@@ -171,6 +178,16 @@ export function dnsName(value: string): string {
     );
   }
   return value;
+}
+
+/** Names of namespaces, or `*` for all of them. */
+function namespaceList(value: string): readonly string[] {
+  const names = value.split(',').map((name) => name.trim());
+  if (value === '') return [];
+  if (!names.every((name) => name === '*' || isDnsLabel(name))) {
+    throw new InvalidArgumentError("Write names of namespaces with commas between them, or '*'.");
+  }
+  return names;
 }
 
 /** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */

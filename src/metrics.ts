@@ -18,15 +18,18 @@ export function createRegistry(): Registry {
   return registry;
 }
 
+/** The metrics of a queue, and a way to have its gauges read: the last ones given are read at each scrape. */
+export interface MeasuredQueue {
+  readonly metrics: QueueMetrics;
+  watch(gauges: QueueGauges): void;
+}
+
 /**
- * The metrics of one queue under client-go's names (util/workqueue/metrics.go), labelled as controller-runtime does.
- * The queue that is watched, the last one given, is read at each scrape.
+ * The metrics of queues, each by its name, under client-go's names (util/workqueue/metrics.go), labelled as
+ * controller-runtime does.
  */
-export function queueMetrics(
-  registry: Registry,
-  name: string,
-): { metrics: QueueMetrics; watch(gauges: QueueGauges): void } {
-  const labels = { name, controller: name };
+export function queueMetrics(registry: Registry): (name: string) => MeasuredQueue {
+  const labelsOf = (name: string) => ({ name, controller: name });
   const labelNames = ['name', 'controller'];
   const registers = [registry];
   const adds = new Counter({
@@ -55,44 +58,45 @@ export function queueMetrics(
     registers,
     buckets: QUEUE_BUCKETS,
   });
-  let state: QueueGauges = { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 };
-  const gauge = (metric: string, help: string, read: () => number) =>
+  const states = new Map<string, QueueGauges>();
+  const gauge = (metric: string, help: string, read: (state: QueueGauges) => number) =>
     new Gauge({
       name: metric,
       help,
       labelNames,
       registers,
       collect() {
-        this.set(labels, read());
+        for (const [name, state] of states) this.set(labelsOf(name), read(state));
       },
     });
-  gauge('workqueue_depth', 'Keys in the queue', () => state.depth);
+  gauge('workqueue_depth', 'Keys in the queue', ({ depth }) => depth);
   gauge(
     'workqueue_unfinished_work_seconds',
     'Time spent on the keys in work, added up',
-    () => state.unfinishedWorkSeconds,
+    ({ unfinishedWorkSeconds }) => unfinishedWorkSeconds,
   );
   gauge(
     'workqueue_longest_running_processor_seconds',
     'Time spent on the key that has been in work the longest',
-    () => state.longestRunningProcessorSeconds,
+    ({ longestRunningProcessorSeconds }) => longestRunningProcessorSeconds,
   );
-  return {
-    metrics: {
-      added: () => adds.inc(labels),
-      retried: () => retries.inc(labels),
-      queueDuration: (seconds) => waited.observe(labels, seconds),
-      workDuration: (seconds) => worked.observe(labels, seconds),
-    },
-    watch(gauges) {
-      state = gauges;
-    },
+  return (name) => {
+    const labels = labelsOf(name);
+    states.set(name, { depth: 0, unfinishedWorkSeconds: 0, longestRunningProcessorSeconds: 0 });
+    return {
+      metrics: {
+        added: () => adds.inc(labels),
+        retried: () => retries.inc(labels),
+        queueDuration: (seconds) => waited.observe(labels, seconds),
+        workDuration: (seconds) => worked.observe(labels, seconds),
+      },
+      watch: (gauges) => states.set(name, gauges),
+    };
   };
 }
 
-/** The metrics of one controller under controller-runtime's names (internal/controller/metrics). */
-export function controllerMetrics(registry: Registry, controller: string): ControllerMetrics {
-  const labels = { controller };
+/** The metrics of controllers, each by its name, under controller-runtime's names (internal/controller/metrics). */
+export function controllerMetrics(registry: Registry): (controller: string) => ControllerMetrics {
   const registers = [registry];
   const labelNames = ['controller'];
   const total = new Counter({
@@ -132,16 +136,16 @@ export function controllerMetrics(registry: Registry, controller: string): Contr
     labelNames,
     registers,
   });
-  return {
-    maxConcurrentReconciles: (workers) => max.set(labels, workers),
-    activeWorkers: (workers) => active.set(labels, workers),
+  return (controller) => ({
+    maxConcurrentReconciles: (workers) => max.set({ controller }, workers),
+    activeWorkers: (workers) => active.set({ controller }, workers),
     reconciled(result, seconds) {
       total.inc({ controller, result });
-      time.observe(labels, seconds);
-      if (result === 'error' || result === 'terminal') errors.inc(labels);
-      if (result === 'terminal') terminal.inc(labels);
+      time.observe({ controller }, seconds);
+      if (result === 'error' || result === 'terminal') errors.inc({ controller });
+      if (result === 'terminal') terminal.inc({ controller });
     },
-  };
+  });
 }
 
 /** Requests to the API server under client-go's names. */

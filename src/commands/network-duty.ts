@@ -1,18 +1,21 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { KubeClient } from '../kube/client.ts';
-import { Controller } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
-import { type ObjectKey, withoutManagedFields } from '../kube/object.ts';
-import { ReconcileHistory } from '../kube/reconcile-history.ts';
+import { type KubeObject, withoutManagedFields } from '../kube/object.ts';
+import type { Resource } from '../kube/resource.ts';
 import { controllerMetrics, queueMetrics } from '../metrics.ts';
 import { setUpNetworkController } from '../network/controller.ts';
+import { LIVE_PODS, matters, NETWORK_PODS, POD_INDEXERS } from '../network/network-pods.ts';
+import { NetworkUsers } from '../network/network-users.ts';
+import { setUpPodController } from '../network/pod-controller.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.ts';
+import type { Attach } from '../webhook/attach-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
-import { WorkQueue } from '../workqueue/rate-limiting-queue.ts';
+import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
+import { LedController } from './led-controller.ts';
 
 export interface NetworkDutyOptions {
   /** For the informers, on every replica: a new leader's caches are warm. */
@@ -26,59 +29,60 @@ export interface NetworkDutyOptions {
   readonly workers: number;
   readonly resyncMs: number;
   readonly defaultProvider: string;
+  /** Namespaces whose Networks pods of any namespace may use. */
+  readonly sharedNamespaces: readonly string[];
 }
 
-/** The Network controller, wired. */
+/** Networks and the pods on them, wired. */
 export interface NetworkDuty {
+  /** For the webhook, on every replica. */
+  readonly attach: Attach;
   /** Keeps the caches, on every replica, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Reconciles until the signal aborts and what runs has ended; for the leader, each time that it leads. */
   reconcile(signal: AbortSignal): Promise<void>;
   /** For /debug/controllers. */
-  debug(): unknown;
+  debug(): readonly unknown[];
 }
 
 /** Where Multus is not installed its definitions are never listed: Networks are told so, after this long. */
 const ATTACHMENTS_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
-  const { client, leaderClient, events, registry, clock, log, workers, resyncMs, defaultProvider } = options;
-  const name = 'network';
-  const queued = queueMetrics(registry, name);
-  const measured = controllerMetrics(registry, name);
-  const history = new ReconcileHistory({ wallClock: Date.now });
-  /** The time for which this process leads; it may lead again later. */
-  let term: { readonly queue: WorkQueue<ObjectKey>; readonly controller: Controller } | undefined;
-  const networks = new Informer({
-    client,
-    clock,
-    resource: NETWORKS,
-    transform: withoutManagedFields,
-    onError: informerLog(log, 'networks'),
-  });
-  const attachments = new Informer({
-    client,
-    clock,
-    resource: NETWORK_ATTACHMENT_DEFINITIONS,
-    transform: withoutManagedFields,
-    onError: informerLog(log, 'network-attachment-definitions'),
-  });
-  const { reconcile, keys } = setUpNetworkController({
+  const { client, leaderClient, events, clock, resyncMs, defaultProvider, sharedNamespaces } = options;
+  const { networks, attachments, pods } = informers(options);
+  const [networkWork, podWork] = ledControllers(options);
+  const users = new NetworkUsers(pods.lister);
+  const { judge, ...network } = setUpNetworkController({
     client: leaderClient,
     networks,
     attachments,
-    // A standby remembers nothing: whoever leads starts with all there is.
-    queue: { add: (key) => term?.queue.add(key) },
+    queue: networkWork.queue,
     events,
+    clock,
     now: () => new Date(),
     resyncMs,
     defaultProvider,
+    usageOf: (key) => users.usageOf(key),
+  });
+  const pod = setUpPodController({
+    client: leaderClient,
+    networks,
+    pods,
+    users,
+    queue: podWork.queue,
+    networkQueue: networkWork.queue,
+    stateOf: (key) => judge(key, networks.lister.get(key)),
+    sharedNamespaces,
+    events,
+    resyncMs,
   });
 
   /** Resolves when there is something to work on; false when told to stop before. */
   async function synced(signal: AbortSignal): Promise<boolean> {
     try {
-      await networks.waitForSync(signal);
+      // Without the pods, a Network in use would look like one that can go.
+      await Promise.all([networks.waitForSync(signal), pods.waitForSync(signal)]);
       const moment = AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]);
       await attachments.waitForSync(moment).catch(() => signal.throwIfAborted());
       return true;
@@ -89,35 +93,54 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   }
 
   return {
+    attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
-      await Promise.all([networks.run(signal), attachments.run(signal)]);
+      await Promise.all([networks, attachments, pods].map((informer) => informer.run(signal)));
     },
     async reconcile(signal) {
       if (!(await synced(signal))) return;
-      const queue = new WorkQueue<ObjectKey>({
-        clock,
-        limiter: defaultControllerLimiter(clock),
-        metrics: queued.metrics,
-      });
-      queued.watch(queue);
-      const controller = new Controller({
-        name,
-        queue,
-        reconcile,
-        workers,
-        history,
-        log,
-        clock,
-        metrics: measured,
-      });
-      term = { queue, controller };
-      try {
-        for (const key of keys()) queue.add(key);
-        await controller.run(signal);
-      } finally {
-        term = undefined;
-      }
+      await Promise.all([
+        networkWork.run(network.reconcile, network.keys(), signal),
+        podWork.run(pod.reconcile, pod.keys(), signal),
+      ]);
     },
-    debug: () => ({ name, running: term?.controller.running() ?? [], unsettled: history.list() }),
+    debug: () => [networkWork.debug(), podWork.debug()],
   };
+}
+
+function informers({ client, clock, log }: NetworkDutyOptions) {
+  const common = <T extends KubeObject>(resource: Resource<T>) => ({
+    client,
+    clock,
+    resource,
+    onError: informerLog(log, resource.plural),
+  });
+  return {
+    networks: new Informer({ ...common(NETWORKS), transform: withoutManagedFields }),
+    attachments: new Informer({
+      ...common(NETWORK_ATTACHMENT_DEFINITIONS),
+      transform: withoutManagedFields,
+    }),
+    pods: new Informer({
+      ...common(NETWORK_PODS),
+      fieldSelector: LIVE_PODS,
+      keep: matters,
+      indexers: POD_INDEXERS,
+    }),
+  };
+}
+
+function ledControllers({ registry, clock, log, workers }: NetworkDutyOptions) {
+  const queueMetricsOf = queueMetrics(registry);
+  const controllerMetricsOf = controllerMetrics(registry);
+  const controller = (name: string) =>
+    new LedController({
+      name,
+      clock,
+      log,
+      workers,
+      queueMetrics: queueMetricsOf(name),
+      controllerMetrics: controllerMetricsOf(name),
+    });
+  return [controller('network'), controller('pod-gate')] as const;
 }

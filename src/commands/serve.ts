@@ -99,12 +99,14 @@ async function run(
     workers: options.workers,
     resyncMs: options.resync,
     defaultProvider: options.networkProvider,
+    sharedNamespaces: options.sharedNetworkNamespaces,
   });
   const { namespace, configmap: configMap } = options;
   const metrics = injectionMetrics(registry);
   const template = templateDuty({ client: api.client, clock, log, events, metrics, namespace, configMap });
   const namespaces = namespaceLabels(api.client, clock, informerLog(log, 'namespaces'));
-  const webhook = webhookDuty({ options, template, namespaces, metrics, clock, log });
+  const { attach } = networks;
+  const webhook = webhookDuty({ options, template, namespaces, attach, metrics, clock, log });
   const certificates = certificateDuty({
     options,
     client: api.client,
@@ -120,7 +122,7 @@ async function run(
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
-    debug: { controllers: () => [networks.debug()] },
+    debug: { controllers: () => networks.debug() },
   });
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.

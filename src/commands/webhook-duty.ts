@@ -4,6 +4,7 @@ import { keysFor } from '../inject/keys.ts';
 import type { InjectionMetrics } from '../metrics.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
+import { type Attach, createAttachHandler } from '../webhook/attach-handler.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
@@ -16,6 +17,8 @@ export interface WebhookDutyOptions {
   readonly options: ServeOptions;
   readonly template: TemplateDuty;
   readonly namespaces: NamespaceLabels;
+  /** Attaches pods to Networks. */
+  readonly attach: Attach;
   readonly metrics: InjectionMetrics;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,6 +42,7 @@ export function webhookDuty({
   options,
   template,
   namespaces,
+  attach,
   metrics,
   clock,
   log,
@@ -59,6 +63,7 @@ export function webhookDuty({
   const app = createApp({
     routes: {
       '/inject': inject,
+      '/attach': createAttachHandler({ attach, log }),
       '/validate': createTemplateHandler({ namespace, configMap, log }),
     },
     log,

@@ -9,6 +9,8 @@ import { type IndexFunction, type Lister, Store } from './store.ts';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Which objects there are for the cache and its handlers, where no selector of the API says so; all unless given. */
+  readonly keep?: (object: T) => boolean;
   /** As a reflector's; `handle` is what a handler threw. */
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
@@ -152,6 +154,10 @@ export class Informer<T extends KubeObject> {
       // Deleted and made again under the same name, and the deletion was missed: two objects, two lives.
       this.#remove(key, undefined, true);
       this.#upsert(object, initial);
+      return;
+    }
+    if (this.#options.keep?.(object) === false) {
+      this.#remove(key, object, false);
       return;
     }
     if (previous && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;

@@ -2,8 +2,11 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Reconcile } from '../kube/controller.ts';
 import type { Informer } from '../kube/informer.ts';
 import { keyOf, type ObjectKey } from '../kube/object.ts';
+import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
 import { Acceptance } from './acceptance.ts';
+import { type NetworkState, networkState } from './attachment/network-state.ts';
+import { CountPace } from './count-pace.ts';
 import { Finalization } from './finalization.ts';
 import { hasFinalizer } from './finalizer.ts';
 import { NETWORK_FINALIZER } from './names.ts';
@@ -11,6 +14,7 @@ import { NetworkWriter } from './network-writer.ts';
 import { OwnWrites } from './own-writes.ts';
 import { ProviderRegistry } from './provider-registry.ts';
 import { MultusProvider } from './providers/multus.ts';
+import type { Usage } from './providers/provider.ts';
 import { Realisation } from './realisation.ts';
 import { networkReconcile } from './reconcile.ts';
 import { type NoticeSink, Reporter } from './reporter.ts';
@@ -25,20 +29,23 @@ export interface NetworkControllerOptions {
   readonly attachments: Informer<NetworkAttachmentDefinition>;
   readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
   readonly events: NoticeSink;
+  readonly clock: Pick<Clock, 'now'>;
   /** The time of day. */
   readonly now: () => Date;
   /** How often every Network is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
   /** Whom Networks are with that name no provider. */
   readonly defaultProvider: string;
-  /** Live pods attached to the Network of this key; whoever gives it enqueues the key when they change. */
-  readonly podsOn?: (key: ObjectKey) => readonly ObjectKey[];
+  /** Who uses the Network of this key; whoever gives it enqueues the key when that changes. */
+  readonly usageOf?: (key: ObjectKey) => Usage;
 }
 
 export interface NetworkController {
   readonly reconcile: Reconcile;
   /** What there is to look at, from the caches: where a new leader starts, who heard of it while another led. */
   keys(): ReadonlySet<ObjectKey>;
+  /** What the Network of the key is to a pod that asks for it; undefined: there is none. */
+  judge(key: ObjectKey, network: Network | undefined): NetworkState;
 }
 
 /**
@@ -46,13 +53,13 @@ export interface NetworkController {
  * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
-  const { client, networks, attachments, queue, events, now, podsOn, defaultProvider } = options;
-  const multus = new MultusProvider({ client, attachments, podsOn });
+  const { client, networks, attachments, queue, events, clock, now, usageOf, defaultProvider } = options;
+  const multus = new MultusProvider({ client, attachments, usageOf });
   const providers = new ProviderRegistry([multus], defaultProvider);
   const acceptance = new Acceptance(providers, (key) => queue.add(key));
   const copies = new OwnWrites(networks.lister);
   const writer = new NetworkWriter({ client, copies });
-  const reporter = new Reporter({ writer, events, now });
+  const reporter = new Reporter({ writer, events, now, pace: new CountPace(clock) });
   addNetworkHandler(options, acceptance);
   addAttachmentHandler(options);
   const reconcile = networkReconcile({
@@ -62,7 +69,11 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
     finalization: new Finalization({ acceptance, writer, reporter }),
   });
   const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));
-  return { reconcile, keys: () => new Set([...networks.lister.list(), ...leftBehind()].map(keyOf)) };
+  return {
+    reconcile,
+    keys: () => new Set([...networks.lister.list(), ...leftBehind()].map(keyOf)),
+    judge: (key, network) => networkState(key, network, (of) => providers.of(of)),
+  };
 }
 
 function addNetworkHandler(

@@ -1,12 +1,14 @@
 import type { Result } from '../kube/controller.ts';
 import { toError } from '../kube/to-error.ts';
 import type { Acceptance } from './acceptance.ts';
+import { conditionOf } from './conditions.ts';
 import { hasFinalizer } from './finalizer.ts';
 import { NETWORK_FINALIZER } from './names.ts';
 import type { NetworkWriter } from './network-writer.ts';
 import { deletionVerdicts, namePods } from './plan.ts';
 import type { Provider, Removal, Usage } from './providers/provider.ts';
 import type { Reporter } from './reporter.ts';
+import { soonest } from './requeue.ts';
 import { statusWith } from './status.ts';
 import type { Network } from './types.ts';
 
@@ -44,8 +46,8 @@ export class Finalization {
       await this.#release(network, provider, signal);
       return {};
     }
-    await this.#reportWaiting(network, removal.message, usage, signal);
-    return removal.retryAfterMs === undefined ? {} : { requeueAfterMs: removal.retryAfterMs };
+    const countAgainMs = await this.#reportWaiting(network, removal.message, usage, signal);
+    return soonest(countAgainMs, removal.retryAfterMs);
   }
 
   async #remove(
@@ -78,10 +80,13 @@ export class Finalization {
     message: string,
     usage: Usage | undefined,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const { reporter } = this.#options;
     const status = statusWith(network, deletionVerdicts(message, usage), usage, reporter.now());
-    await reporter.report(network, status, [], signal);
+    const was = conditionOf(network.status?.conditions, 'Progressing');
+    const isTold = was?.reason === 'Deleting' && was.message === message;
+    const notice = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
+    return reporter.report(network, status, isTold ? [] : [notice], signal);
   }
 }
 

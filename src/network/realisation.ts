@@ -7,6 +7,7 @@ import { type NetworkWriter, StaleCopyError } from './network-writer.ts';
 import { type Outcome, type Situation, targetOf } from './plan.ts';
 import type { Provider, Refusal } from './providers/provider.ts';
 import type { Reporter } from './reporter.ts';
+import { soonest } from './requeue.ts';
 import { recordedShape, shapeOf } from './shape.ts';
 import { statusOf } from './status.ts';
 import { noticesOf } from './transitions.ts';
@@ -37,11 +38,10 @@ export class Realisation {
   /** @throws what the provider threw, once the status says so. */
   async run(network: Network, provider: Provider, signal: AbortSignal): Promise<Result> {
     const attempt = await this.#attempt(network, provider, signal);
-    await this.#report(attempt, provider.name, signal);
+    const countAgainMs = await this.#report(attempt, provider.name, signal);
     if (attempt.error) throw attempt.error;
     const { outcome } = attempt;
-    const requeueAfterMs = outcome?.kind === 'notReady' ? outcome.retryAfterMs : undefined;
-    return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+    return soonest(countAgainMs, outcome?.kind === 'notReady' ? outcome.retryAfterMs : undefined);
   }
 
   async #attempt(first: Network, provider: Provider, signal: AbortSignal): Promise<Attempt> {
@@ -68,11 +68,11 @@ export class Realisation {
     { network, situation, outcome, error }: Attempt,
     provider: string,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const { reporter } = this.#options;
     const status = statusOf(network, provider, situation, outcome, reporter.now());
     try {
-      await reporter.report(network, status, noticesOf(network, status, outcome), signal);
+      return await reporter.report(network, status, noticesOf(network, status, outcome), signal);
     } catch (thrown) {
       if (!error || thrown instanceof StaleCopyError) throw thrown;
       throw new AggregateError([error, thrown], `${error.message}; and its status could not be written`);

@@ -35,6 +35,32 @@ export function isChange(previous: NetworkStatus | undefined, wanted: NetworkSta
   return !isDeepStrictEqual({ ...previous, conditions }, { ...wanted });
 }
 
+/** Whether it counts its pods otherwise than what is there, and that says nothing else that is new. */
+export function isRecount(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
+  return isChange(previous, wanted) && !isChange(withoutCounts(previous), withoutCounts(wanted));
+}
+
+/** Whether it counts its pods, and not for the first time, otherwise than what is there. */
+export function changesCounts(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
+  if (previous?.attachedPods === undefined) return false;
+  return (
+    previous.attachedPods !== wanted.attachedPods ||
+    previous.capacity?.allocated !== wanted.capacity?.allocated
+  );
+}
+
+function withoutCounts(status: NetworkStatus | undefined): NetworkStatus {
+  const { attachedPods, capacity, conditions = [], ...rest } = status ?? {};
+  return {
+    ...rest,
+    ...(capacity?.total !== undefined && { capacity: { total: capacity.total } }),
+    conditions: conditions
+      .filter(({ type }) => type !== 'InUse')
+      // It may name the pods that are waited for.
+      .map((condition) => (condition.type === 'Progressing' ? { ...condition, message: '' } : condition)),
+  };
+}
+
 function judged(
   { metadata: { generation }, status }: Network,
   verdicts: Partial<Verdicts>,

@@ -279,7 +279,7 @@ describe('a resync', () => {
 describe('a Network that pods use', () => {
   const pods = new Map<string, readonly string[]>();
 
-  beforeAll(() => lab.restartOperator({ podsOn: (key) => pods.get(key) ?? [] }));
+  beforeAll(() => lab.restartOperator({ usageOf: (key) => ({ pods: pods.get(key) ?? [] }) }));
 
   test('stays as it is until the last one goes, and is changed then', async () => {
     const ns = await lab.createNamespace('used');

@@ -10,6 +10,7 @@ import { ReconcileHistory } from '../../src/kube/reconcile-history.ts';
 import type { Resource } from '../../src/kube/resource.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { setUpNetworkController } from '../../src/network/controller.ts';
+import type { Usage } from '../../src/network/providers/provider.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
 import type { Notice } from '../../src/network/transitions.ts';
 import { systemClock } from '../../src/workqueue/clock.ts';
@@ -28,12 +29,12 @@ export interface NetworkOperator {
 
 export interface NetworkOperatorOptions {
   readonly resyncMs?: number;
-  readonly podsOn?: (key: string) => readonly string[];
+  readonly usageOf?: (key: string) => Usage;
 }
 
 export async function startNetworkOperator(
   controlPlane: Pick<ControlPlane, 'kubeconfigPath'>,
-  { resyncMs = 30_000, podsOn }: NetworkOperatorOptions = {},
+  { resyncMs = 30_000, usageOf }: NetworkOperatorOptions = {},
 ): Promise<NetworkOperator> {
   const clock = systemClock;
   const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
@@ -52,10 +53,11 @@ export async function startNetworkOperator(
     attachments,
     queue,
     events: { event: (regarding, notice) => notices.push({ key: keyOf(regarding), notice }) },
+    clock,
     now: () => new Date(),
     resyncMs,
     defaultProvider: 'multus',
-    ...(podsOn && { podsOn }),
+    ...(usageOf && { usageOf }),
   });
   const controller = new Controller({
     name: 'network',

@@ -24,8 +24,8 @@ import { disownmentOf, repairOf } from './multus-repair.ts';
 import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
-  /** Live pods that are attached to the Network of this key. Without it nobody counts them. */
-  readonly podsOn?: ((key: ObjectKey) => readonly ObjectKey[]) | undefined;
+  /** Who uses the Network of this key. Without it nobody counts them. */
+  readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
 }
 
 /**
@@ -37,12 +37,12 @@ export class MultusProvider implements Provider {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly #client: MultusOptions['client'];
-  readonly #podsOn: MultusOptions['podsOn'];
+  readonly #usageOf: MultusOptions['usageOf'];
   readonly #store: AttachmentStore;
 
   constructor(options: MultusOptions) {
     this.#client = options.client;
-    this.#podsOn = options.podsOn;
+    this.#usageOf = options.usageOf;
     this.#store = new AttachmentStore(options);
   }
 
@@ -58,7 +58,10 @@ export class MultusProvider implements Provider {
   }
 
   async usage(network: Network): Promise<Usage | undefined> {
-    return this.#podsOn && { pods: this.#podsOn(keyOf(network)) };
+    const found = this.#store.known(keyOf(network));
+    // Who is attached to somebody else's of our name is none of ours.
+    if (this.#usageOf && found && !isOwnedBy(found, network)) return { pods: [], allocated: 0 };
+    return this.#usageOf?.(keyOf(network));
   }
 
   async ensure(network: Network, shape: Shape, signal: AbortSignal): Promise<Realised | NotReady> {

@@ -457,3 +457,28 @@ describe('running', () => {
     expect([setup.informer.hasSynced(), setup.server.requests]).toEqual([false, 1]);
   });
 });
+
+describe('an informer that keeps some objects only', () => {
+  let picky: Setup;
+  beforeEach(async () => {
+    picky = await newInformer({ keep: ({ metadata }) => metadata.labels?.keep === 'yes' });
+  });
+  afterEach(() => picky.close());
+
+  const labelled = (name: string, version: number, keep: string): ConfigMap => {
+    const object = configMap(name, version);
+    return { ...object, metadata: { ...object.metadata, labels: { keep } } };
+  };
+
+  test('shows one that comes to matter as new, and one that matters no more as gone', async () => {
+    const handler = recorded();
+    picky.informer.addEventHandler(handler);
+    void picky.run();
+    (await picky.server.next()).answer(listOf(10, [labelled('a', 1, 'yes'), labelled('b', 2, 'no')]));
+    const watch = await picky.server.next();
+    watch.stream(modified(labelled('a', 11, 'no')), modified(labelled('b', 12, 'yes')));
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard).toEqual(['add a=1 initially', 'delete a=11', 'add b=12']);
+    expect(names(picky.informer.lister.list())).toEqual(['b']);
+  });
+});

@@ -193,7 +193,7 @@ describe('removing', () => {
 
 test('pods are counted where somebody tells them', async () => {
   const fake = new FakeAttachments();
-  const counting = new MultusProvider({ ...fake, podsOn: (of) => [`${of}-pod`] });
+  const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${of}-pod`] }) });
   expect(await counting.usage(network)).toEqual({ pods: ['default/example-network-pod'] });
   expect(await new MultusProvider(fake).usage(network)).toBeUndefined();
 });

@@ -1,0 +1,49 @@
+import { type JsonObject, own, sameJson } from '../../inject/json.ts';
+import { keyOfSelected, type Problem, parseSelection, type Selected, type Selection } from './selection.ts';
+
+/**
+ * Adds the networks of our annotation to the text of Multus' own, which is kept to the letter as far as it goes:
+ * what is named there already is not added again, so that merging twice is merging once.
+ */
+export function mergeNetworks(
+  wanted: Selection,
+  present: string | undefined,
+  podNamespace: string,
+): { readonly text: string } | Problem {
+  if (present === undefined || present.trim() === '') return { text: wanted.text };
+  const theirs = parseSelection(present, podNamespace);
+  if ('problem' in theirs) return theirs;
+  const missing: Selected[] = [];
+  for (const network of wanted.networks) {
+    const key = keyOfSelected(network);
+    const namesakes = theirs.networks.filter((other) => keyOfSelected(other) === key);
+    if (namesakes.length === 0) missing.push(network);
+    else if (!namesakes.some(({ element }) => says(element, network.element))) {
+      return { problem: `asks for ${key}, too, but otherwise: write what you want of it in one of the two` };
+    }
+  }
+  return { text: missing.length === 0 ? present : joined(theirs, missing, wanted.form) };
+}
+
+/** Whether the element says all that the other says; both are of one network. */
+function says(element: JsonObject, other: JsonObject): boolean {
+  return Object.entries(other).every(([key, value]) => {
+    const said = own(element, key);
+    return key === 'name' || key === 'namespace' || (said !== undefined && sameJson(said, value));
+  });
+}
+
+function joined(theirs: Selection, missing: readonly Selected[], form: Selection['form']): string {
+  if (theirs.form === 'names' && form === 'names') return [theirs.text, ...missing.map(nameOf)].join(',');
+  const added = missing.map(({ element }) => JSON.stringify(element)).join(',');
+  const present =
+    theirs.form === 'json' ? theirs.text : JSON.stringify(theirs.networks.map(({ element }) => element));
+  const separator = theirs.networks.length === 0 ? '' : ',';
+  return `${present.slice(0, -1).trimEnd()}${separator}${added}]`;
+}
+
+/** As the form of names has it. */
+function nameOf({ element }: Selected): string {
+  const { namespace, name, interface: device } = element;
+  return `${namespace === undefined ? '' : `${namespace}/`}${name}${device === undefined ? '' : `@${device}`}`;
+}

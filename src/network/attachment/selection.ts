@@ -1,0 +1,83 @@
+import { isArray, isObject, type JsonObject, type JsonValue, ownString } from '../../inject/json.ts';
+
+/** One network that a pod is to be attached to. */
+export interface Selected {
+  readonly namespace: string;
+  readonly name: string;
+  /** As Multus' JSON form has it, with whatever options were written. */
+  readonly element: JsonObject;
+}
+
+/** The networks that an annotation selects, in the one or the other of the forms that Multus knows. */
+export interface Selection {
+  readonly form: 'names' | 'json';
+  /** As it was written, without the space around it. */
+  readonly text: string;
+  readonly networks: readonly Selected[];
+}
+
+/** What is wrong with an annotation, as the end of a sentence that begins with its key. */
+export interface Problem {
+  readonly problem: string;
+}
+
+const ADVICE = 'write the name of a Network, such as example-network, or several with commas between them';
+
+/**
+ * Reads a list of names (`a`, `namespace/a`, `a@net1`, with commas between them) or a list of objects as JSON: the two
+ * forms of the multi-network specification v1.3, section 4.1.1, told apart as Multus does. Networks without a namespace
+ * are of the pod's own. Whether names and options can be is not looked at.
+ */
+export function parseSelection(text: string, podNamespace: string): Selection | Problem {
+  const trimmed = text.trim();
+  if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
+  return /[[{"]/.test(trimmed) ? parseJson(trimmed, podNamespace) : parseNames(trimmed, podNamespace);
+}
+
+/** `namespace/name`: the key of the Network, and of its NetworkAttachmentDefinition. */
+export function keyOfSelected({ namespace, name }: Selected): string {
+  return `${namespace}/${name}`;
+}
+
+function parseNames(text: string, podNamespace: string): Selection | Problem {
+  const networks: Selected[] = [];
+  for (const item of text.split(',').map((part) => part.trim())) {
+    const [, namespace, name, device] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
+    if (name === undefined) return { problem: `has ${JSON.stringify(item)}, which is no name: ${ADVICE}` };
+    const element = {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(device !== undefined && { interface: device }),
+    };
+    networks.push({ namespace: namespace ?? podNamespace, name, element });
+  }
+  return { form: 'names', text, networks };
+}
+
+function parseJson(text: string, podNamespace: string): Selection | Problem {
+  const list = parsed(text);
+  if (!isArray(list)) {
+    return {
+      problem: 'is no list in JSON: write one such as [{"name": "example-network"}], or a plain name',
+    };
+  }
+  const networks: Selected[] = [];
+  for (const [index, element] of list.entries()) {
+    const name = ownString(element, 'name');
+    if (!isObject(element) || !name) {
+      return {
+        problem: `names no network in [${index}]: write an object such as {"name": "example-network"}`,
+      };
+    }
+    networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
+  }
+  return { form: 'json', text, networks };
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import { keyOf, type ObjectKey } from '../kube/object.ts';
+import type { Lister } from '../kube/store.ts';
+import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
+import type { Usage } from './providers/provider.ts';
+
+/**
+ * Who uses which Network: live pods that name it or that Multus has attached to it, unless they are still gated. A pod
+ * counts from the moment on in which its gate is about to be lifted, whatever the cache shows until that is through:
+ * else a Network could go between the decision to let a pod in and the pod's arrival.
+ */
+export class NetworkUsers {
+  readonly #pods: Lister<NetworkPod>;
+  readonly #letIn = new Map<ObjectKey, NetworkPod>();
+
+  /** `pods` has the indices POD_INDEXERS, and has synced before the first question. */
+  constructor(pods: Lister<NetworkPod>) {
+    this.#pods = pods;
+  }
+
+  usageOf(network: ObjectKey): Usage {
+    const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
+    const allocated = users
+      .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
+      .reduce((sum, { addresses }) => sum + addresses, 0);
+    return { pods: users.map(keyOf), allocated };
+  }
+
+  /** The pod's gate is about to be lifted. */
+  letIn(pod: NetworkPod): void {
+    this.#letIn.set(keyOf(pod), pod);
+  }
+
+  /** Its gate was not lifted, or the cache shows what has become of it. */
+  settle(pod: NetworkPod): void {
+    if (this.#letIn.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#letIn.delete(keyOf(pod));
+  }
+
+  #onTheirWay(network: ObjectKey): readonly NetworkPod[] {
+    return [...this.#letIn.values()].filter((pod) => {
+      const cached = this.#pods.get(keyOf(pod));
+      const isThere = cached !== undefined && cached.metadata.uid === pod.metadata.uid;
+      return isThere && isGated(cached) && networksOf(pod).includes(network);
+    });
+  }
+}

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { eventually } from '../../hack/eventually.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+
+jest.setTimeout(90_000);
+
+const ASKED = 'samplecrd.k8s.io/network';
+const GATE = 'samplecrd.k8s.io/network';
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture();
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+let tenths = 0;
+
+function network(name: string): object {
+  tenths += 1;
+  return {
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { name },
+    spec: { cidr: `10.${tenths}.0.0/16`, gateway: `10.${tenths}.0.1` },
+  };
+}
+
+function pod(name: string, asked: string | undefined, spec: object = {}, annotations: object = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, annotations: { ...(asked !== undefined && { [ASKED]: asked }), ...annotations } },
+    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
+  };
+}
+
+interface StoredPod {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly schedulingGates?: readonly { readonly name: string }[] };
+}
+
+async function stored(name: string): Promise<StoredPod> {
+  return JSON.parse(await kubectl(`get pod ${name} -o json`)) as StoredPod;
+}
+
+/** Resolves when the pod has these gates, and no other. */
+function untilGates(name: string, gates: readonly string[]): Promise<void> {
+  return eventually(`gates of ${name} to be [${gates}]`, async () => {
+    const { schedulingGates = [] } = (await stored(name)).spec;
+    return schedulingGates.map((gate) => gate.name).join() === gates.join();
+  });
+}
+
+/** Resolves when there is such an Event on the object, `kind/name`. */
+function untilEvent(of: string, reason: string, note: string): Promise<void> {
+  return eventually(`Event ${reason} of ${of}: ${note}`, async () => {
+    const events = await kubectl(`events --for ${of} --no-headers`);
+    return events.split('\n').some((line) => line.includes(` ${reason} `) && line.includes(note));
+  });
+}
+
+async function statusOf(name: string, path: string): Promise<string> {
+  return kubectl(`get network ${name} -o jsonpath={.status${path}}`);
+}
+
+function untilCounted(name: string, pods: number): Promise<void> {
+  return eventually(
+    `${name} to count ${pods} pods`,
+    async () => (await statusOf(name, '.attachedPods')) === String(pods),
+  );
+}
+
+async function refusal(object: object): Promise<string> {
+  return fixture.apply(object).then(
+    () => 'it was admitted',
+    (error: unknown) => String(error),
+  );
+}
+
+describe('a pod that asks for a Network', () => {
+  test('made in one go with it waits for it, and no longer', async () => {
+    await fixture.apply(pod('together', 'together'), network('together'));
+    expect((await stored('together')).metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toBe('together');
+    await untilGates('together', []);
+    await kubectl('wait network/together --for=condition=Ready --timeout=5s');
+    await untilEvent('pod/together', 'NetworkReady', 'default/together');
+  });
+
+  test('waits for one that does not exist, says which, and goes on when it comes', async () => {
+    await fixture.apply(pod('early', 'late'));
+    await untilEvent('pod/early', 'WaitsForNetwork', 'Network default/late does not exist');
+    await untilGates('early', [GATE]);
+    await fixture.apply(network('late'));
+    await untilGates('early', []);
+  });
+
+  test('waits for all that it names', async () => {
+    await fixture.apply(network('one'), pod('of-two', 'one,two'));
+    await untilEvent('pod/of-two', 'WaitsForNetwork', 'Network default/two does not exist');
+    await fixture.apply(network('two'));
+    await untilGates('of-two', []);
+  });
+
+  test('keeps the gates of others, whatever their place', async () => {
+    const others = { schedulingGates: [{ name: 'example.org/a' }, { name: 'example.org/b' }] };
+    await fixture.apply(network('third'), pod('thrice', 'third', others));
+    await untilGates('thrice', ['example.org/a', 'example.org/b']);
+  });
+
+  test('goes on when it asks no more', async () => {
+    await fixture.apply(pod('forgetful', 'never'));
+    await untilEvent('pod/forgetful', 'WaitsForNetwork', 'default/never');
+    await kubectl(`annotate pod forgetful ${ASKED}-`);
+    await untilGates('forgetful', []);
+  });
+
+  test('and asks for another is told to be made anew', async () => {
+    await fixture.apply(network('right'), pod('fickle', 'wrong'));
+    await untilEvent('pod/fickle', 'WaitsForNetwork', 'default/wrong');
+    await kubectl(`annotate --overwrite pod fickle ${ASKED}=right`);
+    await untilEvent('pod/fickle', 'InvalidNetworkAnnotation', 'create the pod again');
+    await untilGates('fickle', [GATE]);
+  });
+
+  test('and names its node is admitted where its Network is Ready', async () => {
+    await fixture.apply(network('present'));
+    await kubectl('wait network/present --for=condition=Ready --timeout=10s');
+    await fixture.apply(pod('bound', 'present', { nodeName: 'n1' }));
+    expect((await stored('bound')).spec.schedulingGates).toBeUndefined();
+  });
+
+  test.each([
+    [
+      'names its node too early',
+      pod('bad', 'absent', { nodeName: 'n1' }),
+      'Network default/absent does not exist',
+    ],
+    ['has hostNetwork', pod('bad', 'absent', { hostNetwork: true }), 'hostNetwork'],
+    ['writes it wrong', pod('bad', 'absent,'), 'has "", which is no name'],
+    ['asks for one of another namespace', pod('bad', 'kube-system/x'), 'which pods of default may not use'],
+  ])('is refused when it %s', async (_, object, message) => {
+    const said = await refusal(object);
+    expect(said).toContain('admission webhook "network.samplecrd.k8s.io" denied the request');
+    expect(said).toContain(message);
+  });
+});
+
+describe('a Network', () => {
+  test('counts its pods, and neither those that wait nor those that have ended', async () => {
+    await fixture.apply(
+      network('counted'),
+      pod('c1', 'counted'),
+      pod('c2', 'counted'),
+      pod('c3', 'counted,none'),
+    );
+    await untilCounted('counted', 2);
+    expect(await statusOf('counted', '.conditions[?(@.type=="InUse")].message')).toBe(
+      'attached: default/c1, default/c2',
+    );
+    const ended = (phase: string) => [
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      `{"status":{"phase":"${phase}"}}`,
+    ];
+    await fixture.kubectl('patch', 'pod', 'c1', ...ended('Succeeded'));
+    await untilCounted('counted', 1);
+    await fixture.kubectl('patch', 'pod', 'c2', ...ended('Failed'));
+    await untilCounted('counted', 0);
+    expect(await statusOf('counted', '.conditions[?(@.type=="InUse")].status')).toBe('False');
+  });
+
+  test('counts pods that Multus has attached without us, and their addresses', async () => {
+    const status = JSON.stringify([
+      { name: 'cluster-default', interface: 'eth0', ips: ['10.244.0.9'], default: true },
+      { name: 'default/bare', interface: 'net1', ips: ['192.168.0.2', 'fd00::2'] },
+    ]);
+    const multus = { 'k8s.v1.cni.cncf.io/network-status': status };
+    await fixture.apply(network('bare'), pod('without-us', undefined, {}, multus));
+    await untilCounted('bare', 1);
+    expect(await statusOf('bare', '.capacity.allocated')).toBe('2');
+  });
+
+  test.each(['background', 'foreground'])(
+    'deleted (%s) while in use waits for its pods, says which, and goes with the last one',
+    async (cascade) => {
+      const [name, first, last] = [`held-${cascade}`, `first-${cascade}`, `last-${cascade}`];
+      await fixture.apply(network(name), pod(first, name), pod(last, name));
+      await untilGates(first, []);
+      await untilGates(last, []);
+      await kubectl(`delete network ${name} --wait=false --cascade=${cascade}`);
+      const waits = `waits for the pods that use it: default/${first}, default/${last}`;
+      await untilEvent(`network/${name}`, 'Deleting', waits);
+      expect(await statusOf(name, '.conditions[?(@.type=="Progressing")].message')).toBe(waits);
+      await fixture.apply(pod(`more-${cascade}`, name));
+      await untilEvent(`pod/more-${cascade}`, 'WaitsForNetwork', `Network default/${name} is being deleted`);
+      await kubectl(`delete pod ${first} --now`);
+      await kubectl(`get net-attach-def ${name}`);
+      await kubectl(`delete pod ${last} --now`);
+      await kubectl(`wait network/${name} --for=delete --timeout=20s`);
+      await kubectl(`wait net-attach-def/${name} --for=delete --timeout=40s`);
+    },
+  );
+
+  test('changes when the last pod is gone', async () => {
+    await fixture.apply(network('edited'), pod('user', 'edited'));
+    await untilGates('user', []);
+    await fixture.kubectl(
+      'patch',
+      'network',
+      'edited',
+      '--type=merge',
+      '-p',
+      '{"spec":{"cidr":"10.200.0.0/16","gateway":"10.200.0.1"}}',
+    );
+    await kubectl(
+      'wait network/edited --for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ChangePending --timeout=10s',
+    );
+    expect(await statusOf('edited', '.conditions[?(@.type=="Progressing")].message')).toContain(
+      'default/user',
+    );
+    await kubectl('delete pod user --now');
+    await kubectl('wait network/edited --for=jsonpath={.status.cidr}=10.200.0.0/16 --timeout=20s');
+  });
+
+  test('is counted the same by an operator that was killed and started again', async () => {
+    await fixture.apply(network('kept'), pod('k1', 'kept'), pod('k2', 'kept,nowhere'));
+    await untilCounted('kept', 1);
+    const before = await kubectl('get network kept -o jsonpath={.status}');
+    process.kill(fixture.operator.process.pid, 'SIGKILL');
+    await fixture.operator.restart();
+    await fixture.apply(network('nowhere'));
+    await untilGates('k2', []);
+    expect(JSON.parse(before)).toMatchObject({ attachedPods: 1 });
+    await untilCounted('kept', 2);
+  });
+});

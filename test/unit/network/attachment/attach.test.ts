@@ -1,0 +1,153 @@
+import { describe, expect, test } from '@jest/globals';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import type { Pod } from '../../../../src/inject/pod.ts';
+import { type Attachment, attach } from '../../../../src/network/attachment/attach.ts';
+import type { NetworkState } from '../../../../src/network/attachment/network-state.ts';
+
+const ASKED = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const GATE = { name: 'samplecrd.k8s.io/network' };
+
+function pod(annotations: Readonly<Record<string, string>> | undefined, spec: object = {}): Pod {
+  return {
+    metadata: { name: 'p', ...(annotations && { annotations }) },
+    spec: { containers: [], ...spec },
+  } as Pod;
+}
+
+function attached(
+  to: Pod,
+  states: Readonly<Record<string, NetworkState>> = {},
+  sharedNamespaces: readonly string[] = [],
+): Attachment {
+  const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
+  return attach(to, 'red', { sharedNamespaces, stateOf });
+}
+
+/** The pod as the API server makes it of the answer. */
+function patched(before: Pod, result: Attachment) {
+  if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
+  const operations = result.operations as Operation[];
+  return jsonpatch.applyPatch(structuredClone(before) as object, operations, true).newDocument as {
+    metadata: { annotations: Record<string, string> };
+    spec: { schedulingGates?: unknown[] };
+  };
+}
+
+describe('a pod that asks for Networks', () => {
+  test.each([
+    ['a name', 'blue', 'blue'],
+    ['several', ' blue , green ', 'blue , green'],
+    ['one of its own namespace', 'red/blue', 'red/blue'],
+    ['a name for the interface', 'blue@nw0', 'blue@nw0'],
+    ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
+  ])('by %s is gated, and Multus is told', (_, asked, told) => {
+    const before = pod({ [ASKED]: asked });
+    const { metadata, spec } = patched(before, attached(before));
+    expect(metadata.annotations[MULTUS]).toBe(told);
+    expect(spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('is gated whatever its Network is', () => {
+    const before = pod({ [ASKED]: 'blue' });
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(patched(before, attached(before, waiting)).spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('keeps the gates that it has', () => {
+    const theirs = { name: 'example.org/theirs' };
+    const before = pod({ [ASKED]: 'blue' }, { schedulingGates: [theirs] });
+    expect(patched(before, attached(before)).spec.schedulingGates).toEqual([theirs, GATE]);
+  });
+
+  test('and has been seen before is left as it is', () => {
+    const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
+    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [] });
+  });
+
+  test('may name one of a namespace that is shared', () => {
+    const before = pod({ [ASKED]: 'green/blue' });
+    expect(attached(before, {}, ['green'])).toMatchObject({ outcome: 'attached' });
+    expect(attached(before, {}, ['*'])).toMatchObject({ outcome: 'attached' });
+  });
+
+  test('and names its node gets no gate, if its Network is Ready', () => {
+    const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
+    expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
+  });
+});
+
+test.each([
+  ['without the annotation', pod(undefined)],
+  ['with annotations of others', pod({ [MULTUS]: 'blue' })],
+])('a pod %s is left as it is', (_, before) => {
+  expect(attached(before)).toEqual({ outcome: 'untouched' });
+});
+
+test('a static pod is left as it is, with a warning', () => {
+  const before = pod({ [ASKED]: 'blue', 'kubernetes.io/config.mirror': 'abc' }, { nodeName: 'n1' });
+  expect(attached(before)).toMatchObject({
+    outcome: 'untouched',
+    warning: expect.stringContaining('static'),
+  });
+});
+
+describe('refused is', () => {
+  test.each([
+    ['nothing', '', 'is empty'],
+    ['a name left out', 'blue,,green', 'has "", which is no name'],
+    ['a bad name', 'Blue', 'has "Blue", which is no name of a Network'],
+    ['a name with a dot', 'blue.green', 'has "blue.green", which is no name of a Network'],
+    ['too many slashes', 'a/b/c', 'has "a/b/c", which is no name'],
+    ['another namespace', 'green/blue', 'names a Network of namespace green, which pods of red may not use'],
+    ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
+    ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
+    ['an interface with too long a name', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
+    ['no JSON', '[{"name":', 'is no list in JSON'],
+    ['an object', '{"name":"blue"}', 'is no list in JSON'],
+    ['an empty list', '[]', 'names no Network'],
+    ['an element without a name', '[{"namespace":"red"}]', 'names no network in [0]'],
+    ['an element that is no object', '["blue"]', 'names no network in [0]'],
+    ['an address that is none', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
+    ['a MAC address that is none', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
+    ['a namespace that is none', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+  ])('%s', (_, asked, message) => {
+    const result = attached(pod({ [ASKED]: asked }));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining(`annotation ${ASKED} ${message}`),
+    });
+  });
+
+  test.each([
+    ['what Multus cannot read', 'blue', '[{', `annotation ${MULTUS} is no list in JSON`],
+    [
+      'one Network with and without an address',
+      '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+      'blue',
+      `annotation ${MULTUS} asks for red/blue, too, but otherwise`,
+    ],
+  ])('%s', (_, asked, multus, message) => {
+    const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining(message) });
+  });
+
+  test('a pod with hostNetwork', () => {
+    const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining('hostNetwork') });
+  });
+
+  test('a pod that names its node while its Network is not Ready', () => {
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining('Network red/blue does not exist: create it when'),
+    });
+  });
+
+  test('a Network of a provider whose networks pods cannot be attached to', () => {
+    const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
+    const message = 'ProviderCannotAttach: …';
+    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
+  });
+});
