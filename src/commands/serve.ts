@@ -106,7 +106,7 @@ async function run(
   const template = templateDuty({ client: api.client, clock, log, events, metrics, namespace, configMap });
   const namespaces = namespaceLabels(api.client, clock, informerLog(log, 'namespaces'));
   const { attach } = networks;
-  const webhook = webhookDuty({ options, template, namespaces, attach, metrics, clock, log });
+  const webhook = webhookDuty({ options, events, template, namespaces, attach, metrics, clock, log });
   const certificates = certificateDuty({
     options,
     client: api.client,

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import type { InjectionMetrics } from '../metrics.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
 import { type Attach, createAttachHandler } from '../webhook/attach-handler.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
+import { reportInjection } from '../webhook/injection-events.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
 import { createTemplateHandler } from '../webhook/template-handler.ts';
@@ -19,6 +21,7 @@ export interface WebhookDutyOptions {
   readonly namespaces: NamespaceLabels;
   /** Attaches pods to Networks. */
   readonly attach: Attach;
+  readonly events: EventRecorder;
   readonly metrics: InjectionMetrics;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,6 +46,7 @@ export function webhookDuty({
   template,
   namespaces,
   attach,
+  events,
   metrics,
   clock,
   log,
@@ -56,7 +60,10 @@ export function webhookDuty({
     },
     templates: () => template.templates.state,
     namespaceLabels: namespaces.labels,
-    observe: ({ decision, obstacle }) => metrics.decided(decision, obstacle?.reason ?? ''),
+    observe: (record) => {
+      metrics.decided(record.decision, record.reason ?? '');
+      reportInjection(events, record);
+    },
     log,
     now: () => clock.now(),
   });

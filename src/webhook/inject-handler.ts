@@ -3,25 +3,16 @@ import { isPodCreation } from '../inject/admission-target.ts';
 import type { DecideOptions } from '../inject/decide.ts';
 import { type Injection, inject } from '../inject/inject.ts';
 import { ownString } from '../inject/json.ts';
-import { explain, type Obstacle, type Skip } from '../inject/reason.ts';
 import type { TemplateState } from '../inject/template-set.ts';
-import { HttpError } from './http-error.ts';
-import type { ReviewHandler, Verdict } from './response.ts';
+import { answerTo, type InjectionAnswer, toVerdict } from './injection-answer.ts';
+import type { ReviewHandler } from './response.ts';
 import type { AdmissionRequest } from './review.ts';
 
 /** What was decided about one pod: for metrics, and for Events where it is no dry run. */
-export interface InjectionRecord {
+export interface InjectionRecord extends InjectionAnswer {
   readonly request: AdmissionRequest;
-  readonly decision: Injection['outcome'] | 'failed';
-  /** Why not; with a sidecar, what of the pod's wishes was passed over. */
-  readonly obstacle: Obstacle | undefined;
-  /** Whether whoever creates the pod is told. */
-  readonly warn: boolean;
-  readonly operations: number;
   readonly milliseconds: number;
 }
-
-type Summary = Omit<InjectionRecord, 'request' | 'milliseconds'>;
 
 /** `fresh`: not from a cache, which may be behind the API server's own. */
 export type NamespaceLabelsOf = (
@@ -45,17 +36,17 @@ export interface InjectHandlerOptions {
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
   return async (request, signal) => {
     const start = options.now();
-    const record = (summary: Summary) =>
-      report(options, { request, milliseconds: options.now() - start, ...summary });
-    let injection: Injection;
+    const record = (answer: InjectionAnswer) =>
+      report(options, { request, milliseconds: options.now() - start, ...answer });
+    let answer: InjectionAnswer;
     try {
-      injection = await injectRequest(options, request, signal);
+      answer = answerTo(await injectRequest(options, request, signal));
     } catch (err) {
-      record({ decision: 'failed', obstacle: undefined, warn: false, operations: 0 });
+      record({ decision: 'failed', reason: undefined, told: [], operations: [] });
       throw err;
     }
-    record(summarize(injection));
-    return toVerdict(injection);
+    record(answer);
+    return toVerdict(answer);
   };
 }
 
@@ -81,38 +72,9 @@ async function injectRequest(
   return behind ? await injectWith(true) : injection;
 }
 
-function toVerdict(injection: Injection): Verdict {
-  if (injection.outcome === 'injected') {
-    const { operations, ignored } = injection;
-    return { allowed: true, operations, warnings: ignored ? explain(ignored) : [] };
-  }
-  const lines = explain(injection.skip);
-  if (injection.outcome === 'denied') {
-    return { allowed: false, code: 403, message: `the sidecar cannot be added: ${lines.join('; ')}` };
-  }
-  if (isOurFault(injection.skip)) throw new HttpError(500, lines.join('; '));
-  return { allowed: true, warnings: injection.skip.warn ? lines.map((line) => `no sidecar: ${line}`) : [] };
-}
-
-/** The pod asked for its sidecar, and that there is none to give is the operator's fault: the failurePolicy decides. */
-function isOurFault({ reason, explicit }: Skip): boolean {
-  return reason === 'no-template' && explicit;
-}
-
-function summarize(injection: Injection): Summary {
-  if (injection.outcome === 'injected') {
-    const { operations, ignored } = injection;
-    const warn = ignored !== undefined;
-    return { decision: 'injected', obstacle: ignored, warn, operations: operations.length };
-  }
-  const { skip, outcome } = injection;
-  const decision = isOurFault(skip) ? 'failed' : outcome;
-  return { decision, obstacle: skip, warn: skip.warn, operations: 0 };
-}
-
-/** One line for each pod, without anything of what is in it but what is wrong there. */
+/** One line for each pod, with nothing of what is in it but what is wrong there. */
 function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord): void {
-  const { request, decision, obstacle, warn, operations, milliseconds } = record;
+  const { request, decision, reason, told, operations, milliseconds } = record;
   const metadata = request.object?.metadata;
   log.info(
     {
@@ -120,11 +82,11 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       namespace: request.namespace,
       name: request.name || ownString(metadata, 'name') || ownString(metadata, 'generateName'),
       decision,
-      reason: obstacle?.reason,
-      messages: warn ? obstacle?.messages : undefined,
+      reason,
+      told: told.length > 0 ? told : undefined,
       dryRun: request.dryRun,
       milliseconds,
-      operations,
+      operations: operations.length,
     },
     'pod decided',
   );

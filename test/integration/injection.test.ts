@@ -179,7 +179,8 @@ describe('the template', () => {
     expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject(INJECTED);
   });
 
-  test('stays as it was when a bad one is written, which an Event says, and the process stays ready', async () => {
+  test('stays as it was when a bad one gets in, which an Event says, and the process stays ready', async () => {
+    await fixture.kubectl('delete', 'validatingwebhookconfiguration', 'envoy-initializer');
     const patch = JSON.stringify({ data: { config: 'containers:\n- nmae: envoy\n' } });
     await fixture.kubectl(
       'patch',

@@ -47,7 +47,7 @@ describe('the inject webhook', () => {
     const { review, records } = setUp();
     expect(await review()).toMatchObject({ allowed: true, operations: { length: 3 } });
     expect(records).toMatchObject([
-      { decision: 'injected', obstacle: undefined, warn: false, operations: 3, milliseconds: 1.5 },
+      { decision: 'injected', reason: undefined, told: [], operations: { length: 3 }, milliseconds: 1.5 },
     ]);
   });
 
@@ -67,9 +67,13 @@ describe('the inject webhook', () => {
     'leaves an %s alone without asking anything',
     async (operation) => {
       const { review, asked, records } = setUp();
-      expect(await review({ operation, object: undefined })).toEqual({ allowed: true, warnings: [] });
+      expect(await review({ operation, object: undefined })).toEqual({
+        allowed: true,
+        operations: [],
+        warnings: [],
+      });
       expect(asked).toEqual([]);
-      expect(records).toMatchObject([{ decision: 'skipped', obstacle: { reason: 'not-a-pod-create' } }]);
+      expect(records).toMatchObject([{ decision: 'skipped', reason: 'not-a-pod-create' }]);
     },
   );
 
@@ -77,12 +81,14 @@ describe('the inject webhook', () => {
     const { review } = setUp();
     expect(await review({ object: clashing })).toEqual({
       allowed: true,
+      operations: [],
       warnings: [
         'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
       ],
     });
     expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
       allowed: true,
+      operations: [],
       warnings: [
         `no sidecar: invalid-value: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`,
       ],
@@ -98,13 +104,13 @@ describe('the inject webhook', () => {
       warnings: [expect.stringMatching(/^invalid-override: annotation \S+-concurrency is "all": write /)],
     });
     expect(records).toMatchObject([
-      { decision: 'injected', obstacle: { reason: 'invalid-override' }, warn: true },
+      { decision: 'injected', reason: 'invalid-override', told: { length: 1 } },
     ]);
   });
 
   test('does not warn who did not ask', async () => {
     const { review } = setUp();
-    expect(await review({ object: plain() })).toEqual({ allowed: true, warnings: [] });
+    expect(await review({ object: plain() })).toEqual({ allowed: true, operations: [], warnings: [] });
   });
 
   test('refuses a pod in conflict where the operator wants that', async () => {
@@ -115,7 +121,7 @@ describe('the inject webhook', () => {
       message:
         'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
     });
-    expect(records).toMatchObject([{ decision: 'denied', obstacle: { reason: 'conflict' } }]);
+    expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
   });
 
   test('fails without a good template for a pod that asked for itself, so that its failurePolicy decides', async () => {
@@ -124,13 +130,14 @@ describe('the inject webhook', () => {
       status: 500,
       message: 'no-template: there is no good template: config: line 1, column 1: bad',
     });
-    expect(records).toMatchObject([{ decision: 'failed', obstacle: { reason: 'no-template' } }]);
+    expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
   });
 
   test('admits a pod whose namespace asked without a good template, and says so', async () => {
     const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
     expect(await review({ object: plain() })).toEqual({
       allowed: true,
+      operations: [],
       warnings: ['no sidecar: no-template: there is no good template: config: bad'],
     });
   });
@@ -139,7 +146,7 @@ describe('the inject webhook', () => {
     const failure = new Error('no connection');
     const { review, records } = setUp({ labels: () => Promise.reject(failure) });
     await expect(review()).rejects.toBe(failure);
-    expect(records).toMatchObject([{ decision: 'failed', obstacle: undefined }]);
+    expect(records).toMatchObject([{ decision: 'failed', reason: undefined }]);
   });
 
   test('logs one line for a pod, with nothing of what is in it', async () => {

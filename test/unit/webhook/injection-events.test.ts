@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/inject/json.ts';
+import type { EventDetails } from '../../../src/kube/events.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import type { InjectionRecord } from '../../../src/webhook/inject-handler.ts';
+import { reportInjection } from '../../../src/webhook/injection-events.ts';
+import type { AdmissionRequest } from '../../../src/webhook/review.ts';
+import { podRequest } from '../../support/admission-review.ts';
+
+function eventsOf(record: Partial<InjectionRecord>, request: Partial<AdmissionRequest> = {}) {
+  const recorded: (readonly [KubeObject, EventDetails])[] = [];
+  const recorder = { event: (object: KubeObject, details: EventDetails) => recorded.push([object, details]) };
+  reportInjection(recorder, {
+    decision: 'skipped',
+    reason: 'conflict',
+    told: ['conflict: spec.volumes[name=a]: there', 'conflict: spec.volumes[name=b]: there'],
+    operations: [],
+    milliseconds: 1,
+    request: podRequest(request),
+    ...record,
+  });
+  return recorded;
+}
+
+const owner = (name: string, more: JsonObject = {}): JsonObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  name,
+  uid: `uid-of-${name}`,
+  ...more,
+});
+const podOf = (metadata: JsonObject): JsonObject => ({ metadata, spec: { containers: [] } });
+
+describe('an Event of what became of a pod', () => {
+  test('is of its controller, and says what whoever creates the pod is warned of', () => {
+    const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
+    const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
+    expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
+      [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          metadata: { namespace: 'shop', name: 'web-7bc6', uid: 'uid-of-web-7bc6' },
+        },
+        {
+          type: 'Warning',
+          reason: 'InjectionSkipped',
+          action: 'conflict',
+          note: 'no sidecar: conflict: spec.volumes[name=a]: there; conflict: spec.volumes[name=b]: there',
+        },
+      ],
+    ]);
+  });
+
+  test('is of the pod itself where nothing controls it, if it has a name already', () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name: 'one' } };
+    expect(eventsOf({}, { name: 'one', object: podOf({ ownerReferences: [owner('x')] }) })).toMatchObject([
+      [pod, {}],
+    ]);
+    expect(eventsOf({}, { name: undefined, object: podOf({ name: 'one' }) })).toMatchObject([[pod, {}]]);
+    expect(eventsOf({}, { name: undefined, object: podOf({ generateName: 'one-' }) })).toEqual([]);
+  });
+
+  test('says what was passed over of a pod that has its sidecar', () => {
+    const told = ['invalid-override: annotation x is "y": write z'];
+    expect(eventsOf({ decision: 'injected', reason: 'invalid-override', told })).toMatchObject([
+      [{ kind: 'Pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: told[0] }],
+    ]);
+  });
+
+  test.each<[string, Partial<InjectionRecord>, Partial<AdmissionRequest>]>([
+    ['a dry run', {}, { dryRun: true }],
+    ['what is worth no warning', { reason: 'opted-out', told: [] }, {}],
+    ['a pod with its sidecar', { decision: 'injected', reason: undefined, told: [] }, {}],
+    ['a pod that is refused: its controller tells', { decision: 'denied' }, {}],
+    ['a pod that is not admitted: its controller tells', { decision: 'failed', reason: 'no-template' }, {}],
+  ])('there is none for %s', (_, record, request) => {
+    expect(eventsOf(record, request)).toEqual([]);
+  });
+});
