@@ -44,6 +44,10 @@ integration: build/.compiled dist/.built control-plane ## Tests against a real e
 faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
+.PHONY: compare
+compare: node_modules/.installed control-plane ## Shows what client-node's informer and ours survive, as a table (4 minutes)
+	@node test/compare/main.ts
+
 ##@ Work on it
 
 .PHONY: format
