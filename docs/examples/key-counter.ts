@@ -15,6 +15,7 @@ import { systemClock as clock } from '../../src/workqueue/clock.ts';
 import { defaultControllerLimiter } from '../../src/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
 
+const LABEL = 'count-keys';
 const ANNOTATION = 'example.com/keys';
 
 export async function countKeys(kubeconfig: string, log: Logger, signal: AbortSignal): Promise<void> {
@@ -22,13 +23,7 @@ export async function countKeys(kubeconfig: string, log: Logger, signal: AbortSi
   const client = new KubeClient({ transport, clock });
   const queue = new WorkQueue<ObjectKey>({ clock, limiter: defaultControllerLimiter(clock) });
   const onError = (err: unknown) => log.warn({ err }, 'interrupted');
-  const informer = new Informer({
-    client,
-    clock,
-    resource: CONFIG_MAPS,
-    labelSelector: 'count-keys',
-    onError,
-  });
+  const informer = new Informer({ client, clock, resource: CONFIG_MAPS, labelSelector: LABEL, onError });
   informer.addEventHandler(
     { onAdd: (object) => queue.add(keyOf(object)), onUpdate: (_, object) => queue.add(keyOf(object)) },
     { resyncMs: 30_000 },
@@ -48,15 +43,7 @@ export async function countKeys(kubeconfig: string, log: Logger, signal: AbortSi
   }
 
   const history = new ReconcileHistory({ wallClock: Date.now });
-  const controller = new Controller({
-    name: 'key-counter',
-    queue,
-    reconcile,
-    workers: 2,
-    history,
-    log,
-    clock,
-  });
+  const controller = new Controller({ name: 'counter', queue, reconcile, workers: 2, history, log, clock });
   const watching = informer.run(signal);
   await informer.waitForSync(signal);
   await controller.run(signal);
