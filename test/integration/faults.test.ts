@@ -49,6 +49,7 @@ test(`whatever happens on the way, an informer ends with what the server has (${
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   expect(failures.join('\n\n')).toBe('');
   const kinds = [
+    'behind',
     'cut',
     'delay',
     'end',

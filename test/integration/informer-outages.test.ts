@@ -13,7 +13,7 @@ import { Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/workqueue/clock.ts';
 import { compactEtcd } from '../support/etcd-compaction.ts';
 import { FaultLab } from '../support/fault-lab.ts';
-import type { FaultProxy } from '../support/fault-proxy.ts';
+import { type FaultProxy, isWatch } from '../support/fault-proxy.ts';
 import { FoldingHandler } from '../support/folding-handler.ts';
 import { configMaps } from '../support/scripted-objects.ts';
 import { untilTrue } from '../support/until-true.ts';
@@ -175,12 +175,12 @@ test('an informer of a resource that is not installed starts when it is', async 
 test('a server that does not stream the first state is asked once whether it does', async () => {
   await watching(proxy.kubeConfig).then(expectRight);
   proxy.schedule({ kind: 'status', code: 410 });
-  const lists = () => proxy.passed.filter((line) => !line.includes('watch=true'));
+  const lists = () => proxy.requests.filter(({ url }) => !isWatch(url));
   await untilTrue(async () => {
     proxy.cutHealthyWatches();
     return lists().length === 2;
   });
-  expect(proxy.passed.filter((line) => line.includes('sendInitialEvents'))).toHaveLength(1);
+  expect(proxy.requests.filter(({ url }) => url.includes('sendInitialEvents'))).toHaveLength(1);
 });
 
 function definitionOf({ group, version, kind, plural }: Resource<KubeObject>): object {

@@ -14,6 +14,13 @@ export interface Upstream {
   readonly user: CertificateAndKey;
 }
 
+/** A request that came by, and what happened to it. */
+export interface ProxiedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly fault: Fault;
+}
+
 /** A fault that is due has its effect at the latest after this, however little the watch has to say. */
 const DUE_MS = 100;
 
@@ -31,10 +38,12 @@ export class FaultProxy {
   readonly #afflicted = new Set<ServerResponse>();
   /** It said 410: what came before the next list is forgotten. */
   #forgotten = false;
-  /** Watches that are being answered, and that no fault has met. */
-  readonly #healthy = new Set<IncomingMessage>();
+  /** It said that it is behind: what is newer than nothing in particular it does not have. */
+  #behind = false;
+  /** Watches that are being answered and that no fault has met, and their answers. */
+  readonly #healthy = new Map<IncomingMessage, ServerResponse>();
   readonly #met: Fault[] = [];
-  readonly #passed: string[] = [];
+  readonly #requests: ProxiedRequest[] = [];
   #back: NodeJS.Timeout | undefined;
   #port = 0;
 
@@ -54,7 +63,7 @@ export class FaultProxy {
       keepAlive: true,
     });
     this.#server = createServer({ cert: serving.certPem, key: serving.keyPem }, (request, response) =>
-      this.#meet(this.#faultFor(request), request, response),
+      this.#meet(request, response),
     );
     // No idle connection is closed from this side: what is left open stays open, and is seen.
     this.#server.keepAliveTimeout = 0;
@@ -89,9 +98,9 @@ export class FaultProxy {
     return config;
   }
 
-  /** What came by, in order, and what happened to it: for the report of a failure. */
-  get passed(): readonly string[] {
-    return this.#passed;
+  /** What came by, in order. */
+  get requests(): readonly ProxiedRequest[] {
+    return this.#requests;
   }
 
   /** The faults of the schedule that have met a request. */
@@ -125,7 +134,12 @@ export class FaultProxy {
 
   /** Cuts the watches that are being answered now, and that no fault has met. */
   cutHealthyWatches(): void {
-    for (const request of this.#healthy) request.socket.destroy();
+    for (const request of this.#healthy.keys()) request.socket.destroy();
+  }
+
+  /** Sends lines to the watches that are being answered now, and that no fault has met. */
+  say(text: string): void {
+    for (const response of this.#healthy.values()) response.write(text);
   }
 
   async close(): Promise<void> {
@@ -152,19 +166,25 @@ export class FaultProxy {
     response.on('close', () => this.#afflicted.delete(response));
   }
 
-  #faultFor({ url }: IncomingMessage): Fault {
-    const tellsAll = !isWatch(url) || url?.includes('sendInitialEvents=true');
+  #faultFor(url: string): Fault {
+    const tellsAll = !isPlainWatch(url);
+    const version = versionAskedFor(url);
     if (tellsAll) this.#forgotten = false;
     else if (this.#forgotten) return { kind: 'status', code: 410 };
+    if (tellsAll && version === '') this.#behind = false;
+    else if (this.#behind && version !== '') return { kind: 'behind' };
     const fault = this.#schedule.shift() ?? { kind: 'none' };
     this.#met.push(fault);
     if (fault.kind === 'status') this.#forgotten = fault.code === 410;
     if (fault.kind === 'insert') this.#forgotten = isWatch(url) && fault.text.includes('"code":410');
+    if (fault.kind === 'behind') this.#behind = version !== '';
     return fault;
   }
 
-  #meet(fault: Fault, request: IncomingMessage, response: ServerResponse): void {
-    this.#passed.push(`${request.method} ${request.url} met ${JSON.stringify(fault)}`);
+  #meet(request: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url = '' } = request;
+    const fault = this.#faultFor(url);
+    this.#requests.push({ method, url, fault });
     switch (fault.kind) {
       case 'none':
         this.#pass(request, response);
@@ -178,12 +198,12 @@ export class FaultProxy {
       case 'hang':
         this.#afflict(response);
         return;
-      case 'status': {
-        const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': `${fault.retryAfter}` };
-        response.writeHead(fault.code, { 'content-type': 'application/json', ...retryAfter });
-        response.end(JSON.stringify(failure(fault.code)));
+      case 'status':
+        answer(response, failure(fault.code), fault.code, fault.retryAfter);
         return;
-      }
+      case 'behind':
+        answer(response, failure(504, TOO_LARGE), 504, 1);
+        return;
       case 'refuse':
         void this.#refuse();
         this.#back = setTimeout(() => void this.#listen(), fault.ms);
@@ -196,7 +216,7 @@ export class FaultProxy {
 
   #pass(request: IncomingMessage, response: ServerResponse, fault?: BodyFault): void {
     const { server } = this.#upstream;
-    const { method, url } = request;
+    const { method, url = '' } = request;
     const headers = { ...request.headers, host: new URL(server).host };
     const onward = sendRequest(`${server}${url}`, { method, headers, agent: this.#agent });
     onward.on('response', (answer) => {
@@ -207,7 +227,7 @@ export class FaultProxy {
       if (fault)
         this.#spoil(answer, response, new FaultyBody(response, fault, isWatch(url) ? 'lines' : 'kilobytes'));
       else {
-        if (isWatch(url)) this.#healthy.add(request);
+        if (isWatch(url)) this.#healthy.set(request, response);
         answer.pipe(response);
       }
     });
@@ -228,6 +248,30 @@ export class FaultProxy {
   }
 }
 
-function isWatch(url: string | undefined): boolean {
-  return url?.includes('watch=true') ?? false;
+function answer(response: ServerResponse, status: object, code: number, retryAfter?: number): void {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': `${retryAfter}` };
+  response.writeHead(code, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(status));
+}
+
+/** apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError. */
+const TOO_LARGE = {
+  reason: 'Timeout',
+  message: 'Too large resource version: 2, current: 1',
+  details: { causes: [{ reason: 'ResourceVersionTooLarge' }], retryAfterSeconds: 1 },
+};
+
+export function isWatch(url: string): boolean {
+  return url.includes('watch=true');
+}
+
+/** A watch that goes on from somewhere; one that is sent all that is there first is as good as a list. */
+export function isPlainWatch(url: string): boolean {
+  return isWatch(url) && !url.includes('sendInitialEvents=true');
+}
+
+/** The state that has to be had; empty where any will do, or the newest. */
+export function versionAskedFor(url: string): string {
+  const version = new URL(url, 'http://proxy').searchParams.get('resourceVersion') ?? '';
+  return version === '0' ? '' : version;
 }

@@ -15,6 +15,8 @@ export interface Scenario {
   readonly steps: readonly Step[];
   readonly watchList: boolean;
   readonly pageSize: number | undefined;
+  /** It is stopped in the midst of all this, not when all is mended. */
+  readonly stopsMidway: boolean;
 }
 
 const after = fc.nat({ max: 6 });
@@ -32,9 +34,11 @@ const insertions = [
 ];
 
 const fault: fc.Arbitrary<Fault> = fc.oneof(
-  fc.constant({ kind: 'none' as const }),
+  // Without lists that succeed, few watches would meet anything.
+  { weight: 3, arbitrary: fc.constant({ kind: 'none' as const }) },
   fc.constant({ kind: 'reset' as const }),
   fc.constant({ kind: 'hang' as const }),
+  fc.constant({ kind: 'behind' as const }),
   fc.record({ kind: fc.constant('delay' as const), ms: fc.nat({ max: 200 }) }),
   fc.record({ kind: fc.constant('refuse' as const), ms: fc.integer({ min: 10, max: 150 }) }),
   {
@@ -49,8 +53,8 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
     code: fc.constantFrom(429, 503),
     retryAfter: fc.constant(0),
   }),
-  fc.record({ kind: fc.constant('cut' as const), after }),
-  fc.record({ kind: fc.constant('end' as const), after }),
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('cut' as const), after }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), after }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('truncate' as const), after: fc.nat({ max: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stall' as const), after }) },
   {
@@ -78,8 +82,9 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
-  faults: fc.array(fault, { minLength: 1, maxLength: 8 }),
+  faults: fc.array(fault, { minLength: 1, maxLength: 10 }),
   steps: fc.array(step, { minLength: 1, maxLength: 25 }),
   watchList: fc.boolean(),
   pageSize: fc.constantFrom(undefined, 2),
+  stopsMidway: fc.nat({ max: 5 }).map((n) => n === 0),
 });

@@ -24,6 +24,8 @@ export type Fault =
   | { readonly kind: 'hang' }
   /** Answers itself. After 410, watches of the past are refused until there has been a list. */
   | { readonly kind: 'status'; readonly code: number; readonly retryAfter?: number }
+  /** Was restored from a backup: it knows no state as new as the one that is asked for, until asked for its newest. */
+  | { readonly kind: 'behind' }
   /** Cuts all connections and refuses new ones for a while: the server is being restarted. */
   | { readonly kind: 'refuse'; readonly ms: number };
 
