@@ -140,7 +140,7 @@ async function run(
       certificates.run(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
-    const grace = graceAfter(stop, options.shutdownDelay, log);
+    const grace = graceAfter(stop, options.shutdownDelay, log, webhook.drain);
     const led = election.run(stop, async (leading) => {
       await Promise.all([networks.reconcile(leading), certificates.lead(leading)]);
     });
@@ -159,10 +159,15 @@ async function run(
   }
 }
 
-/** kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out. */
-async function graceAfter(stop: AbortSignal, delayMs: number, log: Logger): Promise<void> {
+/**
+ * kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out: to its address, and
+ * by the connections that they keep. Those are given up by the answers, since one that is closed while a call is on its
+ * way fails that call.
+ */
+async function graceAfter(stop: AbortSignal, delayMs: number, log: Logger, drain: () => void): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
   log.info({ delayMs }, 'told to end: not ready any more, answering until nobody asks');
+  drain();
   await sleep(systemClock, delayMs);
 }
 

@@ -34,6 +34,8 @@ export interface WebhookDuty {
   setKeyPair(pair: KeyPair): void;
   /** Resolves with the port; rejects when it cannot be had. */
   listen(): Promise<number>;
+  /** Sends callers elsewhere, answer by answer: see WebhookServer. */
+  drain(): void;
   /** Answers what is under way, and no more. */
   close(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export function webhookDuty({
       listening = true;
       return port;
     },
+    drain: () => server.drain(),
     async close() {
       await server.close(CLOSE_GRACE_MS);
     },
