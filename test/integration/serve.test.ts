@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../hack/eventually.ts';
+import { podReview } from '../support/admission-review.ts';
+import { HttpsClient } from '../support/https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { untilTrue } from '../support/until-true.ts';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
 
 beforeAll(async () => {
-  starting = startOperatorFixture({ auditLog: 'Metadata' });
+  starting = startOperatorFixture({ auditLog: 'Metadata', args: ['--shutdown-delay=3s'] });
   fixture = await starting;
 });
 
@@ -97,8 +100,14 @@ describe('the operator', () => {
     expect(fixture.operator.process.pid).toBe(pid);
   });
 
-  test('gives back its lease and ends with 0 when it is told to', async () => {
+  test('told to end, sends callers elsewhere while it still answers, gives back its lease and ends with 0', async () => {
+    const { webhookUrl, caPem } = fixture.operator;
+    const client = new HttpsClient(Number(new URL(webhookUrl).port), caPem);
+    const review = JSON.stringify(podReview());
+    const connection = async () => (await client.call('/inject', review)).headers.connection;
+    expect(await connection()).toBe('keep-alive');
     fixture.operator.process.kill('SIGTERM');
+    await untilTrue(async () => (await connection()) === 'close');
     expect(await fixture.operator.process.exited).toEqual({ code: 0, signal: null });
     const lease = [
       'get',

@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../../hack/control-plane/start.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
+import {
+  must,
+  OPERATOR_NAMESPACE,
+  type Operator,
+  type OperatorOptions,
+  startOperator,
+} from '../../hack/operator.ts';
 
 /** A control plane with the operator beside it, as `make run` has them. */
 export interface OperatorFixture {
@@ -20,8 +26,9 @@ export interface OperatorFixture {
 /** Starts both with the demo's template; whoever starts it stops it. */
 export async function startOperatorFixture({
   ownCertificates = false,
+  args = [],
   ...options
-}: ControlPlaneOptions & { readonly ownCertificates?: boolean } = {}): Promise<OperatorFixture> {
+}: ControlPlaneOptions & Pick<OperatorOptions, 'ownCertificates' | 'args'> = {}): Promise<OperatorFixture> {
   const controlPlane = await startControlPlane(options);
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -33,7 +40,7 @@ export async function startOperatorFixture({
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
     const logFile = join(controlPlane.directory, 'operator.log');
-    const operator = await startOperator(controlPlane, { log: logFile, ownCertificates });
+    const operator = await startOperator(controlPlane, { log: logFile, ownCertificates, args });
     return {
       controlPlane,
       operator,

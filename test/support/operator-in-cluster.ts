@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { CONTAINERD_SOCKET } from '../../hack/cluster/container-config.ts';
+import { searchPath } from '../../hack/cluster/search-path.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { runCommand } from '../../hack/control-plane/run-command.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { kubectl } from './cluster-kubectl.ts';
+import type { E2eCluster } from './e2e-cluster.ts';
+
+export const OPERATOR = 'envoy-initializer';
+export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
+
+/** A pod of the operator's, as far as it is looked at. */
+export interface OperatorPod {
+  readonly name: string;
+  readonly ready: boolean;
+  /** Of its one container, as the runtime knows it; empty until it has been started. */
+  readonly containerId: string;
+  readonly restarts: number;
+}
+
+interface PodJson {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly status: {
+    readonly containerStatuses?: readonly {
+      readonly ready: boolean;
+      readonly containerID?: string;
+      readonly restartCount: number;
+    }[];
+  };
+}
+
+/** The operator in a cluster, from the manifests, and what is done to it there. */
+export class OperatorInCluster {
+  readonly #cluster: E2eCluster;
+
+  constructor(cluster: E2eCluster) {
+    this.#cluster = cluster;
+  }
+
+  /** kubectl in the operator's namespace. */
+  kubectl(args: string, input?: string): Promise<string> {
+    return kubectl(this.#cluster, `--namespace ${OPERATOR} ${args}`, input);
+  }
+
+  /** One command, as it is in the README. Resolves when it is rolled out, and has made its template. */
+  async install(): Promise<void> {
+    await kubectl(this.#cluster, `apply -k ${DEFAULT_OVERLAY}`);
+    await this.rolledOut();
+    await this.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
+  }
+
+  async rolledOut(): Promise<void> {
+    await this.kubectl(`rollout status deployment/${OPERATOR} --timeout=120s`);
+  }
+
+  /** Resolves when as many are ready, and no other is there. */
+  async scale(replicas: number): Promise<void> {
+    await this.kubectl(`scale deployment/${OPERATOR} --replicas=${replicas}`);
+    await eventually(`${replicas} replicas are left`, async () => {
+      const pods = await this.pods({ ending: true });
+      return pods.length === replicas && pods.every(({ ready }) => ready);
+    });
+  }
+
+  /** Those that are not ending, or all. */
+  async pods({ ending = false } = {}): Promise<OperatorPod[]> {
+    const { items } = JSON.parse(await this.kubectl(`get pods --selector app=${OPERATOR} --output json`));
+    return (items as readonly PodJson[])
+      .filter(({ metadata }) => ending || metadata.deletionTimestamp === undefined)
+      .map(({ metadata, status }) => {
+        const [container] = status.containerStatuses ?? [];
+        return {
+          name: metadata.name,
+          ready: container?.ready ?? false,
+          containerId: container?.containerID?.replace('containerd://', '') ?? '',
+          restarts: container?.restartCount ?? 0,
+        };
+      });
+  }
+
+  /** The name of the pod that leads; empty where none does. */
+  async leader(): Promise<string> {
+    const holder = await this.kubectl(`get lease/${OPERATOR} --output jsonpath={.spec.holderIdentity}`);
+    return holder.split('_')[0] ?? '';
+  }
+
+  /** Kills its processes from outside, as the kernel does when memory is short. */
+  async kill({ containerId }: OperatorPod): Promise<void> {
+    await this.#onNode('ctr', [
+      ...['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io'],
+      ...['tasks', 'kill', '--signal', 'SIGKILL', containerId],
+    ]);
+  }
+
+  /** Evicts a pod as a drain does, which asks again as long as the budget does not allow it. */
+  async evict({ name }: OperatorPod): Promise<void> {
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: OPERATOR } };
+    const path = `/api/v1/namespaces/${OPERATOR}/pods/${name}/eviction`;
+    await eventually(`${name} may be evicted`, async () => {
+      const args = ['create', '--raw', path, '-f', '-'];
+      return (await this.#cluster.kubectl(args, { input: JSON.stringify(eviction) })).code === 0;
+    });
+  }
+
+  /** A program's output, run on the node. */
+  async #onNode(command: string, args: readonly string[]): Promise<string> {
+    const { own } = this.#cluster;
+    if (own === undefined) throw new Error('the node is not ours');
+    const { command: enter, args: all } = own.machine.inside({ command, args });
+    const { code, stdout, stderr } = await runCommand(enter, all, { PATH: searchPath() }, '');
+    if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr.trim()}`);
+    return stdout;
+  }
+}
