@@ -15,7 +15,9 @@ export interface BackoffOptions extends Partial<BackoffDelays> {
 
 /**
  * Growing delays between failures, with jitter so that many clients of one server that failed do not come back at once.
- * The reflector's figures in client-go: 0.8 s, doubled up to 30 s, jitter 1.0 (each up to twice as long), reset after 2 min.
+ * The reflector's figures in client-go: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. But up
+ * to 6.4 s where client-go goes up to 30 s: that spares API servers thousands of nodes, and would leave the few replicas of
+ * an operator blind for a minute after an outage of one.
  */
 export class Backoff {
   readonly #clock: Clock;
@@ -24,7 +26,7 @@ export class Backoff {
   #nextMs: number;
   #lastFailure = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, random, firstMs = 800, maxMs = 30_000, resetMs = 120_000 }: BackoffOptions) {
+  constructor({ clock, random, firstMs = 800, maxMs = 6_400, resetMs = 120_000 }: BackoffOptions) {
     this.#clock = clock;
     this.#random = random;
     this.#delays = { firstMs, maxMs, resetMs };
@@ -40,5 +42,10 @@ export class Backoff {
     const delay = this.#nextMs * (1 + this.#random());
     this.#nextMs = Math.min(this.#nextMs * 2, maxMs);
     return delay;
+  }
+
+  /** The next failure is the first of another series. */
+  reset(): void {
+    this.#nextMs = this.#delays.firstMs;
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError, isInvalid, isNotFound } from './api-error.ts';
+import { ApiError, isInvalid, isNotFound, TransportError } from './api-error.ts';
 import { Backoff } from './backoff.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { objectReader, type ReadObject } from './object-reader.ts';
@@ -42,6 +42,7 @@ export class Reflector<T extends KubeObject> {
   /** Undefined before the first list; empty where only the newest state will do. */
   #resourceVersion: string | undefined;
   #watchList: boolean;
+  #wasUnreachable = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -161,6 +162,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    const isUnreachable = error instanceof TransportError;
+    // It is back, though not for everything yet: an API server that has just started knows no role, and forbids all.
+    if (this.#wasUnreachable && !isUnreachable) this.#backoff.reset();
+    this.#wasUnreachable = isUnreachable;
     const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     const delay = Math.max(Math.min(asked, MAX_RETRY_AFTER_MS), this.#backoff.next());
     // Rejects only when the signal aborts, which every caller looks at next.
