@@ -21,7 +21,7 @@ run: dist/.built control-plane ## Shows the main job on an embedded control plan
 	@node hack/run.ts $(if $(ONCE),--once)
 
 .PHONY: test
-test: lint unit integration ## Lints and tests everything
+test: lint unit integration e2e ## Lints and tests everything
 
 ##@ Parts of it
 
@@ -76,8 +76,8 @@ cluster-down: node_modules/.installed ## Ends that cluster, and removes what one
 	@node hack/cluster/cli.ts down
 
 .PHONY: e2e
-e2e: build/.compiled ## Tests against a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere)
-	@$(JEST) --runInBand build/test/e2e
+e2e: build/.compiled ## Tests on a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere), or on E2E_KUBECONFIG's
+	@obstacle="$$(node hack/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
 
 .PHONY: deploy
 deploy: node_modules/.installed ## Installs the operator by kubectl (OVERLAY=default, all-pods or cert-manager; IMAGE=…)

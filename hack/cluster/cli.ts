@@ -9,12 +9,14 @@ import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts
 import { insideMachine, sweepMachines } from './machine.ts';
 import { ensureMultus } from './multus/multus.ts';
 import { type Extras, prepareCluster } from './prepare.ts';
+import { proveCluster } from './prove.ts';
 import { replaceImage } from './replace-image.ts';
 import { startCluster } from './start-cluster.ts';
 
-const USAGE = `usage: node hack/cluster/cli.ts build|up|down
+const USAGE = `usage: node hack/cluster/cli.ts build|prove|up|down
 
   build  install, build and make all that a cluster is made of
+  prove  the same, and run a pod on one; print what stands in the way, if anything does
   up     the same, then start a cluster that stays, or bring new images to the one that does; print how to reach it
   down   end that cluster, and remove what one that crashed has left
 `;
@@ -39,6 +41,18 @@ async function extras(): Promise<Extras> {
 
 async function build(): Promise<void> {
   await prepareCluster(await extras(), process.stderr);
+}
+
+/** Obstacles are the answer, not a failure of this program, unless E2E_REQUIRED says so. */
+async function prove(): Promise<void> {
+  if (process.env.E2E_KUBECONFIG)
+    return say(`no node of our own: tests run on E2E_KUBECONFIG=${process.env.E2E_KUBECONFIG}`);
+  const obstacle = await proveCluster(process.stderr);
+  if (obstacle === undefined) return;
+  const frame = '!'.repeat(79);
+  say(`${frame}\nNO TESTS ON A REAL NODE, since there can be none here:\n${obstacle}\n${frame}`);
+  if (process.env.E2E_REQUIRED) process.exitCode = 1;
+  process.stdout.write(`${obstacle.split('\n')[0]}\n`);
 }
 
 async function up(): Promise<void> {
@@ -106,7 +120,7 @@ function logFile(): string {
   return join(cacheRoot(process.env), 'cluster.log');
 }
 
-const commands: Readonly<Record<string, () => Promise<void>>> = { build, up, down, keep };
+const commands: Readonly<Record<string, () => Promise<void>>> = { build, prove, up, down, keep };
 const command = commands[process.argv.slice(2).join(' ')];
 if (command === undefined) {
   process.stderr.write(USAGE);

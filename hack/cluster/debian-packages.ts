@@ -4,6 +4,8 @@ import { type CommandResult, runCommand } from '../control-plane/run-command.ts'
 import type { Requirement } from './requirements.ts';
 import { searchPath } from './search-path.ts';
 
+/** A machine that has just booted may be updating itself, and a mirror may be slow to answer. */
+const PATIENCE = ['--option=DPkg::Lock::Timeout=120', '--option=Acquire::Retries=3'];
 /** Lines of apt-get's output that an error quotes. */
 const QUOTED_LINES = 10;
 
@@ -74,7 +76,7 @@ function isOlder(version: string, than: string): boolean {
 
 async function aptGet(commandLine: string, byHand: string): Promise<void> {
   const [command = '', ...args] = commandLine.split(' ');
-  const result = await run(command, args, { DEBIAN_FRONTEND: 'noninteractive' });
+  const result = await run(command, [...PATIENCE, ...args], { DEBIAN_FRONTEND: 'noninteractive' });
   if (result?.code === 0) return;
   const output = `${result?.stdout}${result?.stderr}`.trimEnd().split('\n').slice(-QUOTED_LINES).join('\n');
   throw new Error(`\`${commandLine}\` failed: ${byHand}. It said:\n${output}`);

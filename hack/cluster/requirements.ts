@@ -56,3 +56,12 @@ export const PYTHON: Requirement = {
   probe: ['python3', '-c', 'import ensurepip, platform; print(platform.python_version())'],
   atLeast: '3.9',
 };
+
+/** Where the library of FAKETIME is, which gives a process another time of day than its machine's. */
+export const FAKETIME_LIBRARY = '/usr/lib/*/faketime/libfaketimeMT.so.1';
+
+export const FAKETIME: Requirement = {
+  name: 'libfaketime',
+  debianPackage: 'libfaketime',
+  probe: ['sh', '-c', `test -e ${FAKETIME_LIBRARY}`],
+};

@@ -1,9 +1,12 @@
 import { dump } from 'js-yaml';
 import type { Cluster } from '../../hack/cluster/cluster.ts';
 
+/** What runs kubectl. */
+type Kubectl = Pick<Cluster, 'kubectl'>;
+
 /** kubectl, which must succeed: resolves with what it printed. */
 export async function kubectl(
-  cluster: Cluster,
+  cluster: Kubectl,
   args: string | readonly string[],
   input?: string,
 ): Promise<string> {
@@ -13,12 +16,12 @@ export async function kubectl(
   return stdout;
 }
 
-export async function apply(cluster: Cluster, ...objects: readonly object[]): Promise<void> {
+export async function apply(cluster: Kubectl, ...objects: readonly object[]): Promise<void> {
   await kubectl(cluster, 'apply -f -', objects.map((object) => dump(object)).join('---\n'));
 }
 
 /** Runs a shell's command line in a pod that is there; resolves with what it printed. */
-export function shell(cluster: Cluster, pod: string, line: string): Promise<string> {
+export function shell(cluster: Kubectl, pod: string, line: string): Promise<string> {
   return kubectl(cluster, ['exec', pod, '--', 'sh', '-c', line]);
 }
 

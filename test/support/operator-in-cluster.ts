@@ -32,9 +32,9 @@ interface PodJson {
 
 /** The operator in a cluster, from the manifests, and what is done to it there. */
 export class OperatorInCluster {
-  readonly #cluster: E2eCluster;
+  readonly #cluster: Pick<E2eCluster, 'kubectl' | 'own'>;
 
-  constructor(cluster: E2eCluster) {
+  constructor(cluster: Pick<E2eCluster, 'kubectl' | 'own'>) {
     this.#cluster = cluster;
   }
 

@@ -9,8 +9,15 @@ import { LAYOUT_TAG } from './oci-layout.ts';
 
 /** What the Dockerfile copies, and itself. */
 const INPUTS = ['Dockerfile', '.npmrc', 'package*.json', 'tsconfig*.json', 'src/**/*.ts'];
+/** The step of the Dockerfile before which nothing of ours but the list of packages counts. */
+const FIRST_OWN_STEP = 'COPY src src';
 const TAG = 'localhost/envoy-initializer:latest';
 const QUOTED_LINES = 20;
+
+/** Our own sources do not become an image, whatever the machine. */
+export class OwnImageError extends Error {
+  override readonly name = 'OwnImageError';
+}
 
 /** Our own image, as the Dockerfile makes it from a base (an OCI layout) that takes the place of its own. */
 export async function operatorImage(base: string): Promise<CachedImage> {
@@ -70,7 +77,9 @@ async function prepareBuildah(scratch: string) {
     const all = ['--chdir', scratch, 'sh', script, 'overlaid', scratch, 'buildah', ...options, ...args];
     const result = await runCommand('env', all, env, '');
     if (result.code === 0) return result;
-    const output = `${result.stdout}${result.stderr}`.trimEnd().split('\n').slice(-QUOTED_LINES).join('\n');
-    throw new Error(`buildah ${args[0]} ended with code ${result.code}:\n${output}`);
+    const output = `${result.stdout}${result.stderr}`;
+    const end = output.trimEnd().split('\n').slice(-QUOTED_LINES).join('\n');
+    const message = `buildah ${args[0]} ended with code ${result.code}:\n${end}`;
+    throw output.includes(FIRST_OWN_STEP) ? new OwnImageError(message) : new Error(message);
   };
 }
