@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isDnsLabel } from './inject/names.ts';
+import { parseRange } from './network/cidr.ts';
 
 /** One option: how its text is read, its text by default (none: undefined), and what it is for. */
 interface OptionSpec<T> {
@@ -90,6 +91,12 @@ const SERVE_OPTIONS = {
     value: 'name',
     default: 'multus',
     help: 'what makes Networks real where they do not say: multus',
+  },
+  'cluster-cidrs': {
+    parse: rangeList,
+    value: 'ranges',
+    default: '',
+    help: 'ranges that Networks should not meet, with commas between them, beside those that the cluster tells of',
   },
   'shared-network-namespaces': {
     parse: namespaceList,
@@ -188,6 +195,15 @@ function namespaceList(value: string): readonly string[] {
     throw new InvalidArgumentError("Write names of namespaces with commas between them, or '*'.");
   }
   return names;
+}
+
+function rangeList(value: string): readonly string[] {
+  const ranges = value.split(',').map((range) => range.trim());
+  if (value === '') return [];
+  if (!ranges.every(parseRange)) {
+    throw new InvalidArgumentError('Write ranges such as 10.244.0.0/16 with commas between them.');
+  }
+  return ranges;
 }
 
 /** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */

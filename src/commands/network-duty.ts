@@ -1,11 +1,15 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
-import { type KubeObject, withoutManagedFields } from '../kube/object.ts';
+import { type KubeObject, keyOf, withoutManagedFields } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
 import { controllerMetrics, queueMetrics } from '../metrics.ts';
+import { followNodes, singleNodeReach } from '../network/cluster-nodes.ts';
+import { NODES, SERVICE_CIDRS } from '../network/cluster-objects.ts';
+import { ClusterRanges } from '../network/cluster-ranges.ts';
 import { setUpNetworkController } from '../network/controller.ts';
 import { LIVE_PODS, matters, NETWORK_PODS, POD_INDEXERS } from '../network/network-pods.ts';
 import { NetworkUsers } from '../network/network-users.ts';
@@ -31,6 +35,8 @@ export interface NetworkDutyOptions {
   readonly defaultProvider: string;
   /** Namespaces whose Networks pods of any namespace may use. */
   readonly sharedNamespaces: readonly string[];
+  /** Ranges that Networks should not meet, beside those that are found. */
+  readonly clusterCidrs: readonly string[];
 }
 
 /** Networks and the pods on them, wired. */
@@ -49,10 +55,15 @@ export interface NetworkDuty {
 const ATTACHMENTS_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
-  const { client, leaderClient, events, clock, resyncMs, defaultProvider, sharedNamespaces } = options;
-  const { networks, attachments, pods } = informers(options);
+  const { client, leaderClient, events, clock, log, resyncMs, defaultProvider, sharedNamespaces } = options;
+  const { networks, attachments, pods, nodes } = informers(options);
   const [networkWork, podWork] = ledControllers(options);
   const users = new NetworkUsers(pods.lister);
+  const ranges = new ClusterRanges();
+  ranges.set('--cluster-cidrs', options.clusterCidrs);
+  followNodes(nodes, ranges, () => {
+    for (const network of networks.lister.list()) networkWork.queue.add(keyOf(network));
+  });
   const { judge, ...network } = setUpNetworkController({
     client: leaderClient,
     networks,
@@ -64,6 +75,8 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     resyncMs,
     defaultProvider,
     usageOf: (key) => users.usageOf(key),
+    reach: singleNodeReach(nodes.lister),
+    warningFor: (cidr) => ranges.warningFor(cidr),
   });
   const pod = setUpPodController({
     client: leaderClient,
@@ -82,7 +95,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   async function synced(signal: AbortSignal): Promise<boolean> {
     try {
       // Without the pods, a Network in use would look like one that can go.
-      await Promise.all([networks.waitForSync(signal), pods.waitForSync(signal)]);
+      await Promise.all([networks, pods, nodes].map((informer) => informer.waitForSync(signal)));
       const moment = AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]);
       await attachments.waitForSync(moment).catch(() => signal.throwIfAborted());
       return true;
@@ -95,10 +108,11 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   return {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
-      await Promise.all([networks, attachments, pods].map((informer) => informer.run(signal)));
+      await Promise.all([networks, attachments, pods, nodes].map((informer) => informer.run(signal)));
     },
     async reconcile(signal) {
       if (!(await synced(signal))) return;
+      ranges.set('the Services', await serviceRanges(client, log, signal));
       await Promise.all([
         networkWork.run(network.reconcile, network.keys(), signal),
         podWork.run(pod.reconcile, pod.keys(), signal),
@@ -106,6 +120,21 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     },
     debug: () => [networkWork.debug(), podWork.debug()],
   };
+}
+
+/** The ranges of Services, where the API server tells of them (1.33): they are for warnings only. */
+async function serviceRanges(
+  client: KubeClient,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    const { items } = await client.list(SERVICE_CIDRS, { signal });
+    return items.flatMap((item) => SERVICE_CIDRS.narrow(item).cidrs);
+  } catch (err) {
+    if (!isNotFound(err) && !signal.aborted) log.warn({ err }, 'the ranges of Services are not known');
+    return [];
+  }
 }
 
 function informers({ client, clock, log }: NetworkDutyOptions) {
@@ -127,6 +156,7 @@ function informers({ client, clock, log }: NetworkDutyOptions) {
       keep: matters,
       indexers: POD_INDEXERS,
     }),
+    nodes: new Informer(common(NODES)),
   };
 }
 

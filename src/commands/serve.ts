@@ -100,6 +100,7 @@ async function run(
     resyncMs: options.resync,
     defaultProvider: options.networkProvider,
     sharedNamespaces: options.sharedNetworkNamespaces,
+    clusterCidrs: options.clusterCidrs,
   });
   const { namespace, configmap: configMap } = options;
   const metrics = injectionMetrics(registry);

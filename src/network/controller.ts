@@ -6,6 +6,7 @@ import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
 import { Acceptance } from './acceptance.ts';
 import { type NetworkState, networkState } from './attachment/network-state.ts';
+import type { Reach } from './cluster-nodes.ts';
 import { CountPace } from './count-pace.ts';
 import { Finalization } from './finalization.ts';
 import { hasFinalizer } from './finalizer.ts';
@@ -38,6 +39,10 @@ export interface NetworkControllerOptions {
   readonly defaultProvider: string;
   /** Who uses the Network of this key; whoever gives it enqueues the key when that changes. */
   readonly usageOf?: (key: ObjectKey) => Usage;
+  /** Why networks of Multus do not reach all nodes, where they do not. */
+  readonly reach?: Reach;
+  /** What a range meets in the cluster: a sentence without a full stop. */
+  readonly warningFor?: (cidr: string) => string | undefined;
 }
 
 export interface NetworkController {
@@ -53,8 +58,9 @@ export interface NetworkController {
  * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
-  const { client, networks, attachments, queue, events, clock, now, usageOf, defaultProvider } = options;
-  const multus = new MultusProvider({ client, attachments, usageOf });
+  const { client, networks, attachments, queue, events, clock, now, defaultProvider } = options;
+  const { usageOf, reach, warningFor = () => undefined } = options;
+  const multus = new MultusProvider({ client, attachments, usageOf, reach });
   const providers = new ProviderRegistry([multus], defaultProvider);
   const acceptance = new Acceptance(providers, (key) => queue.add(key));
   const copies = new OwnWrites(networks.lister);
@@ -65,7 +71,7 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
   const reconcile = networkReconcile({
     copies,
     providers,
-    realisation: new Realisation({ acceptance, writer, reporter }),
+    realisation: new Realisation({ acceptance, writer, reporter, warningFor }),
     finalization: new Finalization({ acceptance, writer, reporter }),
   });
   const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));

@@ -12,6 +12,8 @@ export interface Situation {
   readonly refusal: Refusal | undefined;
   /** Undefined where nobody counts the users. */
   readonly usage: Usage | undefined;
+  /** What its range meets in the cluster: a sentence without a full stop. */
+  readonly warning?: string | undefined;
   /** The provider's. */
   readonly attachesPods: boolean;
 }
@@ -77,13 +79,11 @@ export function namePods(pods: readonly string[]): string {
   return pods.length > NAMED_PODS ? `${named} and ${pods.length - NAMED_PODS} more` : named;
 }
 
-function accepted({ refusal }: Situation): Verdict {
+function accepted({ refusal, warning }: Situation): Verdict {
   if (refusal) return { status: 'False', ...refusal };
-  return {
-    status: 'True',
-    reason: 'Accepted',
-    message: 'the spec is valid, and no other Network has its range',
-  };
+  const message = 'the spec is valid, and no other Network has its range';
+  if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
+  return { status: 'True', reason: 'ClusterRange', message: `${message}; but ${warning}` };
 }
 
 function ready(situation: Situation, outcome: Outcome | undefined): Verdict {
@@ -104,6 +104,7 @@ function ready(situation: Situation, outcome: Outcome | undefined): Verdict {
     const message = `${describe(target)} is there, but pods cannot attach to networks of this provider`;
     return { status: 'False', reason: 'ProviderCannotAttach', message };
   }
+  if (outcome.limit) return { status: 'False', ...outcome.limit };
   if (sameShape(target, desired)) {
     return { status: 'True', reason: 'Ready', message: `pods can attach to ${describe(target)}` };
   }

@@ -17,6 +17,8 @@ export interface RealisationOptions {
   readonly acceptance: Acceptance;
   readonly writer: Pick<NetworkWriter, 'addFinalizer'>;
   readonly reporter: Reporter;
+  /** What a range meets in the cluster. */
+  readonly warningFor: (cidr: string) => string | undefined;
 }
 
 interface Attempt {
@@ -45,9 +47,12 @@ export class Realisation {
   }
 
   async #attempt(first: Network, provider: Provider, signal: AbortSignal): Promise<Attempt> {
-    const { acceptance, writer } = this.#options;
+    const { acceptance, writer, warningFor } = this.#options;
     let network = first;
-    let situation = knownSituation(network, provider, acceptance.refusalOf(network));
+    let situation: Situation = {
+      ...knownSituation(network, provider, acceptance.refusalOf(network)),
+      warning: warningFor(network.spec.cidr),
+    };
     try {
       situation = await observed(network, situation, provider, signal);
       const target = targetOf(situation);

@@ -25,7 +25,7 @@ export function noticesOf(
 function refusals({ status }: Network, next: NetworkStatus): readonly Notice[] {
   const was = conditionOf(status?.conditions, 'Accepted');
   const is = conditionOf(next.conditions, 'Accepted');
-  if (is?.status !== 'False' || (was?.reason === is.reason && was.message === is.message)) return [];
+  if (!is || is.reason === 'Accepted' || (was?.reason === is.reason && was.message === is.message)) return [];
   return [{ type: 'Warning', reason: is.reason, action: 'Validate', note: is.message }];
 }
 
@@ -34,6 +34,10 @@ function readiness(before: Network, next: NetworkStatus, outcome: Outcome | unde
   const is = conditionOf(next.conditions, 'Ready');
   if (!is || !outcome) return [];
   if (outcome.kind !== 'ready') {
+    if (was?.reason === is.reason && was.message === is.message) return [];
+    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
+  }
+  if (outcome.limit) {
     if (was?.reason === is.reason && was.message === is.message) return [];
     return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
   }

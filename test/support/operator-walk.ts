@@ -31,6 +31,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.template();
   await walk.certificates();
   await walk.network();
+  await walk.pod();
   await walk.leftover();
   await walk.restart();
 }
@@ -83,18 +84,39 @@ class Walk {
     await this.#kubectl(['delete', NETWORK, '--timeout=60s']);
   }
 
+  /** Holds a pod back until both its Networks are there, and tells by an Event, and its repetition, what it waits for. */
+  async pod(): Promise<void> {
+    const annotations = { 'samplecrd.k8s.io/network': 'later,latest' };
+    await this.#apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'waiting', namespace: 'default', annotations },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    });
+    const field = '--output=jsonpath={.items[?(@.reason=="WaitsForNetwork")].series.count}';
+    const told = ['get', 'events.events.k8s.io'];
+    await eventually('it is told what it waits for', async () => {
+      return (await this.#kubectl(told)).includes('WaitsForNetwork');
+    });
+    await this.#network('later', 8);
+    await eventually('it is told again', async () => (await this.#kubectl([...told, field])) !== '');
+    await this.#network('latest', 7);
+    const gates = ['get', 'pod', 'waiting', '--output=jsonpath={.spec.schedulingGates}'];
+    await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
+  }
+
   /** Lets go what a Network of the same name has left, and takes its place. */
   async leftover(): Promise<void> {
-    const { apiVersion, kind } = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network' };
     const metadata = { name: 'leftover', namespace: 'default' };
-    const owner = { apiVersion, kind, name: 'leftover', uid: randomUUID(), controller: true };
+    const network = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name: 'leftover' };
+    const owner = { ...network, uid: randomUUID(), controller: true };
     await this.#apply({
       apiVersion: 'k8s.cni.cncf.io/v1',
       kind: 'NetworkAttachmentDefinition',
       metadata: { ...metadata, ownerReferences: [owner], finalizers: ['samplecrd.k8s.io/network-cleanup'] },
       spec: { config: '{}' },
     });
-    await this.#apply({ apiVersion, kind, metadata, spec: { cidr: '10.9.0.0/16', gateway: '10.9.0.1' } });
+    await this.#network('leftover', 9);
     await this.#kubectl(['wait', 'network/leftover', '--for=condition=Ready', '--timeout=60s']);
   }
 
@@ -102,6 +124,15 @@ class Walk {
   async restart(): Promise<void> {
     this.#operator.process.kill('SIGTERM');
     await this.#operator.restart();
+  }
+
+  async #network(name: string, tenth: number): Promise<void> {
+    await this.#apply({
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name, namespace: 'default' },
+      spec: { cidr: `10.${tenth}.0.0/16`, gateway: `10.${tenth}.0.1` },
+    });
   }
 
   async #apply(object: object): Promise<void> {

@@ -21,11 +21,13 @@ import {
   unavailable,
 } from './multus-findings.ts';
 import { disownmentOf, repairOf } from './multus-repair.ts';
-import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
+import type { Limit, NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** Who uses the Network of this key. Without it nobody counts them. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
+  /** Why its networks do not reach all nodes, where they do not: bridges are on each node apart, unless somebody joins them. */
+  readonly reach?: (() => Limit | undefined) | undefined;
 }
 
 /**
@@ -38,11 +40,13 @@ export class MultusProvider implements Provider {
   readonly attachesPods = true;
   readonly #client: MultusOptions['client'];
   readonly #usageOf: MultusOptions['usageOf'];
+  readonly #reach: NonNullable<MultusOptions['reach']>;
   readonly #store: AttachmentStore;
 
   constructor(options: MultusOptions) {
     this.#client = options.client;
     this.#usageOf = options.usageOf;
+    this.#reach = options.reach ?? (() => undefined);
     this.#store = new AttachmentStore(options);
   }
 
@@ -69,7 +73,8 @@ export class MultusProvider implements Provider {
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, shape, found, signal);
     try {
-      return await this.#store.fromLiveIfStale(network, known, step, signal);
+      const outcome = await this.#store.fromLiveIfStale(network, known, step, signal);
+      return outcome.kind === 'ready' ? { ...outcome, limit: this.#reach() } : outcome;
     } catch (error) {
       if (isNamespaceTerminating(error)) return terminatingNamespace(network);
       if (isNotFound(error)) return unavailable();

@@ -9,6 +9,12 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** Why a network that is as asked is still not one for every pod. */
+export interface Limit {
+  readonly reason: 'SingleNodeOnly';
+  readonly message: string;
+}
+
 /** The network is as asked. */
 export interface Realised {
   readonly kind: 'ready';
@@ -17,6 +23,8 @@ export interface Realised {
   /** Addresses that it has for pods. */
   readonly capacity: number;
   readonly externalID?: string;
+  /** With one, the Network is not Ready. */
+  readonly limit?: Limit | undefined;
 }
 
 /** The network cannot be as asked, for a reason that another write of ours would not change. */

@@ -1,0 +1,37 @@
+import type { Informer } from '../kube/informer.ts';
+import type { Lister } from '../kube/store.ts';
+import type { RangeHolder } from './cluster-objects.ts';
+import type { ClusterRanges } from './cluster-ranges.ts';
+import type { Limit } from './providers/provider.ts';
+
+/** Why pods on some nodes would not be on the same network as others; undefined where all are. */
+export type Reach = () => Limit | undefined;
+
+/** Networks whose bridge is on each node apart: they are whole where there is one node. */
+export function singleNodeReach(nodes: Pick<Lister<RangeHolder>, 'size'>): Reach {
+  return () => {
+    if (nodes.size <= 1) return undefined;
+    const message = `this cluster has ${nodes.size} nodes, and a network of Multus is on each of them apart: pods on different nodes would not reach each other`;
+    return { reason: 'SingleNodeOnly', message };
+  };
+}
+
+/** Follows the nodes: `ranges` has those of their pods, and `onReach` is called when there comes to be one, or more. */
+export function followNodes(
+  nodes: Pick<Informer<RangeHolder>, 'lister' | 'addEventHandler'>,
+  ranges: ClusterRanges,
+  onReach: () => void,
+): void {
+  let several = false;
+  const changed = ({ metadata: { name } }: RangeHolder, cidrs: readonly string[]) => {
+    ranges.set(`the pods of node ${name}`, cidrs);
+    if (nodes.lister.size > 1 === several) return;
+    several = !several;
+    onReach();
+  };
+  nodes.addEventHandler({
+    onAdd: (node) => changed(node, node.cidrs),
+    onUpdate: (_, node) => changed(node, node.cidrs),
+    onDelete: (node) => changed(node, []),
+  });
+}
