@@ -15,7 +15,7 @@ volumes: [{name: conf, configMap: {name: envoy}}, {name: tmp, emptyDir: {}}]
 hostAliases: [{ip: 10.1.1.1, hostnames: [a.example, b.example]}]
 volumeMounts: [{name: tmp, mountPath: /tmp/envoy}]
 `;
-const state = { set: templateSet({ config: CONFIG }) };
+const state = () => ({ set: templateSet({ config: CONFIG }) });
 
 describe('a conflict is reported by its path', () => {
   test.each<[string, JsonObject, string]>([
@@ -75,7 +75,7 @@ describe('a conflict is reported by its path', () => {
       'spec.containers[name=app].volumeMounts[mountPath=/tmp/envoy]: the template mounts tmp there',
     ],
   ])('%s', (_, spec, message) => {
-    expect(inject(decideInput(podWith(spec), { state }))).toEqual({
+    expect(inject(decideInput(podWith(spec), { state: state() }))).toEqual({
       outcome: 'skipped',
       skip: { inject: false, reason: 'conflict', messages: [message], explicit: true, warn: true },
     });
@@ -83,7 +83,7 @@ describe('a conflict is reported by its path', () => {
 
   test('together with all the others', () => {
     const pod = podWith({ ...ports({ containerPort: 80 }), volumes: [{ name: 'conf', emptyDir: {} }] });
-    expect(inject(decideInput(pod, { state }))).toMatchObject({ skip: { messages: { length: 2 } } });
+    expect(inject(decideInput(pod, { state: state() }))).toMatchObject({ skip: { messages: { length: 2 } } });
   });
 
   test('and refuses the pod where the operator wants that', () => {
@@ -125,6 +125,6 @@ describe('no conflict is', () => {
       },
     ],
   ])('%s', (_, spec) => {
-    injectChecked(decideInput(podWith(spec), { state }));
+    injectChecked(decideInput(podWith(spec), { state: state() }));
   });
 });
