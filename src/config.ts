@@ -104,6 +104,18 @@ const SERVE_OPTIONS = {
     default: '',
     help: "namespaces, with commas between them, whose Networks pods of any namespace may use; '*': all",
   },
+  repair: {
+    parse: oneOf('off', 'report', 'evict'),
+    value: 'mode',
+    default: 'report',
+    help: 'pods that were admitted without their sidecar: off (not looked for), report, or evict (so that new ones get it)',
+  },
+  'repair-window': {
+    parse: duration,
+    value: 'duration',
+    default: '15m',
+    help: 'how old a pod may be that is evicted',
+  },
   'log-level': {
     parse: oneOf('debug', 'info', 'warn', 'error'),
     value: 'level',

@@ -3,6 +3,7 @@ import { addServeOptions, type ServeOptions } from '../config.ts';
 import { stopSignal } from '../shutdown.ts';
 import { VERSION } from '../version.ts';
 import { addCheckOptions, type CheckOptions, checkCommand } from './check.ts';
+import { addDriftOptions, type DriftOptions, driftCommand } from './drift.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
 import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
 import { serve } from './serve.ts';
@@ -64,6 +65,15 @@ export async function runCli(
       exitCode = await lintCommand(files, options, terminal);
     },
   );
+
+  addDriftOptions(
+    program
+      .command('drift')
+      .description('list pods whose sidecar is missing or stale')
+      .allowExcessArguments(false),
+  ).action(async (options: DriftOptions) => {
+    exitCode = await driftCommand(options, terminal);
+  });
 
   try {
     await program.parseAsync(argv);

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { Controller, type Reconcile } from '../kube/controller.ts';
 import type { ControllerMetrics } from '../kube/controller-metrics.ts';
 import type { ObjectKey } from '../kube/object.ts';
 import { ReconcileHistory } from '../kube/reconcile-history.ts';
-import type { MeasuredQueue } from '../metrics.ts';
+import { controllerMetrics, type MeasuredQueue, queueMetrics } from '../metrics.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
 import { WorkQueue } from '../workqueue/rate-limiting-queue.ts';
 
-export interface LedControllerOptions {
+interface LedControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -64,4 +65,24 @@ export class LedController {
       unsettled: this.#history.list(),
     };
   }
+}
+
+/** Makes the controllers of this process, each by its name and how many keys it works on at once. */
+export type MakeController = (name: string, workers: number) => LedController;
+
+export function controllerMaker(options: {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): MakeController {
+  const { registry, ...common } = options;
+  const [queueMetricsOf, controllerMetricsOf] = [queueMetrics(registry), controllerMetrics(registry)];
+  return (name, workers) =>
+    new LedController({
+      ...common,
+      name,
+      workers,
+      queueMetrics: queueMetricsOf(name),
+      controllerMetrics: controllerMetricsOf(name),
+    });
 }

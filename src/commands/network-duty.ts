@@ -1,17 +1,16 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { LIVE_PODS } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
 import { type KubeObject, keyOf, withoutManagedFields } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
-import { controllerMetrics, queueMetrics } from '../metrics.ts';
 import { followNodes, singleNodeReach } from '../network/cluster-nodes.ts';
 import { NODES, SERVICE_CIDRS } from '../network/cluster-objects.ts';
 import { ClusterRanges } from '../network/cluster-ranges.ts';
 import { setUpNetworkController } from '../network/controller.ts';
-import { LIVE_PODS, matters, NETWORK_PODS, POD_INDEXERS } from '../network/network-pods.ts';
+import { matters, NETWORK_PODS, POD_INDEXERS } from '../network/network-pods.ts';
 import { NetworkUsers } from '../network/network-users.ts';
 import { setUpPodController } from '../network/pod-controller.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.ts';
@@ -19,7 +18,7 @@ import type { Attach } from '../webhook/attach-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
-import { LedController } from './led-controller.ts';
+import type { MakeController } from './led-controller.ts';
 
 export interface NetworkDutyOptions {
   /** For the informers, on every replica: a new leader's caches are warm. */
@@ -27,7 +26,7 @@ export interface NetworkDutyOptions {
   /** For what is written, by the leader alone. */
   readonly leaderClient: KubeClient;
   readonly events: EventRecorder;
-  readonly registry: Registry;
+  readonly makeController: MakeController;
   readonly clock: Clock;
   readonly log: Logger;
   readonly workers: number;
@@ -55,9 +54,11 @@ export interface NetworkDuty {
 const ATTACHMENTS_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
-  const { client, leaderClient, events, clock, log, resyncMs, defaultProvider, sharedNamespaces } = options;
+  const { client, leaderClient, events, clock, log, makeController, workers } = options;
+  const { resyncMs, defaultProvider, sharedNamespaces } = options;
   const { networks, attachments, pods, nodes } = informers(options);
-  const [networkWork, podWork] = ledControllers(options);
+  const networkWork = makeController('network', workers);
+  const podWork = makeController('pod-gate', workers);
   const users = new NetworkUsers(pods.lister);
   const ranges = new ClusterRanges();
   ranges.set('--cluster-cidrs', options.clusterCidrs);
@@ -158,19 +159,4 @@ function informers({ client, clock, log }: NetworkDutyOptions) {
     }),
     nodes: new Informer(common(NODES)),
   };
-}
-
-function ledControllers({ registry, clock, log, workers }: NetworkDutyOptions) {
-  const queueMetricsOf = queueMetrics(registry);
-  const controllerMetricsOf = controllerMetrics(registry);
-  const controller = (name: string) =>
-    new LedController({
-      name,
-      clock,
-      log,
-      workers,
-      queueMetrics: queueMetricsOf(name),
-      controllerMetrics: controllerMetricsOf(name),
-    });
-  return [controller('network'), controller('pod-gate')] as const;
 }

@@ -14,6 +14,7 @@ import {
   clientMetrics,
   createRegistry,
   eventMetrics,
+  fleetMetrics,
   injectionMetrics,
   leaderMetrics,
 } from '../metrics.ts';
@@ -22,8 +23,10 @@ import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
 import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
+import { fleetDuty } from './fleet-duty.ts';
 import { informerLog } from './informer-log.ts';
 import { leadership } from './leadership.ts';
+import { controllerMaker } from './led-controller.ts';
 import { namespaceLabels } from './namespace-labels.ts';
 import { networkDuty } from './network-duty.ts';
 import { preflight } from './preflight.ts';
@@ -89,11 +92,13 @@ async function run(
     metrics: leaderMetrics(registry, COMPONENT),
     events,
   });
+  const leaderClient = api.guarded(election.assertLeading);
+  const makeController = controllerMaker({ registry, clock, log });
   const networks = networkDuty({
     client: api.client,
-    leaderClient: api.guarded(election.assertLeading),
+    leaderClient,
     events,
-    registry,
+    makeController,
     clock,
     log,
     workers: options.workers,
@@ -106,6 +111,18 @@ async function run(
   const metrics = injectionMetrics(registry);
   const template = templateDuty({ client: api.client, clock, log, events, metrics, namespace, configMap });
   const namespaces = namespaceLabels(api.client, clock, informerLog(log, 'namespaces'));
+  const fleet = fleetDuty({
+    options,
+    client: api.client,
+    leaderClient,
+    template,
+    namespaces,
+    events,
+    metrics: fleetMetrics(registry),
+    makeController,
+    clock,
+    log,
+  });
   const { attach } = networks;
   const webhook = webhookDuty({ options, events, template, namespaces, attach, metrics, clock, log });
   const certificates = certificateDuty({
@@ -123,7 +140,7 @@ async function run(
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
-    debug: { controllers: () => networks.debug() },
+    debug: { controllers: () => [...networks.debug(), ...fleet.debug()] },
   });
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
@@ -136,6 +153,7 @@ async function run(
     running = Promise.all([
       events.run(background.signal),
       networks.watch(background.signal),
+      fleet.watch(background.signal),
       template.watch(background.signal),
       namespaces.watch(background.signal),
       certificates.run(background.signal),
@@ -143,7 +161,7 @@ async function run(
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log, webhook.drain);
     const led = election.run(stop, async (leading) => {
-      await Promise.all([networks.reconcile(leading), certificates.lead(leading)]);
+      await Promise.all([networks.reconcile(leading), fleet.reconcile(leading), certificates.lead(leading)]);
     });
     // What runs in the background ends only with an error that nobody can mend.
     await Promise.race([Promise.all([led, grace]), running]);

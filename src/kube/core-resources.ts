@@ -49,6 +49,9 @@ export const PODS: Resource<KubeObject> = {
   narrow: narrowObject,
 };
 
+/** The field selector of pods that have not come to their end: those use and need nothing any more. */
+export const LIVE_PODS = 'status.phase!=Succeeded,status.phase!=Failed';
+
 /** admissionregistration.k8s.io/v1, mutating or validating, as far as it is read. */
 export interface WebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly {

@@ -12,9 +12,6 @@ export interface NetworkPod extends KubeObject {
   readonly attachedTo: readonly AttachedTo[];
 }
 
-/** Pods that may matter to Networks. Those that have come to their end are not listed: they use nothing any more. */
-export const LIVE_PODS = 'status.phase!=Succeeded,status.phase!=Failed';
-
 /** Pods, cut down to what Networks have to do with: a cache of them stays small. */
 export const NETWORK_PODS: Resource<NetworkPod> = {
   group: '',

@@ -11,7 +11,7 @@ import type { KubeObject } from '../../src/kube/object.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');
-const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev'] as const;
+const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev', 'repair'] as const;
 type Overlay = (typeof OVERLAYS)[number];
 
 /** Where the binaries are is in it. */

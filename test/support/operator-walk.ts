@@ -32,6 +32,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.certificates();
   await walk.network();
   await walk.pod();
+  await walk.fleet();
   await walk.leftover();
   await walk.restart();
 }
@@ -103,6 +104,42 @@ class Walk {
     await this.#network('latest', 7);
     const gates = ['get', 'pod', 'waiting', '--output=jsonpath={.spec.schedulingGates}'];
     await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
+  }
+
+  /** Copies Envoy's configuration to where a pod has its sidecar, follows a change, and finds a pod that was missed. */
+  async fleet(): Promise<void> {
+    await this.#kubectl(['create', 'namespace', 'fleet']);
+    await this.#kubectl([
+      'wait',
+      'serviceaccount/default',
+      '--namespace=fleet',
+      '--for=create',
+      '--timeout=60s',
+    ]);
+    const spec = { containers: [{ name: 'app', image: 'app' }] };
+    const annotations = { 'initializer.kubernetes.io/envoy': 'true' };
+    for (const metadata of [{ name: 'missed' }, { name: 'injected', annotations }]) {
+      await this.#apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...metadata, namespace: 'fleet' },
+        spec,
+      });
+    }
+    await this.#kubectl(['wait', 'configmap/envoy', '--namespace=fleet', '--for=create', '--timeout=60s']);
+    await this.#merge('configmap/envoy', { data: { more: 'text' } });
+    const more = ['get', 'configmap/envoy', '--namespace=fleet', '--output=jsonpath={.data.more}'];
+    await eventually('the copy has changed', async () => (await this.#kubectl(more)) === 'text');
+    await this.#kubectl(['label', 'namespace', 'fleet', 'initializer.kubernetes.io/envoy=true']);
+    const reasons = [
+      'get',
+      'events.events.k8s.io',
+      '--namespace=fleet',
+      '--output=jsonpath={.items[*].reason}',
+    ];
+    await eventually('an Event tells of the one that was missed', async () => {
+      return (await this.#kubectl(reasons)).includes('SidecarMissing');
+    });
   }
 
   /** Lets go what a Network of the same name has left, and takes its place. */

@@ -1,0 +1,151 @@
+import type { Logger } from 'pino';
+import type { ServeOptions } from '../config.ts';
+import { ENVOY_CONFIGURATIONS } from '../envoy/configurations.ts';
+import { setUpCopies } from '../fleet/copies.ts';
+import type { ManagedConfigMap } from '../fleet/copy-plan.ts';
+import { setUpDriftController } from '../fleet/drift-controller.ts';
+import { podIndexers, podSummary } from '../fleet/fleet-pods.ts';
+import { keysFor } from '../inject/keys.ts';
+import { isAlreadyExists } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/core-resources.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { Informer } from '../kube/informer.ts';
+import type { FleetMetrics } from '../metrics.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { informerLog } from './informer-log.ts';
+import type { MakeController } from './led-controller.ts';
+import type { NamespaceLabels } from './namespace-labels.ts';
+import type { TemplateDuty } from './template-duty.ts';
+
+export interface FleetDutyOptions {
+  readonly options: ServeOptions;
+  /** For the informers, on every replica. */
+  readonly client: KubeClient;
+  /** For what is written, by the leader alone. */
+  readonly leaderClient: KubeClient;
+  readonly template: TemplateDuty;
+  readonly namespaces: NamespaceLabels;
+  readonly events: EventRecorder;
+  readonly metrics: FleetMetrics;
+  readonly makeController: MakeController;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The fleet of pods with a sidecar, wired: Envoy's configuration for them, and those whose sidecar is missing or stale. */
+export interface FleetDuty {
+  /** Keeps the caches, on every replica, until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** For the leader, each time that it leads, until the signal aborts. */
+  reconcile(signal: AbortSignal): Promise<void>;
+  /** For /debug/controllers. */
+  debug(): readonly unknown[];
+}
+
+/** The ConfigMap with Envoy's configuration, in the operator's namespace and in those of the pods. */
+const ENVOY = 'envoy';
+const WORKERS = 2;
+
+export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
+  const { options, leaderClient: client, template, namespaces, events, metrics, makeController, log } = duty;
+  const { namespace } = options;
+  const keys = keysFor(options.annotation);
+  const { pods, configMaps } = informers(duty);
+  const [copyWork, driftWork] = [makeController('envoy-config', WORKERS), makeController('drift', WORKERS)];
+  const repairWork = makeController('repair', 1);
+  const copies = setUpCopies({ client, configMaps, pods, queue: copyWork.queue, namespace, name: ENVOY });
+  const decide = { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace };
+  const drift = setUpDriftController({
+    client,
+    pods,
+    namespaceLabels: (name) => namespaces.cached(name),
+    basis: () => ({ options: decide, state: template.templates.state }),
+    queue: driftWork.queue,
+    repairQueue: repairWork.queue,
+    repair: {
+      evict: options.repair === 'evict',
+      windowMs: options.repairWindow,
+      onObstacle: tellChanges(log),
+    },
+    events,
+    now: Date.now,
+  });
+  template.onAdopted(() => drift.judgeAnew());
+  namespaces.onChanged((name) => drift.judgeAnew(name));
+  metrics.watch({ findings: drift.findings, stopped: drift.stopped });
+
+  /** By POST and only where there is none: from then on it is the users' own. */
+  async function createSource(signal: AbortSignal): Promise<void> {
+    if (configMaps.lister.get(`${namespace}/${ENVOY}`)) return;
+    const data = Object.fromEntries(
+      Object.entries(ENVOY_CONFIGURATIONS).map(([file, value]) => [
+        file,
+        `${JSON.stringify(value, null, 2)}\n`,
+      ]),
+    );
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ENVOY }, data };
+    try {
+      await client.create(CONFIG_MAPS, configMap, { signal });
+    } catch (err) {
+      if (signal.aborted || isAlreadyExists(err)) return;
+      log.error(
+        { configMap: ENVOY, err },
+        "there is no configuration of Envoy's, and the default one cannot be made",
+      );
+    }
+  }
+
+  return {
+    async watch(signal) {
+      await Promise.all([configMaps.run(signal), pods.run(signal)]);
+    },
+    async reconcile(signal) {
+      try {
+        await Promise.all([configMaps.waitForSync(signal), pods.waitForSync(signal)]);
+      } catch (err) {
+        if (signal.aborted) return;
+        throw err;
+      }
+      await Promise.all([
+        createSource(signal),
+        copyWork.run(copies.reconcile, copies.namespaces(), signal),
+        options.repair === 'off' ? undefined : driftWork.run(drift.reconcile, drift.keys(), signal),
+        repairWork.run(drift.repair, [], signal),
+      ]);
+    },
+    debug: () => [copyWork, driftWork, repairWork].map((work) => work.debug()),
+  };
+}
+
+function informers({ options, client, clock, log }: FleetDutyOptions) {
+  const keys = keysFor(options.annotation);
+  return {
+    pods: new Informer({
+      client,
+      clock,
+      resource: { ...PODS, metadataOnly: true as const },
+      fieldSelector: LIVE_PODS,
+      transform: podSummary(keys),
+      indexers: podIndexers(keys),
+      onError: informerLog(log, 'pods'),
+    }),
+    configMaps: new Informer<ManagedConfigMap>({
+      client,
+      clock,
+      resource: CONFIG_MAPS,
+      fieldSelector: `metadata.name=${ENVOY}`,
+      onError: informerLog(log, 'configmaps'),
+    }),
+  };
+}
+
+/** Logs a reason when it comes and when it goes, however often it is told. */
+function tellChanges(log: Logger): (why: string | undefined) => void {
+  let told: string | undefined;
+  return (why) => {
+    if (why !== undefined && why !== told) log.error({ why }, 'repair has stopped: no pod is evicted');
+    if (why === undefined && told !== undefined) log.info('repair goes on');
+    told = why;
+  };
+}

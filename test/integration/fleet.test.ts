@@ -1,0 +1,227 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { runCli } from '../../src/commands/cli.ts';
+import { OPT_IN } from '../support/demo.ts';
+import { MemoryTerminal } from '../support/memory-terminal.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
+
+jest.setTimeout(120_000);
+
+const OPERATOR = 'envoy-initializer';
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ args: ['--repair=evict'] });
+  await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/overlays/repair/eviction.yaml'));
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+
+async function namespace(name: string, labels: object = {}): Promise<void> {
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  if (!fixture.controlPlane.hasControllerManager) return;
+  await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
+}
+
+const pod = (name: string, inNamespace: string, annotations: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: inNamespace, annotations },
+  spec: SPEC,
+});
+
+const deployment = (name: string, inNamespace: string, replicas: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: inNamespace },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: SPEC },
+  },
+});
+
+async function pods(inNamespace: string) {
+  const { items } = JSON.parse(await kubectl(`get pods --namespace=${inNamespace} -o json`));
+  return items as { metadata: { name: string }; spec: { containers: { name: string }[] } }[];
+}
+
+const hasSidecar = ({ spec }: { spec: { containers: { name: string }[] } }) =>
+  spec.containers.some(({ name }) => name === 'envoy');
+
+async function metric(line: string): Promise<boolean> {
+  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  return text.split('\n').includes(line);
+}
+
+/** Runs with the webhook's configuration away, and puts back what was there. */
+async function withoutWebhook(run: () => Promise<void>): Promise<void> {
+  const configuration = JSON.parse(await kubectl(`get mutatingwebhookconfiguration ${OPERATOR} -o json`));
+  await kubectl(`delete mutatingwebhookconfiguration ${OPERATOR}`);
+  try {
+    await run();
+  } finally {
+    const { webhooks, metadata } = configuration;
+    const { name, labels, annotations, ownerReferences } = metadata;
+    await fixture.apply({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name, labels, annotations, ownerReferences },
+      webhooks,
+    });
+  }
+}
+
+describe("Envoy's configuration", () => {
+  const data = async (inNamespace: string) =>
+    JSON.parse(await kubectl(`get configmap envoy --namespace=${inNamespace} -o json`)).data;
+  const change = (inNamespace: string, value: string) =>
+    fixture.kubectl(
+      ...`patch configmap envoy --namespace=${inNamespace} --type=merge -p`.split(' '),
+      JSON.stringify({ data: { 'envoy.json': value } }),
+    );
+
+  test('is made in the namespace of the operator, with what comes with it', async () => {
+    await eventually('it is there', async () => Object.keys(await data(OPERATOR)).length > 0);
+    expect(Object.keys(await data(OPERATOR))).toEqual(['canary.json', 'envoy.json']);
+  });
+
+  test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {
+    await namespace('copied');
+    await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
+    await eventually(
+      'the copy is there',
+      async () => (await data('copied'))['envoy.json'] === (await data(OPERATOR))['envoy.json'],
+    );
+    await change(OPERATOR, '{"changed": true}');
+    await eventually(
+      'the copy is changed',
+      async () => (await data('copied'))['envoy.json'] === '{"changed": true}',
+    );
+  });
+
+  test("is left as it is where it is a user's own, and from when it is", async () => {
+    await namespace('own');
+    await kubectl('create configmap envoy --namespace=own --from-literal=envoy.json=mine');
+    await fixture.apply(pod('a', 'own', { [OPT_IN]: 'true' }));
+    await change('copied', 'mine now');
+    await namespace('later');
+    await change(OPERATOR, '{"changed": "again"}');
+    await fixture.apply(pod('a', 'later', { [OPT_IN]: 'true' }));
+    await eventually(
+      'a later copy is there',
+      async () => (await data('later'))['envoy.json'] === '{"changed": "again"}',
+    );
+    expect(await data('own')).toEqual({ 'envoy.json': 'mine' });
+    expect((await data('copied'))['envoy.json']).toBe('mine now');
+  });
+});
+
+describe('pods that were admitted without their sidecar', () => {
+  testWithControllerManager(
+    'are replaced where they have a controller, and told of where they have none',
+    async () => {
+      await namespace('missed', { [OPT_IN]: 'true' });
+      await withoutWebhook(async () => {
+        await fixture.apply(
+          deployment('one', 'missed', 4),
+          deployment('two', 'missed', 4),
+          pod('alone', 'missed'),
+        );
+        await eventually('all are there', async () => (await pods('missed')).length === 9);
+        expect((await pods('missed')).some(hasSidecar)).toBe(false);
+      });
+      await eventually('all but one have their sidecar', async () => {
+        const found = await pods('missed');
+        return found.length === 9 && found.filter(hasSidecar).length === 8;
+      });
+      expect(
+        hasSidecar(
+          (await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC },
+        ),
+      ).toBe(false);
+      const events = await kubectl(
+        'get events --namespace=missed -o jsonpath={range.items[*]}{.involvedObject.kind}/{.involvedObject.name}={.reason}{"\\n"}{end}',
+      );
+      expect(events).toContain('Pod/alone=SidecarMissing');
+      expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
+    },
+  );
+
+  testWithControllerManager('are left alone once the first replacement came without it too', async () => {
+    await namespace('broken', { [OPT_IN]: 'true' });
+    await withoutWebhook(async () => {
+      await fixture.apply(deployment('one', 'broken', 3), deployment('two', 'broken', 3));
+      await eventually('repair has stopped', () => metric('envoy_initializer_repair_stopped 1'));
+      const before = (await pods('broken')).map(({ metadata }) => metadata.name);
+      await eventually('all are judged', () =>
+        metric('envoy_initializer_drifted_pods{namespace="broken",kind="missed"} 6'),
+      );
+      // One more may be tried meanwhile.
+      const after = (await pods('broken')).map(({ metadata }) => metadata.name);
+      expect(after.filter((name) => !before.includes(name)).length).toBeLessThanOrEqual(1);
+    });
+    await eventually('that is in the log', async () =>
+      (await readFile(fixture.logFile, 'utf8')).includes(
+        'a pod that was evicted came back without its sidecar',
+      ),
+    );
+  });
+});
+
+describe('pods with the sidecar of another template', () => {
+  const drift = async (...args: readonly string[]) => {
+    const terminal = new MemoryTerminal({});
+    const line = [
+      'node',
+      'envoy-initializer',
+      'drift',
+      `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
+      ...args,
+    ];
+    return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
+  };
+
+  testWithControllerManager('are listed by drift, and made anew by drift --restart', async () => {
+    await namespace('stale', { [OPT_IN]: 'true' });
+    await fixture.apply(deployment('web', 'stale', 2));
+    await eventually('its pods are there', async () => (await pods('stale')).filter(hasSidecar).length === 2);
+    expect(await drift('-n', 'stale')).toEqual({
+      code: 0,
+      out: '',
+      err: 'every pod has the sidecar of today\n',
+    });
+    const template = JSON.parse(await kubectl(`get configmap ${OPERATOR} --namespace=${OPERATOR} -o json`))
+      .data.config;
+    const data = { config: template.replace('concurrency 4', 'concurrency 2') };
+    await fixture.kubectl(
+      ...`patch configmap ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
+      JSON.stringify({ data }),
+    );
+    await eventually('both are stale', () =>
+      metric('envoy_initializer_drifted_pods{namespace="stale",kind="stale"} 2'),
+    );
+    const listed = await drift('-n', 'stale');
+    expect(listed.code).toBe(1);
+    expect(listed.out).toMatch(
+      /^(stale\/web-\S+ has the sidecar of another state of the template \(ReplicaSet\/web-\w+\)\n){2}$/,
+    );
+    expect(await drift('-n', 'stale', '--restart', 'deploy/web')).toEqual({
+      code: 0,
+      out: 'deployment.apps/web restarted\n',
+      err: '',
+    });
+    // No kubelet makes the new pods Ready: what a Deployment starts with is to be seen, not its end.
+    await eventually('new pods have the new one', async () => {
+      const { out } = await drift('-n', 'stale', '-o', 'json');
+      return JSON.parse(out).length < (await pods('stale')).length;
+    });
+  });
+});
