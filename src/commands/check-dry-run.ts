@@ -2,9 +2,9 @@ import { isObject, type JsonObject, own } from '../inject/json.ts';
 import { annotation } from '../inject/pod.ts';
 import { sidecarState } from '../inject/sidecar-state.ts';
 import { parseStatus } from '../inject/status.ts';
+import { isForbidden } from '../kube/api-error.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
-import { isForbidden } from './check-webhook.ts';
 import { dryRunPod } from './dry-run.ts';
 
 /** What the API server said, and what that means. */
@@ -25,10 +25,8 @@ export async function tryDryRun(
   });
   if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
-    return {
-      text: 'the API server refuses the pod',
-      findings: [{ reason: 'refused', message: answer.message }],
-    };
+    const reason = answer.message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
+    return { text: 'the API server refuses the pod', findings: [{ reason, message: answer.message }] };
   }
   const admitted = isObject(answer.pod) ? answer.pod : {};
   const status = parseStatus(annotation(admitted, keys.status));

@@ -1,9 +1,11 @@
 import { own, ownString } from '../inject/json.ts';
-import { sidecarState } from '../inject/sidecar-state.ts';
+import { type SidecarState, sidecarState } from '../inject/sidecar-state.ts';
 import type { PodSite } from '../inject/workload.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
+
+const MAX_NAMES = 3;
 
 /** The pods that run already, and which of them have not what they would get now. */
 export async function existingPods(
@@ -18,24 +20,22 @@ export async function existingPods(
     sidecar: sidecarState(pod, keys, state),
   }));
   const again = isPod ? 'create it again' : 'kubectl rollout restart, or delete it';
-  const findings = list.flatMap(({ name, sidecar }): readonly CheckFinding[] => {
-    if (sidecar === 'stale') {
-      return [
-        {
-          reason: 'stale-pod',
-          message: `pod ${name} has the sidecar of another state of the template: ${again}`,
-        },
-      ];
-    }
-    if (sidecar === 'absent' && wanted) {
-      return [
-        {
-          reason: 'pod-without-sidecar',
-          message: `pod ${name} runs without its sidecar, as it was created before it would get one or while the webhook did not answer: ${again}`,
-        },
-      ];
-    }
-    return [];
-  });
+  const named = (state: SidecarState) =>
+    list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
+  const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
+  const findings: CheckFinding[] = [];
+  if (stale.length > 0) {
+    const message = `the sidecar of ${podsCalled(stale)} is of another state of the template: ${again}`;
+    findings.push({ reason: 'stale-pod', message });
+  }
+  if (absent.length > 0) {
+    const message = `there is no sidecar in ${podsCalled(absent)}, created before there was to be one or while the webhook did not answer: ${again}`;
+    findings.push({ reason: 'pod-without-sidecar', message });
+  }
   return { list, findings };
+}
+
+function podsCalled(names: readonly string[]): string {
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${names.length === 1 ? 'pod' : 'pods'} ${names.slice(0, MAX_NAMES).join(', ')}${more}`;
 }

@@ -16,12 +16,15 @@ export interface CheckReport {
   readonly decision: 'inject' | 'skip' | 'deny';
   /** Why not; a reason of docs/reasons.md. */
   readonly reason?: string;
-  /** One sentence each. */
+  /** Whose label or annotation decides: of the pod, of the namespace, or none. */
+  readonly askedBy: string;
+  /** What else there is to know, a sentence each. */
   readonly because: readonly string[];
   /** The name of each template, with the start of its sha256. */
   readonly templates: readonly string[];
-  /** The webhook that the API server sends such pods to. */
+  /** The webhook that the API server sends such pods to, and what becomes of them when it does not answer. */
   readonly webhook?: string;
+  readonly failurePolicy?: string;
   /** What the API server said to a pod that was not stored. */
   readonly dryRun?: string;
   /** The pods that exist. */
@@ -29,17 +32,18 @@ export interface CheckReport {
   readonly findings: readonly CheckFinding[];
 }
 
+const MAX_PODS = 10;
+
 /** The report as people read it, a line each. */
 export function formatReport(report: CheckReport): readonly string[] {
   const rows: (readonly [string, string])[] = [
     ['decision', decisionOf(report)],
+    ['asked by', report.askedBy],
     ...report.because.map((sentence) => ['', sentence] as const),
     ['template', report.templates.join(', ')],
-    ['webhook', report.webhook ?? ''],
+    ['webhook', webhookOf(report)],
     ['dry run', report.dryRun ?? ''],
-    ...(report.pods ?? []).map(
-      ({ name, sidecar }, index) => [index === 0 ? 'pods' : '', `${name}: ${sidecar}`] as const,
-    ),
+    ...podsOf(report).map((line, index) => [index === 0 ? 'pods' : '', line] as const),
   ];
   return [
     `${report.object} in namespace ${report.namespace}`,
@@ -47,6 +51,24 @@ export function formatReport(report: CheckReport): readonly string[] {
     ...report.findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
     ...(report.findings.length === 0 ? ['  nothing to be done'] : []),
   ];
+}
+
+/** Each of a few; of many, the first and how many others there are of each kind. */
+function podsOf({ pods = [] }: CheckReport): readonly string[] {
+  const shown = pods.length > MAX_PODS ? pods.slice(0, MAX_PODS - 1) : pods;
+  const more = new Map<SidecarState, number>();
+  for (const { sidecar } of pods.slice(shown.length)) more.set(sidecar, (more.get(sidecar) ?? 0) + 1);
+  return [
+    ...shown.map(({ name, sidecar }) => `${name}: ${sidecar}`),
+    ...Array.from(more, ([sidecar, count]) => `and ${count} more: ${sidecar}`),
+  ];
+}
+
+function webhookOf({ webhook, failurePolicy }: CheckReport): string {
+  if (webhook === undefined) return '';
+  const otherwise =
+    failurePolicy === 'Fail' ? 'such pods are refused' : 'such pods are admitted without the sidecar';
+  return `${webhook}; when it does not answer, ${otherwise}`;
 }
 
 function decisionOf({ decision, reason }: CheckReport): string {

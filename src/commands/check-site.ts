@@ -6,14 +6,13 @@ import { optInMistakes } from '../inject/opt-in-mistakes.ts';
 import type { Obstacle } from '../inject/reason.ts';
 import { uninject } from '../inject/uninject.ts';
 import { describeObject, type PodSite } from '../inject/workload.ts';
-import { isNotFound } from '../kube/api-error.ts';
+import { isForbidden, isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { NAMESPACES } from '../kube/core-resources.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
 import { existingPods } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
-import { isForbidden } from './check-webhook.ts';
 
 export interface OfflineBasis extends Basis {
   readonly labels: Readonly<Record<string, string>>;
@@ -43,7 +42,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
       ...report.because,
       ...(known ? [] : [`the labels of namespace ${namespace} cannot be read, and count for nothing here`]),
     ],
-    ...(wanted && webhook !== undefined && { webhook }),
+    ...(optIn.asked === 'inject' && webhook),
     dryRun: dryRun.text,
     ...(pods.list && { pods: pods.list }),
     findings: [
@@ -72,14 +71,15 @@ function decided(
     reason: 'opt-in-mistake',
     message,
   }));
-  const common = { object: describeObject(site.object), namespace };
+  const askedBy = describeOptIn(optIn, options.keys.optIn);
+  const common = { object: describeObject(site.object), namespace, askedBy };
   if (injection.outcome === 'injected') {
     const templates = injection.status.templates.map(
       ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
     );
-    const because = [describeOptIn(optIn, options.keys.optIn)];
     if (injection.ignored) findings.push(...toFindings(injection.ignored));
-    return { report: { ...common, decision: 'inject', because, templates, findings }, injection, optIn };
+    const report: CheckReport = { ...common, decision: 'inject', because: [], templates, findings };
+    return { report, injection, optIn };
   }
   const { reason, messages, warn } = injection.skip;
   if (warn) findings.push(...toFindings(injection.skip));
@@ -93,14 +93,13 @@ function toFindings({ reason, messages }: Obstacle): readonly CheckFinding[] {
 }
 
 function describeOptIn(optIn: OptIn, key: string): string {
-  if (!('source' in optIn)) return '';
-  const who = {
+  if (!('source' in optIn)) return 'nobody';
+  return {
     'pod-label': `the label ${key} of the pod`,
     'pod-annotation': `the annotation ${key} of the pod`,
     'namespace-label': `the label ${key} of the namespace`,
     'all-pods': 'the rule for all pods (--require-annotation=false)',
   }[optIn.source];
-  return `${who} says so`;
 }
 
 function notSelectedFinding(namespace: string): CheckFinding {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../inject/json.ts';
 import { selects } from '../inject/label-selector.ts';
-import { ApiError, isNotFound } from '../kube/api-error.ts';
+import { isForbidden, isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/core-resources.ts';
 import { configurationMismatches } from '../webhook/configuration-mismatch.ts';
@@ -14,11 +14,16 @@ export interface WebhookQuestion {
   readonly requireAnnotation: boolean;
 }
 
+export interface TakingWebhook {
+  readonly webhook: string;
+  readonly failurePolicy: string;
+}
+
 /** What the applied MutatingWebhookConfiguration makes of the pods of a namespace. */
 export interface AppliedWebhooks {
   readonly findings: readonly CheckFinding[];
   /** The webhook that takes pods which opt in themselves, or the rest; undefined where none looks at the namespace. */
-  takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): string | undefined;
+  takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): TakingWebhook | undefined;
 }
 
 /** Reads the configuration; undefined where the user may not. Its conditions are compared by the key that they name. */
@@ -51,15 +56,12 @@ export async function appliedWebhooks(
     takes(explicit, namespaceLabels) {
       const name = explicit ? question.initializerName : `namespace.${question.initializerName}`;
       const webhook = webhooks.find((candidate) => ownString(candidate, 'name') === name);
-      return webhook && selects(own(webhook, 'namespaceSelector'), namespaceLabels) ? name : undefined;
+      if (!webhook || !selects(own(webhook, 'namespaceSelector'), namespaceLabels)) return undefined;
+      return { webhook: name, failurePolicy: ownString(webhook, 'failurePolicy') ?? 'Fail' };
     },
   };
 }
 
 function hasNoAuthority(webhook: JsonObject): boolean {
   return !ownString(own(webhook, 'clientConfig'), 'caBundle');
-}
-
-export function isForbidden(err: unknown): boolean {
-  return err instanceof ApiError && err.status === 403;
 }

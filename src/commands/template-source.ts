@@ -1,6 +1,6 @@
 import { type Fault, formatFault } from '../inject/fault.ts';
 import { parseTemplateSet, type TemplateSet } from '../inject/template-set.ts';
-import { isNotFound } from '../kube/api-error.ts';
+import { isForbidden, isNotFound } from '../kube/api-error.ts';
 import { CONFIG_MAPS } from '../kube/core-resources.ts';
 import { readTemplateFile } from '../manifests/template-file.ts';
 import { type Cluster, withCluster } from './cluster.ts';
@@ -27,6 +27,11 @@ export async function templatesOfCluster({ client }: Cluster, options: ClusterOp
     const { data = {} } = await client.get(CONFIG_MAPS, { namespace, name });
     return setOrThrow(data, `ConfigMap ${namespace}/${name}`);
   } catch (err) {
+    if (isForbidden(err))
+      throw new UsageError(
+        `you may not read the template: ask for the right to get the ConfigMap ${name} in namespace ${namespace}`,
+        { cause: err },
+      );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
       `there is no ConfigMap ${namespace}/${name}: write --template FILE, or say where the operator is`,

@@ -72,6 +72,11 @@ export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: s
   });
 }
 
+/** The right to do it is missing; or an admission plugin refused it, a quota or pod security for example. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
 /** The object, or the resource type itself (a CRD that is not installed), does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;

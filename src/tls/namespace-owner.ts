@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import type { Logger } from 'pino';
-import { ApiError } from '../kube/api-error.ts';
+import { isForbidden } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { NAMESPACES } from '../kube/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/object.ts';
@@ -56,7 +56,7 @@ export async function ownIfAllowed(
     const owned = await owner.own(seen, signal);
     if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 403)) throw error;
+    if (!isForbidden(error)) throw error;
     log.warn({ err: error }, 'the namespace cannot own the webhooks: deleting it leaves them behind');
   }
 }

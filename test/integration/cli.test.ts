@@ -137,7 +137,9 @@ describe('check', () => {
     const { code, report } = await check('deploy/web', '-n', 'plain');
     expect(report).toMatchObject({
       decision: 'inject',
+      askedBy: `the annotation ${OPT_IN} of the pod`,
       webhook: 'envoy.initializer.kubernetes.io',
+      failurePolicy: 'Fail',
       dryRun: 'accepted with the sidecar',
       pods: [{ name: 'web-1', sidecar: 'current' }],
       findings: [],
@@ -150,9 +152,9 @@ describe('check', () => {
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
 deployment/web in namespace plain
   decision  with the sidecar
-            the annotation initializer.kubernetes.io/envoy of the pod says so
+  asked by  the annotation initializer.kubernetes.io/envoy of the pod
   template  config (sha256 HASH)
-  webhook   envoy.initializer.kubernetes.io
+  webhook   envoy.initializer.kubernetes.io; when it does not answer, such pods are refused
   dry run   accepted with the sidecar
   pods      web-1: current
   nothing to be done
@@ -162,7 +164,12 @@ deployment/web in namespace plain
   test('sees that nobody asked, which is no fault', async () => {
     await fixture.apply(deployment('quiet', 'plain'));
     const { code, report } = await check('deploy/quiet', '-n', 'plain');
-    expect(report).toMatchObject({ decision: 'skip', reason: 'not-opted-in', findings: [] });
+    expect(report).toMatchObject({
+      decision: 'skip',
+      reason: 'not-opted-in',
+      askedBy: 'nobody',
+      findings: [],
+    });
     expect(code).toBe(0);
   });
 
@@ -211,7 +218,9 @@ deployment/web in namespace plain
     const { report, reasons } = await check('pod/early', '-n', 'late');
     expect(report).toMatchObject({
       decision: 'inject',
+      askedBy: `the label ${OPT_IN} of the namespace`,
       webhook: 'namespace.envoy.initializer.kubernetes.io',
+      failurePolicy: 'Ignore',
     });
     expect(reasons).toEqual(['pod-without-sidecar']);
   });
@@ -272,6 +281,7 @@ deployment/web in namespace plain
     fixture.operator.process.kill('SIGTERM');
     await fixture.operator.process.exited;
     const explicit = await check('deploy/alone', '-n', 'plain');
+    expect(explicit.reasons).toEqual(['webhook-silent']);
     expect(explicit.report.findings[0].message).toMatch(
       /failed calling webhook "envoy\.initializer\.kubernetes\.io"/,
     );

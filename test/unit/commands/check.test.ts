@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { formatReport } from '../../../src/commands/check-report.ts';
 import { runCli } from '../../../src/commands/cli.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/demo.ts';
 import { MemoryTerminal } from '../../support/memory-terminal.ts';
@@ -29,6 +30,29 @@ async function check(manifests: string, ...args: readonly string[]) {
   const code = await runCli(argv, terminal);
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
+
+test('of many pods the first are named, and the others counted', () => {
+  const pods = Array.from({ length: 14 }, (_, i) => {
+    return { name: `web-${i}`, sidecar: i < 12 ? ('current' as const) : ('absent' as const) };
+  });
+  const lines = formatReport({
+    object: 'deployment/web',
+    namespace: 'default',
+    decision: 'inject',
+    askedBy: 'the annotation x of the pod',
+    because: [],
+    templates: [],
+    pods,
+    findings: [],
+  });
+  expect(lines.slice(3)).toEqual([
+    '  pods      web-0: current',
+    ...[1, 2, 3, 4, 5, 6, 7, 8].map((i) => `            web-${i}: current`),
+    '            and 3 more: current',
+    '            and 2 more: absent',
+    '  nothing to be done',
+  ]);
+});
 
 describe('check of a file, without a cluster', () => {
   test.each<[string, string, object]>([
@@ -81,6 +105,7 @@ describe('check of a file, without a cluster', () => {
     expect(stdout).toBe(`\
 deployment/web in namespace shop
   decision  without the sidecar (not-opted-in)
+  asked by  nobody
             neither the pod nor its namespace has ${YES}
   ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
 `);
