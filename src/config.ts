@@ -116,6 +116,12 @@ const SERVE_OPTIONS = {
     default: '15m',
     help: 'how old a pod may be that is evicted',
   },
+  policy: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: the API server injects by itself what it can (Kubernetes 1.36); off: the webhook does it all',
+  },
   'log-level': {
     parse: oneOf('debug', 'info', 'warn', 'error'),
     value: 'level',

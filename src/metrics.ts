@@ -4,6 +4,7 @@ import type { EventMetrics } from './kube/event-drops.ts';
 import type { LeaderMetrics } from './kube/leader-elector.ts';
 import type { KubeObject } from './kube/object.ts';
 import type { ClientMetrics } from './kube/rest-client.ts';
+import type { PolicyMetrics } from './policy/keeper.ts';
 import type { CertificateMetrics } from './tls/certificate-metrics.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
 
@@ -333,4 +334,14 @@ export function certificateMetrics(registry: Registry): CertificateMetrics {
     bundleInSync: (is) => inSync.set(is ? 1 : 0),
     rotated: (certificate) => rotations.inc({ certificate }),
   };
+}
+
+/** How much of the injection the API server does by itself. */
+export function policyMetrics(registry: Registry): PolicyMetrics {
+  const policies = new Gauge({
+    name: 'envoy_initializer_policies',
+    help: 'MutatingAdmissionPolicies that this process keeps, as the leader; 0 where there are to be none or can be none',
+    registers: [registry],
+  });
+  return { kept: (count) => policies.set(count) };
 }

@@ -6,6 +6,7 @@ import { addCheckOptions, type CheckOptions, checkCommand } from './check.ts';
 import { addDriftOptions, type DriftOptions, driftCommand } from './drift.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
 import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
+import { addPolicyOptions, type PolicyCommandOptions, policyCommand } from './policy.ts';
 import { serve } from './serve.ts';
 import { processTerminal, type Terminal, UsageError } from './terminal.ts';
 import { addUninjectOptions, type UninjectOptions, uninjectCommand } from './uninject.ts';
@@ -65,6 +66,14 @@ export async function runCli(
       exitCode = await lintCommand(files, options, terminal);
     },
   );
+  addPolicyOptions(
+    program
+      .command('policy')
+      .description('print what makes the API server inject a template by itself (Kubernetes 1.36)')
+      .allowExcessArguments(false),
+  ).action(async (options: PolicyCommandOptions) => {
+    exitCode = await policyCommand(options, terminal);
+  });
 
   addDriftOptions(
     program

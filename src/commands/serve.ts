@@ -17,6 +17,7 @@ import {
   fleetMetrics,
   injectionMetrics,
   leaderMetrics,
+  policyMetrics,
 } from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
@@ -29,6 +30,7 @@ import { leadership } from './leadership.ts';
 import { controllerMaker } from './led-controller.ts';
 import { namespaceLabels } from './namespace-labels.ts';
 import { networkDuty } from './network-duty.ts';
+import { policyDuty } from './policy-duty.ts';
 import { preflight } from './preflight.ts';
 import { templateDuty } from './template-duty.ts';
 import { UsageError } from './terminal.ts';
@@ -125,6 +127,16 @@ async function run(
   });
   const { attach } = networks;
   const webhook = webhookDuty({ options, events, template, namespaces, attach, metrics, clock, log });
+  const policies = policyDuty({
+    options,
+    client: api.client,
+    leaderClient,
+    template,
+    clock,
+    log,
+    metrics: policyMetrics(registry),
+    makeController,
+  });
   const certificates = certificateDuty({
     options,
     client: api.client,
@@ -140,7 +152,7 @@ async function run(
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
-    debug: { controllers: () => [...networks.debug(), ...fleet.debug()] },
+    debug: { controllers: () => [...networks.debug(), ...fleet.debug(), policies.debug()] },
   });
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
@@ -157,11 +169,17 @@ async function run(
       template.watch(background.signal),
       namespaces.watch(background.signal),
       certificates.run(background.signal),
+      policies.watch(background.signal),
       preflight({ client: api.client, clock, log, flags: options }, background.signal),
     ]);
     const grace = graceAfter(stop, options.shutdownDelay, log, webhook.drain);
     const led = election.run(stop, async (leading) => {
-      await Promise.all([networks.reconcile(leading), fleet.reconcile(leading), certificates.lead(leading)]);
+      await Promise.all([
+        networks.reconcile(leading),
+        fleet.reconcile(leading),
+        certificates.lead(leading),
+        policies.lead(leading),
+      ]);
     });
     // What runs in the background ends only with an error that nobody can mend.
     await Promise.race([Promise.all([led, grace]), running]);

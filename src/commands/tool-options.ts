@@ -19,14 +19,16 @@ export function addClusterOptions(command: Command): Command {
   return command
     .addOption(serveOption('kubeconfig'))
     .addOption(serveOption('master'))
-    .addOption(
-      new Option('--operator-namespace <name>', 'namespace of the operator and its template')
-        .env('INITIALIZER_NAMESPACE')
-        .argParser(dnsName)
-        .default(ownNamespace()),
-    )
+    .addOption(operatorNamespaceOption())
     .addOption(serveOption('configmap'))
     .addOption(serveOption('annotation'));
+}
+
+export function operatorNamespaceOption(): Option {
+  return new Option('--operator-namespace <name>', 'namespace of the operator and its template')
+    .env('INITIALIZER_NAMESPACE')
+    .argParser(dnsName)
+    .default(ownNamespace());
 }
 
 /** `-f`, as often as there are files. */

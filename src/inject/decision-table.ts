@@ -8,9 +8,9 @@ import { clip, type SkipReason } from './reason.ts';
 import { isInjected, parseStatus } from './status.ts';
 
 /** Namespaces of the cluster itself: a sidecar there can take the whole of it down. */
-const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
+export const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 /** Marks the image, in the API server, of a pod that a kubelet runs from a file. */
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** One reason to leave a pod as it is. */
 interface Row {

@@ -25,7 +25,7 @@ export type Injection =
   | { readonly outcome: 'denied'; readonly skip: Skip };
 
 /** Names the container that `kubectl exec` and `kubectl logs` take when none is given. */
-const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
+export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
 
 /**
  * Decides about a pod and, if it is to have a sidecar, adds it. The pod that is given stays as it is.

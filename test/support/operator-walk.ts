@@ -30,6 +30,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   const walk = new Walk(kubectl, operator);
   await walk.template();
   await walk.certificates();
+  await walk.policies();
   await walk.network();
   await walk.pod();
   await walk.fleet();
@@ -69,6 +70,19 @@ class Walk {
     await this.#merge(WEBHOOKS, { metadata: { ownerReferences: null } });
     const owner = '--output=jsonpath={.metadata.ownerReferences[*].name}';
     await eventually('there is an owner', async () => (await this.#kubectl(['get', WEBHOOKS, owner])) !== '');
+  }
+
+  /** Makes them, removes them where a template is too long for them, and makes them again. */
+  async policies(): Promise<void> {
+    const names = ['get', 'mutatingadmissionpolicies,mutatingadmissionpolicybindings', '--output=name'];
+    const count = async () => (await this.#kubectl(names)).trim().split('\n').filter(Boolean).length;
+    await eventually('there are two with their bindings', async () => (await count()) === 4);
+    const before = await this.#kubectl(['get', TEMPLATE, NAMESPACE, '--output=jsonpath={.data.config}']);
+    const long = { containers: [{ name: 'long', image: 'busybox', workingDir: `/${'x'.repeat(100_000)}` }] };
+    await this.#merge(TEMPLATE, { data: { config: JSON.stringify(long) } });
+    await eventually('there are none', async () => (await count()) === 0);
+    await this.#merge(TEMPLATE, { data: { config: before } });
+    await eventually('there are two again', async () => (await count()) === 4);
   }
 
   /** Makes one real, changes it, restores what somebody deletes, and removes it. */
