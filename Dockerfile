@@ -1,4 +1,4 @@
-# Where no registry is reachable: --build-arg BASE=localhost/some-image-with-node-22.19-or-newer-and-npm
+# From any base with Node 22.19 or newer, npm, a shell and glibc; where no registry is reachable, --build-arg BASE=
 ARG BASE=docker.io/library/node:26-slim
 
 FROM ${BASE} AS build
@@ -8,20 +8,26 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 # Optional packages are tools of development: the compiler's binary, a Node of our own.
-RUN npm run build && npm prune --omit=dev --omit=optional
+RUN npm run build && npm prune --omit=dev --omit=optional && npm pkg delete devDependencies optionalDependencies overrides
+COPY hack/image hack/image
+# Of all files; two builds of the same sources give the same layers.
+ARG SOURCE_DATE_EPOCH=0
+RUN node hack/image/sbom.js >sbom.cdx.json && sh hack/image/make-root.sh /rootfs "$SOURCE_DATE_EPOCH"
 
-FROM ${BASE}
+FROM scratch
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="envoy-initializer" \
       org.opencontainers.image.description="Injects the Envoy sidecar into pods at admission, and turns Network objects into real networks" \
       org.opencontainers.image.version="0.0.1" \
+      org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /rootfs/node /
+COPY --from=build /rootfs/packages /
+COPY --from=build /rootfs/program /
 WORKDIR /app
 ENV NODE_ENV=production
-COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/dist dist
 # A number, so that runAsNonRoot can be checked. Nothing is written to: the root may be read-only.
 USER 65532:65532
 EXPOSE 8443 8080
-ENTRYPOINT ["node", "/app/dist/main.js"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]
 CMD ["serve"]

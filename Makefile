@@ -99,9 +99,18 @@ undeploy: node_modules/.installed ## Removes it and all that belongs to it; FORC
 manifests: control-plane ## Writes deploy/install.yaml from deploy/overlays/default
 	@node hack/generate-install.ts
 
+# Docker, podman or buildah: whichever is there, or BUILDER=.
+BUILDER ?= $(firstword $(foreach program,docker podman buildah,$(if $(shell command -v $(program)),$(program))))
+# Of all that is in the image, so that it is the same whenever it is built.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+REVISION ?= $(shell git describe --always --dirty --abbrev=40 2>/dev/null || echo unknown)
+
 .PHONY: image
-image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or "buildah bud")
-	@$(or $(BUILDER),docker build) --tag $(IMAGE) $(if $(BASE),--build-arg BASE=$(BASE)) .
+image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or buildah)
+	@$(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(IMAGE) \
+		$(if $(filter docker,$(BUILDER)),,--timestamp $(SOURCE_DATE_EPOCH)) \
+		--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) --build-arg REVISION=$(REVISION) \
+		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) .
 
 .PHONY: clean
 clean: ## Removes what was built here; the control plane's cache stays

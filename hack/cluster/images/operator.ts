@@ -8,7 +8,7 @@ import { type CachedImage, imageKey } from './image-cache.ts';
 import { LAYOUT_TAG } from './oci-layout.ts';
 
 /** What the Dockerfile copies, and itself. */
-const INPUTS = ['Dockerfile', '.npmrc', 'package*.json', 'tsconfig*.json', 'src/**/*.ts'];
+const INPUTS = ['Dockerfile', '.npmrc', 'hack/image/*', 'package*.json', 'tsconfig*.json', 'src/**/*.ts'];
 /** The step of the Dockerfile before which nothing of ours but the list of packages counts. */
 const FIRST_OWN_STEP = 'COPY src src';
 const TAG = 'localhost/envoy-initializer:latest';
@@ -27,26 +27,30 @@ export async function operatorImage(base: string): Promise<CachedImage> {
   return {
     name: 'envoy-initializer',
     key: await imageKey(...inputs.toSorted(), ...contents),
-    make: (layout, scratch, detail) => build(base, layout, scratch, detail),
+    make: (layout, scratch, detail) => buildOperatorImage(base, layout, scratch, detail),
   };
 }
 
-async function build(
+/** Builds it by buildah, which finds and leaves its layers in the storage. */
+export async function buildOperatorImage(
   base: string,
   layout: string,
   scratch: string,
   detail: (text: string) => void,
+  storage = join(cacheRoot(process.env), 'buildah'),
 ): Promise<void> {
   const policy = join(scratch, 'policy.json');
   await writeFile(policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
   // buildah makes a name of the path, and so refuses one with a directory like .cache.
   await symlink(base, join(scratch, 'base'));
-  const buildah = await prepareBuildah(scratch);
+  const buildah = await prepareBuildah(scratch, storage);
   const trust = ['--signature-policy', policy];
   const { stdout } = await buildah(['pull', '--quiet', ...trust, `oci:base:${LAYOUT_TAG}`]);
   const build = [
     ...['bud', '--layers', '--isolation', 'chroot', '--network', 'host', '--pull-never', ...trust],
     ...['--build-arg', `BASE=${stdout.trim()}`],
+    // As `make image` does: of the same sources comes the same image.
+    ...['--timestamp', '0'],
   ];
   // The first stage has a name of its own, so that its layers are not pruned: installing packages takes longest.
   detail('npm ci, tsc');
@@ -58,9 +62,8 @@ async function build(
   await buildah(['rmi', '--prune', '--force']);
 }
 
-/** buildah with its layers in the cache, and what it writes about the system in the scratch directory. */
-async function prepareBuildah(scratch: string) {
-  const storage = join(cacheRoot(process.env), 'buildah');
+/** buildah with its layers in the storage, and what it writes about the system in the scratch directory. */
+async function prepareBuildah(scratch: string, storage: string) {
   const temporary = join(scratch, 'tmp');
   await mkdir(temporary);
   const script = join(projectDirectory(), 'hack', 'cluster', 'machine.sh');
