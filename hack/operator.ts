@@ -25,6 +25,8 @@ export interface OperatorOptions {
   readonly log: string;
   /** The operator keeps its own certificates, in place of files that are written here. */
   readonly ownCertificates?: boolean;
+  /** The manifests are there already and are left as they are: the webhooks call a Service, behind which is nobody. */
+  readonly isInstalled?: boolean;
 }
 
 /** The operator as a process of its own beside an embedded control plane, with the rights of its own service account. */
@@ -49,7 +51,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const webhookUrl = `https://127.0.0.1:${port}`;
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
   const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
-  await applyOverlay(controlPlane, directory, webhookUrl, files?.caPem);
+  if (!options.isInstalled) await applyOverlay(controlPlane, directory, webhookUrl, files?.caPem);
   const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
 
   const start = async (): Promise<SupervisedProcess> => {

@@ -1,0 +1,79 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Cluster } from '../../hack/cluster/cluster.ts';
+import { linkOf } from '../../hack/cluster/registry/image-links.ts';
+import { parseReference } from '../../hack/cluster/registry/reference.ts';
+import { startCluster } from '../../hack/cluster/start-cluster.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { undeploy } from '../../hack/deploy/undeploy.ts';
+import { apply, podOf } from '../support/cluster-kubectl.ts';
+import { describeWithCluster } from '../support/describe-with-cluster.ts';
+import { Installation } from '../support/installation.ts';
+import { objectNames } from '../support/object-names.ts';
+import { forbiddenCalls } from '../support/rights.ts';
+
+/** A first run builds the node, Multus and our own image. */
+const PREPARATION_MS = 60 * 60_000;
+jest.setTimeout(240_000);
+
+const IMAGE = 'envoy-initializer:0.0.1';
+const NEXT = 'envoy-initializer:0.0.2';
+
+let cluster: Cluster;
+let installation: Installation;
+let before: readonly string[];
+
+describeWithCluster('an installation', () => {
+  beforeAll(async () => {
+    cluster = await startCluster({
+      images: ['busybox', 'envoy-initializer'],
+      multus: true,
+      auditLog: 'Metadata',
+    });
+    installation = new Installation(cluster);
+    before = await objectNames(cluster);
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  test('is one command, and shows no drift when it is complete', async () => {
+    await installation.apply();
+    await installation.run(
+      'rollout status deployment/envoy-initializer --namespace=envoy-initializer --timeout=120s',
+    );
+    await installation.untilWritten();
+    expect(await installation.drift()).toBe('');
+  });
+
+  test('is upgraded without taking back what the operator and the user have written', async () => {
+    await installation.changeTemplate();
+    const written = await installation.written();
+    const layout = await realpath(linkOf(cluster.images, parseReference(IMAGE)));
+    await cluster.loadImage(NEXT, layout);
+    await installation.upgrade(NEXT, 120);
+    expect(await installation.drift(NEXT)).toBe('');
+    expect(await installation.written()).toEqual(written);
+  });
+
+  test('is removed by make undeploy: Networks by force, the real ones too, and no object is left', async () => {
+    await installation.run(`apply -f ${join(projectDirectory(), 'deploy/examples/example-network.yaml')}`);
+    await installation.run('wait network/example-network --for=condition=Ready --timeout=60s');
+    const gated = { schedulingGates: [{ name: 'samplecrd.k8s.io/network' }] };
+    await apply(cluster, podOf('waiting', {}, gated));
+    const kubectl = cluster.kubectl.bind(cluster);
+    await expect(undeploy({ kubectl, force: false, timeoutSeconds: 120, say() {} })).rejects.toThrow(
+      'default/example-network',
+    );
+    await undeploy({ kubectl, force: true, timeoutSeconds: 120, say() {} });
+    await installation.run('wait pod/waiting --for=condition=Ready --timeout=60s');
+    await installation.run('delete pod waiting --now');
+    expect((await objectNames(cluster)).filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  test('has needed no right that its roles do not give', async () => {
+    expect(await forbiddenCalls(cluster.controlPlane.auditLogPath)).toEqual([]);
+  });
+});
