@@ -1,3 +1,4 @@
+import { removeCopies } from './copies.ts';
 import { liftGates } from './gates.ts';
 import { type Kubectl, lines, output, Refusal } from './kubectl.ts';
 import { deleteNetworks, findNetworks, NETWORK_CRD, named } from './networks.ts';
@@ -50,7 +51,7 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   // What it may have made in the meantime.
   await removeWebhooks();
   for (const pod of await liftGates(kubectl)) say(`pod ${pod} waits for its Network no longer`);
-  await remove('configmaps', '--all-namespaces', `--selector=${OURS[1]}`);
+  for (const copy of await removeCopies(kubectl)) say(`configmap ${copy} deleted`);
   await remove('namespace', NAMESPACE);
   await remove('clusterrolebindings,clusterroles', `--selector=${OURS[0]}`);
   await remove('crd', NETWORK_CRD);

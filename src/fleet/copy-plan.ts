@@ -31,10 +31,11 @@ export interface CopySituation {
 export function planCopy({ source, found, isNeeded }: CopySituation): 'create' | 'update' | 'nothing' {
   if (source === undefined) return 'nothing';
   if (found === undefined) return isNeeded ? 'create' : 'nothing';
-  return isOurs(found) && !sameData(source, found) ? 'update' : 'nothing';
+  return isCopy(found) && !sameData(source, found) ? 'update' : 'nothing';
 }
 
-function isOurs({ metadata }: ManagedConfigMap): boolean {
+/** Whether it is a copy, made here and written by nobody else since. */
+export function isCopy({ metadata }: ManagedConfigMap): boolean {
   if (metadata.labels?.[COPY_LABEL] === undefined || metadata.deletionTimestamp !== undefined) return false;
   return (metadata.managedFields ?? []).every(
     ({ manager, fieldsV1 = {} }) => manager === COPY_MANAGER || !('f:data' in fieldsV1),

@@ -13,6 +13,7 @@ jest.setTimeout(180_000);
 let cluster: Cluster;
 
 const examples = join(projectDirectory(), 'deploy', 'examples');
+const ENVOY_JSON = join(projectDirectory(), 'deploy/envoy/envoy.json');
 
 function run(args: string): Promise<string> {
   return kubectl(cluster, args);
@@ -42,7 +43,7 @@ describeWithCluster('the operator, from its own image and manifests', () => {
   });
 
   test('puts Envoy beside the demo’s pod, and both containers run', async () => {
-    await run(`create configmap envoy --from-file ${join(examples, 'envoy.json')}`);
+    await run(`create configmap envoy --from-file ${ENVOY_JSON}`);
     await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
     await run('wait pod/myapp-pod --for=condition=Ready --timeout=90s');
     await expect(containersOf('-l app=myapp')).resolves.toEqual([{ 'myapp-container': true, envoy: true }]);
@@ -51,7 +52,7 @@ describeWithCluster('the operator, from its own image and manifests', () => {
 
   test('answers for a Deployment in a namespace that opts in, which knows nothing of it', async () => {
     await run(`apply -f ${join(examples, 'helloworld.yaml')}`);
-    await run(`create configmap envoy --namespace helloworld --from-file ${join(examples, 'envoy.json')}`);
+    await run(`create configmap envoy --namespace helloworld --from-file ${ENVOY_JSON}`);
     await run('rollout status deployment/helloworld --namespace helloworld --timeout=90s');
     await run('wait pod/client --for=condition=Ready --timeout=60s');
     const path = '-o jsonpath={.items[0].status.podIP}';

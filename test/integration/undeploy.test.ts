@@ -33,6 +33,15 @@ async function remove(force: boolean, timeoutSeconds = 60): Promise<readonly str
   return said;
 }
 
+/** What the fleet loop makes where a pod needs the ConfigMap `envoy`. */
+async function applyCopy(name: string): Promise<void> {
+  const labels = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
+  const metadata = { name, namespace: 'default', labels };
+  const copy = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'envoy.json': '{}' } };
+  const flags = ['--server-side', '--field-manager=envoy-initializer-copies'];
+  await must(controlPlane, ['apply', ...flags, '-f', '-'], JSON.stringify(copy));
+}
+
 function network(name: string, finalizers: readonly string[] = []): object {
   return {
     apiVersion: 'samplecrd.k8s.io/v1',
@@ -95,12 +104,19 @@ describe('undeploy', () => {
       await apply({
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { name: 'waiting', namespace: 'default' },
+        metadata: {
+          name: 'waiting',
+          namespace: 'default',
+          annotations: { 'samplecrd.k8s.io/network': 'nowhere' },
+        },
         spec: {
           schedulingGates: [{ name: 'example.com/other' }, { name: 'samplecrd.k8s.io/network' }],
           containers: [{ name: 'app', image: 'busybox' }],
         },
       });
+      await applyCopy('envoy');
+      await applyCopy('taken-over');
+      await run('patch configmap taken-over --type=merge --patch={"data":{"envoy.json":"mine"}}');
       // The Deployment that the process here stands for.
       await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
 
@@ -110,6 +126,10 @@ describe('undeploy', () => {
         'example.com/other',
       );
       await run('delete pod waiting --now');
+      expect(await run('get configmap taken-over --output=jsonpath={.data}{.metadata.labels}')).toBe(
+        '{"envoy.json":"mine"}',
+      );
+      await run('delete configmap taken-over');
       expect(await objectNames(controlPlane)).toEqual(before);
     },
   );
