@@ -262,7 +262,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** A duration as Go writes it (`30s`, `1h30m`), in milliseconds. */
-function duration(value: string): number {
+export function duration(value: string): number {
   const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
   if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {

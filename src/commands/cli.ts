@@ -6,6 +6,7 @@ import { addCheckOptions, type CheckOptions, checkCommand } from './check.ts';
 import { addDriftOptions, type DriftOptions, driftCommand } from './drift.ts';
 import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
 import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
+import { addNodeAgentOptions, type NodeAgentOptions, nodeAgent } from './node-agent.ts';
 import { addPolicyOptions, type PolicyCommandOptions, policyCommand } from './policy.ts';
 import { serve } from './serve.ts';
 import { processTerminal, type Terminal, UsageError } from './terminal.ts';
@@ -39,6 +40,14 @@ export async function runCli(
       .allowExcessArguments(false),
   ).action(async (options: ServeOptions) => {
     exitCode = await serve(options, stopSignal());
+  });
+  addNodeAgentOptions(
+    program
+      .command('node-agent')
+      .description('keep a node clean of Networks that are gone')
+      .allowExcessArguments(false),
+  ).action(async (options: NodeAgentOptions) => {
+    exitCode = await nodeAgent(options, stopSignal());
   });
   addInjectOptions(
     program

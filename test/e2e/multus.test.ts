@@ -1,36 +1,27 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Cluster } from '../../hack/cluster/cluster.ts';
 import { ensureMultus } from '../../hack/cluster/multus/multus.ts';
 import { clusterObstacle } from '../../hack/cluster/obstacle.ts';
+import { searchPath } from '../../hack/cluster/search-path.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { runCommand } from '../../hack/control-plane/run-command.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { bridgeName } from '../../src/network/providers/multus-attachment.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
+import { OperatorInCluster } from '../support/operator-in-cluster.ts';
 
-const PREPARATION_MS = 30 * 60_000;
-jest.setTimeout(120_000);
+/** A first run builds the node, Multus, Envoy's image and our own. */
+const PREPARATION_MS = 60 * 60_000;
+jest.setTimeout(180_000);
 
 let cluster: Cluster;
 
-const blue = {
-  apiVersion: 'k8s.cni.cncf.io/v1',
-  kind: 'NetworkAttachmentDefinition',
-  metadata: { name: 'blue' },
-  spec: {
-    config: JSON.stringify({
-      cniVersion: '1.0.0',
-      name: 'default.blue',
-      plugins: [
-        {
-          ...{ type: 'bridge', bridge: 'nw-blue', capabilities: { ips: true } },
-          ipam: { type: 'host-local', ranges: [[{ subnet: '192.168.0.0/16' }]] },
-        },
-      ],
-    }),
-  },
-};
-
-function attached(name: string, networks: string): object {
-  return podOf(name, {}, {}, { annotations: { 'k8s.v1.cni.cncf.io/networks': networks } });
-}
+const examples = join(projectDirectory(), 'deploy', 'examples');
+const envoy = join(projectDirectory(), 'deploy', 'envoy', 'envoy.json');
+const run = (args: string) => kubectl(cluster, args);
+const no = ' 0% packet loss';
 
 /** What stands in the way of it here, where anything does. */
 async function obstacle(): Promise<string | undefined> {
@@ -43,43 +34,101 @@ async function obstacle(): Promise<string | undefined> {
   );
 }
 
+/** A program's output, run on the node. */
+async function onNode(command: string, ...args: readonly string[]): Promise<string> {
+  const { command: enter, args: all } = cluster.machine.inside({ command, args });
+  const { code, stdout, stderr } = await runCommand(enter, all, { PATH: searchPath() }, '');
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** What there is of a Network on the node, by kind. */
+async function tracesOf(
+  namespace: string,
+  name: string,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const bridge = bridgeName(`${namespace}/${name}`);
+  const lines = (text: string, part: string) => text.split('\n').filter((line) => line.includes(part));
+  const files = await onNode('find', '/var/lib/cni/networks', '-path', `*/${namespace}.${name}*`);
+  return {
+    links: lines(await onNode('ip', '-oneline', 'address'), bridge),
+    rules: lines(await onNode('iptables-save'), `${namespace}.${name}`),
+    files: files.split('\n').filter(Boolean),
+  };
+}
+
 const reason = await obstacle();
 const describeWithMultus = reason === undefined ? describe : describe.skip;
 
-describeWithMultus(`a cluster with Multus${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
+describeWithMultus(`on a real node with Multus${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
   beforeAll(async () => {
-    cluster = await startCluster({ multus: true });
-    await apply(
-      cluster,
-      blue,
-      attached('first', 'blue'),
-      attached('second', JSON.stringify([{ name: 'blue', ips: ['192.168.7.7/16'] }])),
-      podOf('plain'),
+    cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
+    await new OperatorInCluster({ own: cluster, kubectl: (...call) => cluster.kubectl(...call) }).install();
+    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/node-agent')}`);
+    await run(
+      'rollout status daemonset/envoy-initializer-node-agent -n envoy-initializer-node-agent --timeout=120s',
     );
-    await kubectl(cluster, 'wait pod --all --for=condition=Ready --timeout=90s');
   }, PREPARATION_MS);
 
   afterAll(async () => {
     await cluster?.stop();
   });
 
-  test('gives a pod a second interface, with the address that it asks for, and says so on the pod', async () => {
-    const { metadata } = JSON.parse(await kubectl(cluster, 'get pod second -o json'));
-    const status = JSON.parse(metadata.annotations['k8s.v1.cni.cncf.io/network-status']);
-    expect(status).toMatchObject([
-      { interface: 'eth0', default: true },
-      { name: 'default/blue', interface: 'net1', ips: ['192.168.7.7'] },
-    ]);
-    await expect(shell(cluster, 'second', 'ip -4 -o addr show net1')).resolves.toContain('192.168.7.7/16');
+  test('a Network and two pods applied in one go: they reach each other and the gateway once they run', async () => {
+    await run(`apply -f ${join(examples, 'network-ping.yaml')}`);
+    await run('wait pod/ping pod/pong --for=condition=Ready --timeout=90s');
+    expect(await shell(cluster, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(no);
+    expect(await shell(cluster, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.1')).toContain(no);
+    expect(await shell(cluster, 'pong', 'ip -4 -o address show net1')).toContain('10.20.0.10/24');
+    expect(await run('events --for pod/ping')).toMatch(/NetworkReady .* default\/ping/);
   });
 
-  test('carries packets between two pods of a network', async () => {
-    await expect(shell(cluster, 'first', 'ping -c 1 -W 5 -I net1 192.168.7.7')).resolves.toContain(
-      ' 0% packet loss',
+  test('a pod that asks for none gets none', async () => {
+    await apply(cluster, podOf('plain'));
+    await run('wait pod/plain --for=condition=Ready --timeout=60s');
+    expect(await shell(cluster, 'plain', 'ls /sys/class/net')).toBe('eth0\nlo\n');
+  });
+
+  test('a Network counts what Multus has attached', async () => {
+    const counted = 'jsonpath={.status.attachedPods}/{.status.capacity.allocated}';
+    await eventually('two pods with an address each are counted', async () => {
+      return (await run(`get network ping -o ${counted}`)) === '2/2';
+    });
+    expect(await run('get network ping')).toMatch(/ping +10\.20\.0\.0\/24 +10\.20\.0\.1 +True +2 /);
+  });
+
+  test('deleted while in use it waits and says for whom, then goes and leaves nothing on the node', async () => {
+    expect((await tracesOf('default', 'ping')).links).not.toEqual([]);
+    await run('delete network ping --wait=false --cascade=foreground');
+    await run(
+      'wait network/ping --for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Deleting',
     );
+    const message = '{.status.conditions[?(@.type=="Progressing")].message}';
+    expect(await run(`get network ping -o jsonpath=${message}`)).toBe(
+      'waits for the pods that use it: default/ping, default/pong',
+    );
+    expect(await shell(cluster, 'ping', 'ping -c 1 -W 5 -I net1 10.20.0.10')).toContain(no);
+    await run('delete pod ping pong --now');
+    await run('wait network/ping --for=delete --timeout=60s');
+    await run('wait net-attach-def/ping --for=delete --timeout=60s');
+    await eventually('nothing of it is left', async () => {
+      return Object.values(await tracesOf('default', 'ping')).every((found) => found.length === 0);
+    });
   });
 
-  test('leaves a pod that asks for no network as it was', async () => {
-    await expect(shell(cluster, 'plain', 'ls /sys/class/net')).resolves.toBe('eth0\nlo\n');
+  test('sidecar and Network go together', async () => {
+    await run(`create configmap envoy --from-file ${envoy}`);
+    await run(
+      `apply -f ${join(examples, 'example-network.yaml')} -f ${join(examples, 'network-and-sidecar.yaml')}`,
+    );
+    await run('rollout status deployment/network-and-sidecar --timeout=120s');
+    const pods = JSON.parse(await run('get pods -l app=network-and-sidecar -o json')) as {
+      items: { metadata: { name: string }; spec: { containers: { name: string }[] } }[];
+    };
+    for (const { metadata, spec } of pods.items) {
+      expect(spec.containers.map(({ name }) => name)).toEqual(['app', 'envoy']);
+      const address = ['exec', metadata.name, '-c', 'app', '--', 'ip', '-4', '-o', 'address', 'show', 'net1'];
+      expect(await kubectl(cluster, address)).toMatch(/192\.168\.\d+\.\d+\/16/);
+    }
   });
 });

@@ -110,6 +110,15 @@ describe('each overlay', () => {
   );
 });
 
+test('node-agent is accepted beside them, and labels all that it makes', async () => {
+  const directory = join(deploy, 'overlays/node-agent');
+  const { code, stderr } = await apply('-k', directory, '--validate=strict');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { stdout } = await must(controlPlane, ['kustomize', directory]);
+  const labels = (loadAll(stdout) as KubeObject[]).map(({ metadata }) => metadata.labels?.app);
+  expect(new Set(labels)).toEqual(new Set(['envoy-initializer']));
+});
+
 test('install.yaml is what the default overlay makes', async () => {
   const check = [join(projectDirectory(), 'hack/generate-install.ts'), '--check'];
   const { code, stderr } = await runCommand(process.execPath, check, environment, '');
@@ -127,8 +136,9 @@ describe('the examples', () => {
   const files = readdirSync(join(deploy, 'examples')).filter(
     (file) => file.endsWith('.yaml') && !file.startsWith('bad-'),
   );
-  // The pods that opt in wait for the operator: the webhook is there and answers nobody.
-  const accepted = files.filter((file) => !file.startsWith('myapp-pod') || file === 'myapp-pod-plain.yaml');
+  // The pods that opt in, or ask for a Network, wait for the operator: the webhook is there and answers nobody.
+  const waiting = ['myapp-pod.yaml', 'myapp-pod-by-label.yaml', 'network-pod.yaml', 'network-ping.yaml'];
+  const accepted = files.filter((file) => !waiting.includes(file));
 
   test.each(accepted)('%s is accepted', async (file) => {
     const { code, stderr } = await apply('-f', join(deploy, 'examples', file));

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import type { Leftover } from '../../../../src/network/node/leftovers.ts';
+import { Sweeper } from '../../../../src/network/node/sweeper.ts';
+import { bridgeName } from '../../../../src/network/providers/multus-attachment.ts';
+
+const bridge = bridgeName('red/gone');
+
+function stage(failures = 0) {
+  const removed: Leftover[] = [];
+  const attachments = new Set<string>();
+  let left = failures;
+  const sweeper = new Sweeper({
+    host: {
+      state: async () => ({ bridges: [{ name: bridge, ports: 0 }], networks: [] }),
+      remove: async (leftover) => {
+        if (left-- > 0) throw new Error('busy');
+        removed.push(leftover);
+      },
+    },
+    attachments: () => attachments,
+    log: pino({ level: 'silent' }),
+  });
+  return { sweeper, removed, attachments };
+}
+
+test('what is left of a network is removed when it was found twice', async () => {
+  const { sweeper, removed } = stage();
+  await sweeper.sweep();
+  expect(removed).toEqual([]);
+  await sweeper.sweep();
+  expect(removed).toEqual([{ bridge, networks: [] }]);
+});
+
+test('a bridge that is a moment older than the cache is left alone', async () => {
+  const { sweeper, removed, attachments } = stage();
+  await sweeper.sweep();
+  attachments.add('red/gone');
+  await sweeper.sweep();
+  attachments.clear();
+  await sweeper.sweep();
+  expect(removed).toEqual([]);
+});
+
+test('what cannot be removed is tried again', async () => {
+  const { sweeper, removed } = stage(1);
+  for (let round = 1; round <= 3; round++) await sweeper.sweep();
+  expect(removed).toHaveLength(1);
+});
