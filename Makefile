@@ -56,6 +56,10 @@ faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_
 compare: node_modules/.installed control-plane ## Shows what client-node's informer and ours survive, as a table (4 minutes)
 	@node test/compare/main.ts
 
+.PHONY: soak-networks
+soak-networks: build/.compiled dist/.built control-plane ## 1,000 Networks at random for 5 minutes, the operator killed ten times (SOAK_SEED=123 replays the users)
+	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
+
 ##@ Work on it
 
 .PHONY: format

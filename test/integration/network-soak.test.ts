@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually } from '../../hack/eventually.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { loadKubeConfig } from '../../src/kube/load-config.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/workqueue/clock.ts';
+import { NetworkSoak } from '../support/network-soak.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { randomNumbers, SOAK_NAMESPACES } from '../support/soak-world.ts';
+
+/** `make soak-networks` gives it more of each. */
+const seconds = Number(process.env.SOAK_SECONDS ?? 10);
+const count = Number(process.env.SOAK_NETWORKS ?? 100);
+const kills = Number(process.env.SOAK_KILLS ?? 2);
+const seed = Number(process.env.SOAK_SEED ?? Date.now() % 1_000_000);
+
+jest.setTimeout((seconds + 600) * 1000);
+
+let fixture: OperatorFixture;
+let transport: Transport;
+
+beforeAll(async () => {
+  // Each life of the operator is to begin at once, not when the lease of the one before has run out.
+  fixture = await startOperatorFixture({ args: ['--leader-elect=false'] });
+  const kubeconfig = fixture.controlPlane.kubeconfigPath;
+  transport = new Transport(loadKubeConfig({ kubeconfig, master: undefined }), systemClock);
+  for (const namespace of SOAK_NAMESPACES) await fixture.kubectl('create', 'namespace', namespace);
+}, 600_000);
+
+afterAll(async () => {
+  await transport?.close();
+  await fixture?.stop();
+});
+
+test(`${count} Networks created, changed and deleted at random for ${seconds} s while the operator is killed ${kills} times converge, and leave nothing behind (SOAK_SEED=${seed})`, async () => {
+  const soak = new NetworkSoak(new KubeClient({ transport, clock: systemClock }), count, seed);
+  await soak.prepare();
+  const random = randomNumbers(seed + 1);
+  const end = new AbortController();
+  const users = soak.run(end.signal);
+  for (let life = 0; life <= kills; life++) {
+    await pause(((0.5 + random()) * seconds * 1000) / (kills + 1));
+    if (life === kills) break;
+    process.kill(fixture.operator.process.pid, 'SIGKILL');
+    await fixture.operator.restart();
+  }
+  end.abort();
+  await users;
+  await soak.createAll();
+  let faults: readonly string[] = [];
+  const converged = (what: string) =>
+    eventually(what, async () => {
+      faults = await soak.faults();
+      return faults.length === 0;
+    }).catch((cause: unknown) => Promise.reject(new Error(faults.slice(0, 20).join('\n'), { cause })));
+  await converged('all Networks have converged');
+  expect(soak.refused).toBeGreaterThan(0);
+  await soak.deleteAll();
+  await eventually(
+    'all are gone',
+    async () => (await fixture.kubectl('get', 'networks', '-A', '-o', 'name')) === '',
+  );
+  expect(await soak.faults()).toEqual([]);
+});
