@@ -54,8 +54,9 @@ export interface NetworkDuty {
 const ATTACHMENTS_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
-  const { client, leaderClient, events, clock, log, makeController, workers } = options;
+  const { client, leaderClient, clock, log, makeController, workers } = options;
   const { resyncMs, defaultProvider, sharedNamespaces } = options;
+  const events = logged(options.events, log);
   const { networks, attachments, pods, nodes } = informers(options);
   const networkWork = makeController('network', workers);
   const podWork = makeController('pod-gate', workers);
@@ -120,6 +121,17 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       ]);
     },
     debug: () => [networkWork.debug(), podWork.debug()],
+  };
+}
+
+/** The log says all that the Events say. */
+function logged(events: EventRecorder, log: Logger): EventRecorder {
+  return {
+    event(regarding, details) {
+      const { reason, note } = details;
+      log.info({ kind: regarding.kind, key: keyOf(regarding), reason, note }, 'event');
+      events.event(regarding, details);
+    },
   };
 }
 

@@ -1,9 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 
 jest.setTimeout(90_000);
 
+const example = join(projectDirectory(), 'deploy/examples/example-network.yaml');
 const ASKED = 'samplecrd.k8s.io/network';
 const GATE = 'samplecrd.k8s.io/network';
 
@@ -80,6 +84,62 @@ async function refusal(object: object): Promise<string> {
     (error: unknown) => String(error),
   );
 }
+
+describe('the walk: a Network', () => {
+  const shown = async (line: string) => (await kubectl(line)).replaceAll(/ +/g, ' ').trim();
+
+  /** Also in the operator's log. */
+  async function untilTold(reason: string, note: string): Promise<void> {
+    await untilEvent('network/example-network', reason, note);
+    const log = (await readFile(fixture.logFile, 'utf8')).split('\n');
+    expect(log.filter((line) => line.includes(`"reason":"${reason}"`) && line.includes(note))).not.toEqual(
+      [],
+    );
+  }
+
+  test('is created, and shown', async () => {
+    await kubectl(`apply -f ${example}`);
+    expect(await kubectl('wait network/example-network --for=condition=Ready --timeout=20s')).toContain(
+      'condition met',
+    );
+    expect(await shown('get network')).toMatch(
+      /^NAME CIDR GATEWAY READY PODS AGE\nexample-network 192\.168\.0\.0\/16 192\.168\.0\.1 True 0 \d+s$/,
+    );
+    expect(await shown('get net -o wide')).toContain('192.168.0.1 True 0 Ready ');
+    await untilTold('Created', 'pods can attach to 192.168.0.0/16, gateway 192.168.0.1');
+  });
+
+  test('is described, with all that is known of it', async () => {
+    const described = await shown('describe network example-network');
+    for (const line of [
+      'Message: pods can attach to 192.168.0.0/16, gateway 192.168.0.1',
+      'Reason: NoPods',
+      'Total: 65533',
+      'Provider: multus',
+      'Normal Created',
+    ]) {
+      expect(described).toContain(line);
+    }
+    expect(await shown('explain network.spec')).toContain('-required-');
+    expect(await shown('explain network.status.attachedPods')).toContain('How many pods are attached');
+  });
+
+  test('is updated, and its real network with it', async () => {
+    const patch = '{"spec":{"gateway":"192.168.0.254"}}';
+    await fixture.kubectl('patch', 'network', 'example-network', '--type=merge', '-p', patch);
+    await kubectl(
+      'wait network/example-network --for=jsonpath={.status.gateway}=192.168.0.254 --timeout=20s',
+    );
+    expect(await kubectl('get net-attach-def example-network -o jsonpath={.spec.config}')).toContain('.254');
+    await untilTold('Updated', 'gateway 192.168.0.1 to 192.168.0.254');
+  });
+
+  test('is deleted, and its real network with it', async () => {
+    await kubectl('delete network example-network --timeout=20s');
+    expect(await kubectl('get network,net-attach-def -o name')).toBe('');
+    await untilTold('Deleted', 'removed its real network (192.168.0.0/16, provider multus)');
+  });
+});
 
 describe('a pod that asks for a Network', () => {
   test('made in one go with it waits for it, and no longer', async () => {
