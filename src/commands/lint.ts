@@ -5,6 +5,7 @@ import type { JsonObject } from '../inject/json.ts';
 import { type Keys, keysFor } from '../inject/keys.ts';
 import { parseTemplateSet, type TemplateSet } from '../inject/template-set.ts';
 import { readTemplateFile, type TextSource } from '../manifests/template-file.ts';
+import { compilePolicies } from '../policy/compile.ts';
 import type { ExitCode } from './cli.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { dryRunPod } from './dry-run.ts';
@@ -61,12 +62,29 @@ export async function lintCommand(
   if (options.server && good.length > 0) {
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
   }
-  return reportFindings(terminal, options.output, findings, () => `no faults: ${templatesOf(good)}`);
+  return reportFindings(terminal, options.output, findings, () =>
+    [`no faults: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
+      '\n',
+    ),
+  );
 }
 
 function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {
   const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
   return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
+}
+
+/** How much of the templates an API server that knows policies (Kubernetes 1.36) injects by itself. */
+function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: LintOptions): readonly string[] {
+  const { objects, left } = compilePolicies(set, {
+    keys: keysFor(annotation),
+    requireAnnotation: true,
+    operatorNamespace,
+    name: 'lint',
+    alone: false,
+  });
+  const covered = objects.length > 0 ? ['config: the API server can inject it by a policy'] : [];
+  return [...covered, ...left].map((line) => `policy: ${line}`);
 }
 
 /** A dry run for each template, with a pod that would be accepted without it. */

@@ -60,7 +60,7 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
       operatorNamespace: options.namespace,
       name: options.initializerName,
       // Behind it stands the webhook, which refuses what it must.
-      failurePolicy: 'Ignore',
+      alone: false,
     },
     enabled: options.policy === 'auto',
     log,

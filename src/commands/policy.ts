@@ -37,7 +37,7 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
     requireAnnotation: options.requireAnnotation,
     operatorNamespace: options.operatorNamespace,
     name: options.initializerName,
-    failurePolicy: 'Fail',
+    alone: true,
   });
   terminal.out(objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));
   for (const sentence of left) terminal.err(`${sentence}\n`);

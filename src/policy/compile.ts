@@ -8,6 +8,7 @@ import { type Audience, matchConditions } from './conditions.ts';
 import { Inexpressible } from './literal.ts';
 import { compileMutation, type Mutation } from './mutation.ts';
 import { brokenLevels } from './pod-security.ts';
+import { unseenPolicy } from './unseen.ts';
 
 export interface CompileOptions {
   readonly keys: Keys;
@@ -17,24 +18,24 @@ export interface CompileOptions {
   /** The name of the policy for pods that opt in themselves, which is that of their webhook; others begin with a word. */
   readonly name: string;
   /**
-   * What becomes of a pod that opts in itself if the policy fails on it: with a webhook behind it, `Ignore` leaves the
-   * pod to that; with none, `Fail` refuses it.
+   * Whether no webhook stands behind the policies. Then a pod that opts in itself is refused if the policy fails on it,
+   * and who makes one that gets no sidecar is told so.
    */
-  readonly failurePolicy: 'Ignore' | 'Fail';
+  readonly alone: boolean;
 }
 
 /** What the API server is to do of itself. */
 export interface Compiled {
-  /** MutatingAdmissionPolicies, each followed by its bindings. */
+  /** Policies, each followed by its bindings. */
   readonly objects: readonly PolicyObject[];
   /** What only the webhook can do, a sentence each without a full stop. */
   readonly left: readonly string[];
 }
 
-/** A MutatingAdmissionPolicy, or a MutatingAdmissionPolicyBinding. */
+/** A policy or a binding. */
 export interface PolicyObject extends JsonObject {
   readonly apiVersion: string;
-  readonly kind: 'MutatingAdmissionPolicy' | 'MutatingAdmissionPolicyBinding';
+  readonly kind: `${'Mutating' | 'Validating'}AdmissionPolicy${'' | 'Binding'}`;
   readonly metadata: JsonObject & { readonly name: string };
   readonly spec: JsonObject;
 }
@@ -59,6 +60,7 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     const objects = [
       ...policyFor('pod', mutation, template, broken, options),
       ...policyFor('namespace', mutation, template, broken, options),
+      ...(options.alone ? unseenFor(set, options) : []),
     ];
     const levels = broken.map(
       (level) =>
@@ -84,26 +86,32 @@ function policyFor(
     if ([...text].length > MAX_EXPRESSION) throw new Inexpressible('the template is too long for a policy');
   }
   const policy = object('MutatingAdmissionPolicy', name, {
-    failurePolicy: audience === 'pod' ? options.failurePolicy : 'Ignore',
+    failurePolicy: audience === 'pod' && options.alone ? 'Fail' : 'Ignore',
     // What comes after, from other webhooks, is for ours to look at.
     reinvocationPolicy: 'Never',
-    matchConstraints: {
-      resourceRules: [
-        {
-          apiGroups: [''],
-          apiVersions: ['v1'],
-          operations: ['CREATE'],
-          resources: ['pods'],
-          scope: 'Namespaced',
-        },
-      ],
-      namespaceSelector: { matchExpressions: namespaceExpressions(broken, options) },
-    },
+    matchConstraints: matchConstraints(broken, options),
     matchConditions: conditions.map((condition) => ({ ...condition })),
     variables: variables.map((variable) => ({ ...variable })),
     mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
   });
   return [policy, ...bindingsFor(audience, name, options)];
+}
+
+function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
+  const { policy, binding: actions } = unseenPolicy(options.keys, set.options, matchConstraints([], options));
+  const { name } = options;
+  return [
+    object('ValidatingAdmissionPolicy', name, policy),
+    object('ValidatingAdmissionPolicyBinding', name, { policyName: name, ...actions }),
+  ];
+}
+
+function matchConstraints(broken: readonly string[], options: CompileOptions): JsonObject {
+  const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
+  return {
+    resourceRules: [{ ...creations, scope: 'Namespaced' }],
+    namespaceSelector: { matchExpressions: namespaceExpressions(broken, options) },
+  };
 }
 
 function namespaceExpressions(

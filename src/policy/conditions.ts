@@ -74,9 +74,14 @@ export function matchConditions(subject: Subject): readonly MatchCondition[] {
 }
 
 /** Label before annotation, as `resolveOptIn` has it. */
-function asks(key: string): string {
+export function asks(key: string): string {
   const [label, annotation] = [member('labels', key), member('annotations', key)];
   return `${has('labels', key)} ? ${label} == "true" : ${has('annotations', key)} && ${annotation} == "true"`;
+}
+
+/** Whether the pod has the annotation, whatever its value. */
+export function hasAnnotation(key: string): string {
+  return has('annotations', key);
 }
 
 function says(key: string): string {

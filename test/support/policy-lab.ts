@@ -47,7 +47,7 @@ export function installation(
       requireAnnotation: true,
       operatorNamespace: 'envoy-initializer',
       name,
-      failurePolicy: 'Fail',
+      alone: false,
       ...options,
     },
   };
@@ -193,7 +193,7 @@ function webhookConfiguration(port: number, caPem: string) {
     },
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
-    failurePolicy: 'Fail',
+    alone: true,
     reinvocationPolicy: 'IfNeeded',
     rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
     namespaceSelector: { matchLabels: { [INJECTOR]: 'webhook' } },

@@ -21,6 +21,11 @@ data:
   config.second: "containers: [{name: Bad, image: x}]"
 `;
 
+const COVERED = `\
+policy: config: the API server can inject it by a policy
+policy: config: it breaks the pod security level restricted: namespaces that enforce it are left to the webhook
+`;
+
 async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const terminal = new MemoryTerminal(files);
   const code = await runCli(['node', 'envoy-initializer', 'lint', ...Object.keys(files), ...args], terminal);
@@ -65,7 +70,7 @@ test('warns of what is doubtful, which is no fault', async () => {
     stdout: expect.stringMatching(
       /^a\.yaml:1:1: warning: config: pods stay without it in namespaces that enforce restricted pod security: .*\n$/,
     ),
-    stderr: 'no faults: template config\n',
+    stderr: `no faults: template config\n${COVERED}`,
   });
 });
 
@@ -73,7 +78,7 @@ test('finds nothing in the template that an installation starts with', async () 
   expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'no faults: template config\n',
+    stderr: `no faults: template config\n${COVERED.split('\n', 1)}\n`,
   });
 });
 
@@ -89,4 +94,13 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(await runCli(['node', 'envoy-initializer', 'lint', 'gone.yaml'], terminal)).toBe(2);
   expect(terminal.stderr).toMatch(message);
   expect(terminal.stdout).toBe('');
+});
+
+test('says what is left to the webhook where a policy cannot do it', async () => {
+  const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
+  const { stderr } = await lint({ 'long.yaml': long });
+  expect(stderr.split('\n').slice(1)).toEqual([
+    'policy: config: the template is too long for a policy: all pods are left to the webhook',
+    '',
+  ]);
 });

@@ -18,6 +18,8 @@ test('prints what kubectl can apply, and says what it leaves out', async () => {
     ['MutatingAdmissionPolicyBinding', undefined],
     ['MutatingAdmissionPolicy', 'Ignore'],
     ['MutatingAdmissionPolicyBinding', undefined],
+    ['ValidatingAdmissionPolicy', 'Ignore'],
+    ['ValidatingAdmissionPolicyBinding', undefined],
   ]);
   expect(stderr).toMatch(/^config: it breaks the pod security level restricted/);
   expect(code).toBe(0);
@@ -36,6 +38,8 @@ test('follows the flags of the installation', async () => {
     'namespace.mesh.example.com',
     'namespace.mesh.example.com',
     'all.mesh.example.com',
+    'mesh.example.com',
+    'mesh.example.com',
   ]);
 });
 

@@ -9,7 +9,7 @@ const OPTIONS: CompileOptions = {
   requireAnnotation: true,
   operatorNamespace: 'envoy-initializer',
   name: 'envoy.initializer.kubernetes.io',
-  failurePolicy: 'Ignore',
+  alone: false,
 };
 const RESTRICTED = `
 containers:
@@ -86,8 +86,27 @@ describe('a template', () => {
   });
 
   test('refuses pods that ask for it only where there is no webhook behind the policy', () => {
-    const [first, , second] = compile({ config: DEMO_TEMPLATE }, { failurePolicy: 'Fail' }).objects;
-    expect([first?.spec.failurePolicy, second?.spec.failurePolicy]).toEqual(['Fail', 'Ignore']);
+    const policies = (alone: boolean) =>
+      compile({ config: DEMO_TEMPLATE }, { alone }).objects.flatMap(({ kind, spec }) =>
+        kind.endsWith('Policy') ? [`${kind} ${spec.failurePolicy}`] : [],
+      );
+    expect(policies(false)).toEqual(['MutatingAdmissionPolicy Ignore', 'MutatingAdmissionPolicy Ignore']);
+    expect(policies(true)).toEqual([
+      'MutatingAdmissionPolicy Fail',
+      'MutatingAdmissionPolicy Ignore',
+      'ValidatingAdmissionPolicy Ignore',
+    ]);
+  });
+
+  test.each([
+    ['skip', 'Warn'],
+    ['deny', 'Deny'],
+  ])('alone, with onConflict %s, what gets no sidecar is met by %s', (onConflict, action) => {
+    const { objects } = compile(
+      { config: DEMO_TEMPLATE, options: `onConflict: ${onConflict}` },
+      { alone: true },
+    );
+    expect(objects.at(-1)?.spec.validationActions).toEqual([action]);
   });
 });
 

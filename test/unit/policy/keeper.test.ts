@@ -63,7 +63,7 @@ function keeperOf({ state = GOOD, enabled = true, namespace = {}, refuse = () =>
       requireAnnotation: true,
       operatorNamespace: 'envoy-initializer',
       name: NAME,
-      failurePolicy: 'Ignore',
+      alone: false,
     },
     enabled,
     log: pino({ level: 'silent' }),
