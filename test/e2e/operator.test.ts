@@ -52,7 +52,6 @@ describeWithCluster('the operator, from its own image and manifests', () => {
 
   test('answers for a Deployment in a namespace that opts in, which knows nothing of it', async () => {
     await run(`apply -f ${join(examples, 'helloworld.yaml')}`);
-    await run(`create configmap envoy --namespace helloworld --from-file ${ENVOY_JSON}`);
     await run('rollout status deployment/helloworld --namespace helloworld --timeout=90s');
     await run('wait pod/client --for=condition=Ready --timeout=60s');
     const path = '-o jsonpath={.items[0].status.podIP}';
