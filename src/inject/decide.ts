@@ -18,6 +18,8 @@ export interface DecideInput {
   readonly namespaceLabels: Readonly<Record<string, string>>;
   readonly options: DecideOptions;
   readonly state: TemplateState;
+  /** The name of the workload, for templates that say it, where the pod is only a workload's template and has no owner. */
+  readonly workload?: string | undefined;
 }
 
 /** What the rows of the decision table look at. */

@@ -7,6 +7,7 @@ import { annotation, containers, nameOf, type Pod } from './pod.ts';
 import type { Obstacle, Skip } from './reason.ts';
 import { findRefusal } from './refusal.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
+import { forWorkload } from './workload-name.ts';
 
 /** What is to become of a pod. */
 export type Injection =
@@ -40,7 +41,11 @@ export function inject(input: DecideInput): Injection {
   const ignored: string[] = [];
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const merged = mergeTemplate(draft, template, { options, status, overrides });
+    const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
+      options,
+      status,
+      overrides,
+    });
     if ('obstacle' in merged) {
       const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
       return { outcome, skip: toSkip(input, merged.obstacle) };

@@ -8,6 +8,7 @@ import { checkObject } from './schema-check.ts';
 import { prepareTemplate, type Template } from './template.ts';
 import { templateAdvice } from './template-advice.ts';
 import { fragmentFindings } from './template-rules.ts';
+import { placeholderFindings } from './workload-name.ts';
 import { parseYaml } from './yaml.ts';
 
 type ParsedTemplate =
@@ -70,6 +71,8 @@ function* findings(value: JsonValue): Findings {
   const path: Path = whole ? ['spec'] : [];
   yield* podFindings(spec, path);
   yield* fragmentFindings(spec, path);
+  yield* placeholderFindings(metadata, ['metadata']);
+  yield* placeholderFindings(spec, path);
 }
 
 interface Parts {

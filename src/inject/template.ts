@@ -8,6 +8,7 @@ import {
   ownObjects,
   withoutNulls,
 } from './json.ts';
+import { namesWorkload } from './workload-name.ts';
 
 /**
  * A template that has been checked and made ready, once: to inject a pod nothing of it is parsed, checked
@@ -30,6 +31,8 @@ export interface Template {
   /** For the application's own containers. */
   readonly env: readonly JsonObject[];
   readonly volumeMounts: readonly JsonObject[];
+  /** Whether it says `${workload.name}`, and so is another one for each workload. */
+  readonly namesWorkload: boolean;
 }
 
 /** Makes a template of content that has been found right. */
@@ -50,6 +53,7 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     dnsConfig: fields(content.spec, 'dnsConfig'),
     env: objects('env'),
     volumeMounts: objects('volumeMounts'),
+    namesWorkload: namesWorkload(content.spec),
   });
 }
 

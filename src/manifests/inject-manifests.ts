@@ -61,6 +61,7 @@ export function injectSite(
     namespaceLabels: labels.get(namespace) ?? {},
     options: decide,
     state,
+    workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
   });
   return { site, injection, mistakes: [...optInMistakes(site, decide.keys)] };
 }

@@ -6,7 +6,7 @@ import { pointer } from '../inject/path.ts';
 import type { Template } from '../inject/template.ts';
 import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
 import { celGroup, celString } from './cel.ts';
-import { celObject } from './literal.ts';
+import { celObject, Inexpressible } from './literal.ts';
 import { celAdd, celMake, celSetFields } from './operations.ts';
 import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
 import { statusExpression } from './status.ts';
@@ -23,6 +23,7 @@ export interface Mutation {
  * @throws Inexpressible
  */
 export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
+  if (template.namesWorkload) throw new Inexpressible('it says the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];

@@ -138,6 +138,14 @@ spec:
     expect(compile({ config: byPod }).left).toHaveLength(1);
   });
 
+  test('a template that says the name of the workload: there is no policy then', () => {
+    const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
+    expect(compile({ config })).toEqual({
+      objects: [],
+      left: ['config: it says the name of the workload: all pods are left to the webhook'],
+    });
+  });
+
   test('a template that is too long for an expression: there is no policy then', () => {
     const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
     expect(compile({ config })).toEqual({
