@@ -15,8 +15,8 @@ import { type ConfigMap, configMaps } from './scripted-objects.ts';
 
 const LABEL = 'fault-suite';
 const SELECTOR = `${LABEL}=yes`;
-/** By then everything has long been mended: the longest wait within is a half-open connection's, below a second. */
-const PATIENCE_MS = 20_000;
+/** By then everything has long been mended: the longest wait within is that for a list, a second. */
+const PATIENCE_MS = 30_000;
 
 /**
  * One informer behind a fault proxy, while a writer works past the proxy. Throws an Error that tells all when the
@@ -53,8 +53,8 @@ export class FaultRun {
       ...(scenario.pageSize && { pageSize: scenario.pageSize }),
       indexers: { byWrite: (object) => [object.data?.write ?? ''] },
       backoff: { firstMs: 5, maxMs: 40 },
-      stallMs: 300,
-      listTimeoutMs: 400,
+      stallMs: 500,
+      listTimeoutMs: 1_000,
       onError: (error, doing) => this.#errors.push(`${doing}: ${error}`),
     });
   }
