@@ -10,7 +10,7 @@ import type { FaultLab } from './fault-lab.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import type { Scenario, Step } from './fault-scenario.ts';
 import { FoldingHandler } from './folding-handler.ts';
-import { relistViolations } from './relist-rules.ts';
+import { relistViolations, type WatchFailure } from './relist-rules.ts';
 import { type ConfigMap, configMaps } from './scripted-objects.ts';
 
 const LABEL = 'fault-suite';
@@ -32,6 +32,7 @@ export class FaultRun {
   readonly #stop = new AbortController();
   readonly #informer: Informer<ConfigMap>;
   readonly #errors: string[] = [];
+  readonly #watchFailures: WatchFailure[] = [];
   readonly #handlers: { readonly handler: FoldingHandler<ConfigMap>; readonly registration: Registration }[] =
     [];
   readonly #left: { readonly handler: FoldingHandler<ConfigMap>; readonly events: number }[] = [];
@@ -55,7 +56,10 @@ export class FaultRun {
       backoff: { firstMs: 5, maxMs: 40 },
       stallMs: 500,
       listTimeoutMs: 1_000,
-      onError: (error, doing) => this.#errors.push(`${doing}: ${error}`),
+      onError: (error, doing) => {
+        this.#errors.push(`${doing}: ${error}`);
+        if (doing === 'watch') this.#watchFailures.push({ error, after: proxy.requests.length });
+      },
     });
   }
 
@@ -94,7 +98,7 @@ export class FaultRun {
     }
     await this.#stopped(running);
     this.#toldTheTruth();
-    const violations = relistViolations(this.#proxy.requests);
+    const violations = relistViolations(this.#proxy.requests, this.#watchFailures);
     this.#check(violations.length === 0, violations.join('; '));
   }
 
