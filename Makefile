@@ -60,6 +60,10 @@ compare: node_modules/.installed control-plane ## Shows what client-node's infor
 soak-networks: build/.compiled dist/.built control-plane ## 1,000 Networks at random for 5 minutes, the operator killed ten times (SOAK_SEED=123 replays the users)
 	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
 
+.PHONY: bench
+bench: dist/.built control-plane ## Measures each budget beside its floor (40 minutes, idle machine; BENCH_ONLY=webhook; docs/performance.md)
+	@node test/bench/main.ts
+
 ##@ Work on it
 
 .PHONY: format

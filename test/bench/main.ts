@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { growthBench } from './growth-bench.ts';
+import { changesSince, readHistory, record } from './history.ts';
+import { loadTool } from './load.ts';
+import { isMet, type Measurement } from './measurement.ts';
+import { memoryBench } from './memory-bench.ts';
+import { mixedBench } from './mixed-bench.ts';
+import { canPin } from './pinned.ts';
+import { queueBench } from './queue-bench.ts';
+import { readyBench } from './ready-bench.ts';
+import { report } from './report.ts';
+import { type BenchSettings, settingsFrom } from './settings.ts';
+import { startBench } from './start-bench.ts';
+import { webhookBench } from './webhook-bench.ts';
+import { writesBench } from './writes-bench.ts';
+
+/** In the order in which they run. */
+const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<readonly Measurement[]>>> = {
+  queue: queueBench,
+  start: startBench,
+  webhook: webhookBench,
+  writes: writesBench,
+  mixed: mixedBench,
+  ready: readyBench,
+  memory: memoryBench,
+  growth: growthBench,
+};
+const HISTORY = join(projectDirectory(), 'docs/bench-history.jsonl');
+const RESULT = join(projectDirectory(), 'out/bench.json');
+
+// Measures, prints a table and writes it down. Ends with 1 where a bound of the design is not met.
+const settings = settingsFrom(process.env);
+const names = settings.only.length > 0 ? settings.only : Object.keys(scenarios);
+const unknown = names.filter((name) => !Object.hasOwn(scenarios, name));
+if (unknown.length > 0)
+  throw new RangeError(`BENCH_ONLY: expected ${Object.keys(scenarios)}, got ${unknown}`);
+
+const measurements: Measurement[] = [];
+for (const name of names) {
+  process.stderr.write(`${name}…\n`);
+  measurements.push(...((await scenarios[name]?.(settings)) ?? []));
+}
+
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
+const git = (...args: readonly string[]) =>
+  execFileSync('git', args, { cwd: projectDirectory() }).toString().trim();
+const entry = {
+  date: new Date().toISOString().slice(0, 10),
+  commit: git('rev-parse', '--short', 'HEAD'),
+  machine,
+  node: process.version,
+};
+const changes = changesSince(await readHistory(HISTORY), machine, measurements);
+process.stdout.write(`${report(measurements, changes)}\n`);
+process.stdout.write(`${machine}, Node ${process.version}, load by ${loadTool}, `);
+process.stdout.write(`${canPin() ? 'server and load on a core each' : 'not pinned to cores'}, `);
+process.stdout.write(`${settings.runs} runs of ${settings.seconds} s: median (lowest–highest)\n`);
+await mkdir(join(projectDirectory(), 'out'), { recursive: true });
+await writeFile(RESULT, `${JSON.stringify({ ...entry, loadTool, settings, measurements }, undefined, 2)}\n`);
+if (settings.record) await record(HISTORY, entry, measurements);
+process.exitCode = measurements.some((one) => isMet(one) === false) ? 1 : 0;

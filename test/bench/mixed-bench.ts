@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import type { Measurement } from './measurement.ts';
+import { User } from './networks.ts';
+import { LOAD_CORE, pinned } from './pinned.ts';
+import { REVIEWS } from './reviews.ts';
+import type { BenchSettings } from './settings.ts';
+import { ALONE, setStage } from './stage.ts';
+import { ratios, summarise } from './statistics.ts';
+
+/** Reviews a second: a busy cluster's pods, and no load to speak of. */
+const RATE = 200;
+
+/** How long the API server waits for the webhook while the same process brings Networks to Ready, beside when it has nothing else to do. */
+export async function mixedBench({
+  runs,
+  seconds,
+  networks,
+}: BenchSettings): Promise<readonly Measurement[]> {
+  const stage = await setStage({ args: [ALONE] });
+  const user = new User(stage.controlPlane);
+  try {
+    const bodyFile = join(stage.directory, 'review.json');
+    await writeFile(bodyFile, REVIEWS.find(({ name }) => name === '5 kB')?.body ?? '');
+    const url = `${stage.operator.webhookUrl}/inject`;
+    const { untilReady, end } = user.watchReady();
+    // Compiled by V8 before anything counts.
+    await p99During(url, bodyFile, () => pause(1_000));
+    const [idle, busy]: [number[], number[]] = [[], []];
+    for (let run = 0; run < runs; run++) {
+      const [from, to] = [run, run + 1].map((part) => Math.round((part * networks) / runs));
+      idle.push(await p99During(url, bodyFile, () => pause(seconds * 1_000)));
+      busy.push(
+        await p99During(url, bodyFile, async () => {
+          await user.createNetworks(from ?? 0, to ?? 0);
+          await untilReady(to ?? 0);
+        }),
+      );
+    }
+    await end();
+    const name = `p99 of a review while ${networks} Networks are reconciled`;
+    const ratio = summarise(ratios(busy, idle));
+    return [{ name, unit: 'ms', ours: summarise(busy), floor: summarise(idle), ratio, bound: { most: 5 } }];
+  } finally {
+    await user.close();
+    await stage.stop();
+  }
+}
+
+/** The 99th percentile of the latency of reviews, in milliseconds, while something else goes on. */
+async function p99During(url: string, bodyFile: string, meanwhile: () => Promise<void>): Promise<number> {
+  const probe = join(projectDirectory(), 'test/bench/latency-probe.ts');
+  const [file = '', ...args] = pinned(LOAD_CORE, [process.execPath, probe, url, bodyFile, `${RATE}`]);
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let printed = '';
+  child.stdout.on('data', (chunk) => (printed += chunk));
+  const ended = new Promise((resolve, reject) => child.on('close', resolve).on('error', reject));
+  try {
+    await meanwhile();
+  } finally {
+    child.stdin.end();
+    await ended;
+  }
+  const { p99, failed } = JSON.parse(printed);
+  if (failed > 0) throw new Error(`${failed} reviews failed`);
+  return p99;
+}

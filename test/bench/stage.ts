@@ -1,0 +1,106 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Agent, fetch } from 'undici';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { freePorts } from '../../hack/control-plane/free-ports.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../../hack/control-plane/start.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
+import { pin, SERVER_CORE } from './pinned.ts';
+import { OPTED_IN_NAMESPACE } from './reviews.ts';
+
+/** A flag of the operator's where an election would only take its time. */
+export const ALONE = '--leader-elect=false';
+
+/** A control plane, and the operator as a process of its own on a core of its own. */
+export interface Stage {
+  readonly controlPlane: ControlPlane;
+  readonly operator: Operator;
+  /** For what a scenario has to write down. */
+  readonly directory: string;
+  /** The sum of a metric of the operator's over its labels. */
+  metric(name: string): Promise<number>;
+  /** What the operator's process holds, in MiB. */
+  residentMb(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface StageOptions extends ControlPlaneOptions {
+  readonly args?: readonly string[];
+}
+
+export async function setStage({ args = [], ...options }: StageOptions = {}): Promise<Stage> {
+  const controlPlane = await startControlPlane(options);
+  try {
+    const path = (file: string) => join(projectDirectory(), file);
+    await must(controlPlane, [
+      'apply',
+      '-f',
+      path('hack/control-plane/network-attachment-definition-crd.yaml'),
+    ]);
+    await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
+    await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
+    await must(controlPlane, ['create', 'namespace', OPTED_IN_NAMESPACE]);
+    await must(controlPlane, [
+      'label',
+      'namespace',
+      OPTED_IN_NAMESPACE,
+      'initializer.kubernetes.io/envoy=true',
+    ]);
+    const directory = join(controlPlane.directory, 'bench');
+    await mkdir(directory);
+    const log = join(directory, 'operator.log');
+    const operator = await startOperator(controlPlane, { log, args: ['--log-level=error', ...args] });
+    pin(operator.process.pid, SERVER_CORE);
+    const metric = (name: string) => readMetric(operator.metricsUrl, name);
+    return {
+      controlPlane,
+      operator,
+      directory,
+      metric,
+      residentMb: async () => (await metric('process_resident_memory_bytes')) / 2 ** 20,
+      stop: () => controlPlane.stop(),
+    };
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}
+
+/** The server that does the least; resolves with its URL. It uses the operator's own certificate. */
+export async function startFloor(stage: Stage, answer: string): Promise<string> {
+  const [port = 0] = await freePorts(1);
+  const file = join(stage.directory, `floor-${port}.json`);
+  await writeFile(file, answer);
+  const certificates = join(stage.controlPlane.directory, 'operator');
+  const { pid } = await stage.controlPlane.supervisor.start({
+    name: `floor-${port}`,
+    command: process.execPath,
+    args: [
+      join(projectDirectory(), 'test/bench/floor-server.ts'),
+      ...[`${port}`, join(certificates, 'tls.key'), join(certificates, 'tls.crt'), file],
+    ],
+  });
+  const url = `https://127.0.0.1:${port}`;
+  pin(pid, SERVER_CORE);
+  await eventually(`${url} answers`, async () =>
+    (await post(url, '{"request":{"uid":"1"}}')).includes('response'),
+  );
+  return url;
+}
+
+const agent = new Agent({ connect: { rejectUnauthorized: false } });
+
+export async function post(url: string, body: string): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', body, headers, dispatcher: agent });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  return await response.text();
+}
+
+async function readMetric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line.split(/[{ ]/)[0] === name);
+  return lines.map((line) => Number(line.split(' ').at(-1))).reduce((a, b) => a + b, 0);
+}

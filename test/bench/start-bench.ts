@@ -1,0 +1,22 @@
+import type { Measurement } from './measurement.ts';
+import type { BenchSettings } from './settings.ts';
+import { ALONE, setStage } from './stage.ts';
+import { summarise } from './statistics.ts';
+
+/** From the start of the process until /readyz says that it can answer the API server. */
+export async function startBench({ runs }: BenchSettings): Promise<readonly Measurement[]> {
+  const stage = await setStage({ args: [ALONE] });
+  try {
+    const seconds: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      stage.operator.process.kill();
+      await stage.operator.process.exited;
+      const start = performance.now();
+      await stage.operator.restart();
+      seconds.push((performance.now() - start) / 1000);
+    }
+    return [{ name: 'cold start to ready', unit: 's', ours: summarise(seconds) }];
+  } finally {
+    await stage.stop();
+  }
+}
