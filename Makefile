@@ -9,6 +9,7 @@ IMAGE ?= envoy-initializer:0.0.1
 JEST := NODE_OPTIONS='--experimental-vm-modules --enable-source-maps --no-warnings' jest
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
+SOAK_SECONDS ?= 120
 
 .PHONY: help
 help: ## Lists the targets
@@ -94,6 +95,10 @@ cluster-down: node_modules/.installed ## Ends that cluster, and removes what one
 .PHONY: e2e
 e2e: build/.compiled ## Tests on a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere), or on E2E_KUBECONFIG's
 	@obstacle="$$(node hack/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
+
+.PHONY: soak
+soak: build/.compiled ## Two replicas under load for SOAK_SECONDS=120, and an API server away for 60 s, on a real node
+	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages
 
 .PHONY: deploy
 deploy: node_modules/.installed ## Installs the operator by kubectl (OVERLAY=default, all-pods or cert-manager; IMAGE=…)

@@ -9,7 +9,7 @@ import { sweepMachines } from '../../hack/cluster/machine.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { machineState, namespacesOf, tracesOf } from '../support/cluster-traces.ts';
-import { describeWithCluster } from '../support/describe-with-cluster.ts';
+import { describeWithNode } from '../support/describe-with-cluster.ts';
 
 /** A first run installs, builds and makes what there is not yet. */
 const PREPARATION_MS = 30 * 60_000;
@@ -46,7 +46,7 @@ async function versionIn(name: string): Promise<string> {
   return kubectl(cluster, `logs ${name}`);
 }
 
-describeWithCluster('a cluster of one node', () => {
+describeWithNode('a cluster of one node', () => {
   beforeAll(async () => {
     before = machineState();
     cluster = await startCluster();

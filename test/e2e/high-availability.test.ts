@@ -7,14 +7,14 @@ import { ageCertificate } from '../support/age-certificate.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
 import { apply, kubectl } from '../support/cluster-kubectl.ts';
 import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
-import { type E2eCluster, startE2eCluster } from '../support/e2e-cluster.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
 import { OperatorInCluster, type OperatorPod } from '../support/operator-in-cluster.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;
 /** How long pods are created while the operator is rolled: by default once through. */
 const SOAK_MS = Number(process.env.E2E_SOAK_SECONDS ?? 0) * 1000;
-const NAMESPACE = 'e2e-load';
+const NAMESPACE: (typeof TEST_NAMESPACES)[number] = 'e2e-load';
 /** The endpoints of a pod that is ready again reach kube-proxy within it. */
 const SETTLE_MS = 3_000;
 jest.setTimeout(SOAK_MS + 300_000);

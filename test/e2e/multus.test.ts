@@ -1,8 +1,6 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { ensureMultus } from '../../hack/cluster/multus/multus.ts';
-import { clusterObstacle } from '../../hack/cluster/obstacle.ts';
 import { searchPath } from '../../hack/cluster/search-path.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
@@ -10,6 +8,8 @@ import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { bridgeName } from '../../src/network/providers/multus-attachment.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
+import { describeUnless } from '../support/describe-with-cluster.ts';
+import { multusObstacle } from '../support/multus-obstacle.ts';
 import { OperatorInCluster } from '../support/operator-in-cluster.ts';
 
 /** A first run builds the node, Multus, Envoy's image and our own. */
@@ -22,17 +22,6 @@ const examples = join(projectDirectory(), 'deploy', 'examples');
 const envoy = join(projectDirectory(), 'deploy', 'envoy', 'envoy.json');
 const run = (args: string) => kubectl(cluster, args);
 const no = ' 0% packet loss';
-
-/** What stands in the way of it here, where anything does. */
-async function obstacle(): Promise<string | undefined> {
-  return (
-    (await clusterObstacle()) ??
-    ensureMultus(process.env, process.stderr).then(
-      () => undefined,
-      (err: unknown) => `Multus cannot be built: ${err}`,
-    )
-  );
-}
 
 /** A program's output, run on the node. */
 async function onNode(command: string, ...args: readonly string[]): Promise<string> {
@@ -57,10 +46,7 @@ async function tracesOf(
   };
 }
 
-const reason = await obstacle();
-const describeWithMultus = reason === undefined ? describe : describe.skip;
-
-describeWithMultus(`on a real node with Multus${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
+describeUnless(await multusObstacle(), 'on a real node with Multus', () => {
   beforeAll(async () => {
     cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
     await new OperatorInCluster({ own: cluster, kubectl: (...call) => cluster.kubectl(...call) }).install();

@@ -4,7 +4,8 @@ import type { Cluster } from '../../hack/cluster/cluster.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeWithCluster } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-with-cluster.ts';
+import { multusObstacle } from '../support/multus-obstacle.ts';
 
 /** A first run builds the node, Envoy's image, Multus and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -28,7 +29,7 @@ async function containersOf(selector: string): Promise<object[]> {
 }
 
 // The steps of docs/install.md, and the demo's, on a node that runs what is applied.
-describeWithCluster('the operator, from its own image and manifests', () => {
+describeUnless(await multusObstacle(), 'the operator, from its own image and manifests', () => {
   beforeAll(async () => {
     cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
     await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);

@@ -1,6 +1,10 @@
 import type { Cluster } from '../../hack/cluster/cluster.ts';
 import { type ClusterOptions, startCluster } from '../../hack/cluster/start-cluster.ts';
 import { type CommandResult, runCommand } from '../../hack/control-plane/run-command.ts';
+import { undeploy } from '../../hack/deploy/undeploy.ts';
+
+/** Where the suites that run in any cluster make what they make. */
+export const TEST_NAMESPACES = ['e2e-install', 'e2e-load'] as const;
 
 /** A cluster with the operator's image on its nodes: one of our own, or the one that E2E_KUBECONFIG names. */
 export interface E2eCluster {
@@ -8,7 +12,7 @@ export interface E2eCluster {
   /** All that takes root on the node; undefined where the cluster is somebody else's. */
   readonly own: Cluster | undefined;
   kubectl(args: readonly string[], options?: { readonly input?: string }): Promise<CommandResult>;
-  /** Leaves somebody else's cluster running. */
+  /** Somebody else's cluster goes on, without the operator and what the tests have made. */
   stop(): Promise<void>;
 }
 
@@ -31,10 +35,15 @@ export async function startE2eCluster(options: ClusterOptions): Promise<E2eClust
 function foreignCluster(kubeconfigPath: string): E2eCluster {
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, KUBECONFIG: kubeconfigPath };
+  const kubectl: E2eCluster['kubectl'] = (args, { input = '' } = {}) =>
+    runCommand('kubectl', args, env, input);
   return {
     own: undefined,
     kubeconfigPath,
-    kubectl: (args, { input = '' } = {}) => runCommand('kubectl', args, env, input),
-    stop: async () => {},
+    kubectl,
+    async stop() {
+      await undeploy({ kubectl, force: true, timeoutSeconds: 120, say: () => {} });
+      await kubectl(['delete', 'namespace', ...TEST_NAMESPACES, '--ignore-not-found']);
+    },
   };
 }

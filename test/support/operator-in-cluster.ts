@@ -10,6 +10,9 @@ import type { E2eCluster } from './e2e-cluster.ts';
 export const OPERATOR = 'envoy-initializer';
 export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
 
+/** USER_HZ, which is 100 wherever Linux runs. */
+const TICKS_PER_SECOND = 100;
+
 /** A pod of the operator's, as far as it is looked at. */
 export interface OperatorPod {
   readonly name: string;
@@ -91,6 +94,18 @@ export class OperatorInCluster {
       ...['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io'],
       ...['tasks', 'kill', '--signal', 'SIGKILL', containerId],
     ]);
+  }
+
+  /** How long ago its first process was started, in milliseconds: by the kernel, where Kubernetes rounds to seconds. */
+  async age({ containerId }: OperatorPod): Promise<number> {
+    const ctr = ['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io', 'tasks', 'list'];
+    const task = (await this.#onNode('ctr', ctr)).split('\n').find((line) => line.startsWith(containerId));
+    const [, pid = ''] = task?.split(/ +/) ?? [];
+    const read = await this.#onNode('cat', ['/proc/uptime', `/proc/${pid}/stat`]);
+    const [uptime = '', stat = ''] = read.split('\n');
+    // proc(5): field 22, in ticks; the second field, a name in brackets, may hold spaces.
+    const ticks = Number(stat.slice(stat.lastIndexOf(')')).split(' ')[20]);
+    return Number(uptime.split(' ')[0]) * 1000 - (ticks * 1000) / TICKS_PER_SECOND;
   }
 
   /** Evicts a pod as a drain does, which asks again as long as the budget does not allow it. */

@@ -1,0 +1,197 @@
+import { readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { linkOf } from '../../hack/cluster/registry/image-links.ts';
+import { parseReference } from '../../hack/cluster/registry/reference.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { deploy } from '../../hack/deploy/deploy.ts';
+import { undeploy } from '../../hack/deploy/undeploy.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { AdmissionLoad, OPTED_IN } from '../support/admission-load.ts';
+import { connect } from '../support/api-access.ts';
+import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
+import { objectsIn } from '../support/cluster-objects.ts';
+import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
+import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
+
+/** A first run builds the node, Envoy's image and our own. */
+const PREPARATION_MS = 60 * 60_000;
+const NAMESPACE: (typeof TEST_NAMESPACES)[number] = 'e2e-install';
+/** Of deploy/envoy/envoy.json, as the application's container reaches it. */
+const READINESS = 'http://127.0.0.1:15021/ready';
+const examples = join(projectDirectory(), 'deploy', 'examples');
+const ATTACHMENT_CRD = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
+jest.setTimeout(300_000);
+
+let cluster: E2eCluster;
+let operator: OperatorInCluster;
+let objectsBefore: readonly string[];
+
+/** kubectl in the namespace of the tests. */
+function run(args: string): Promise<string> {
+  return kubectl(cluster, `--namespace ${NAMESPACE} ${args}`);
+}
+
+/** What kubectl said in refusing. */
+async function refusal(object: object): Promise<string> {
+  const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+  return code === 0 ? '' : stderr;
+}
+
+function podIn(namespace: string, name: string, labels: object): object {
+  return podOf(name, {}, {}, { namespace, labels });
+}
+
+async function containersOf(namespace: string, name: string): Promise<string> {
+  return kubectl(cluster, `get pod ${name} --namespace ${namespace} -o jsonpath={.spec.containers[*].name}`);
+}
+
+describeWithCluster('one kubectl apply, and nothing else', () => {
+  beforeAll(async () => {
+    cluster = await startE2eCluster({ images: ['busybox', 'envoy', 'envoy-initializer'] });
+    operator = new OperatorInCluster(cluster);
+    await kubectl(cluster, `apply -f ${ATTACHMENT_CRD}`);
+    objectsBefore = await objectsIn(cluster);
+    await operator.install();
+    await kubectl(cluster, `create namespace ${NAMESPACE}`);
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  test('gives two replicas that are ready, and that the API server trusts', async () => {
+    expect(await operator.pods()).toMatchObject([{ ready: true }, { ready: true }]);
+    const authority = await operator.kubectl('get secret envoy-initializer-tls -o jsonpath={.data.ca\\.crt}');
+    const path = '{.webhooks[*].clientConfig.caBundle}';
+    const bundles = await operator.kubectl(
+      `get mutatingwebhookconfiguration ${OPERATOR} -o jsonpath=${path}`,
+    );
+    expect(authority).not.toBe('');
+    expect(new Set(bundles.split(' '))).toEqual(new Set([authority]));
+  });
+
+  testWithNode('is ready soon after a replica’s process has started', async () => {
+    const [pod] = await operator.pods();
+    const known = new Set((await operator.pods()).map(({ name }) => name));
+    await operator.kubectl(`delete pod ${pod?.name} --wait=false`);
+    let age = 0;
+    await eventually('its successor is ready', async () => {
+      const successor = (await operator.pods()).find(({ name, ready }) => ready && !known.has(name));
+      if (successor === undefined) return false;
+      age = await operator.age(successor);
+      return true;
+    });
+    process.stderr.write(`      ready ${(age / 1000).toFixed(1)} s after the start of its process\n`);
+    expect(age).toBeGreaterThan(0);
+  });
+
+  test('puts an Envoy beside the demo’s pod that serves', async () => {
+    await run(`apply -k ${join(projectDirectory(), 'deploy', 'envoy')}`);
+    await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
+    await run('wait pod/myapp-pod --for=condition=Ready --timeout=120s');
+    const states = await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}');
+    expect(states).toBe('true true');
+    const asks = ['exec', 'myapp-pod', '--container=myapp-container', '--', 'wget', '-S', '-O-', READINESS];
+    const { stdout, stderr } = await cluster.kubectl([`--namespace=${NAMESPACE}`, ...asks]);
+    expect(stdout).toBe('LIVE\n');
+    expect(stderr).toMatch(/server: envoy/);
+  });
+
+  test('lets a Job with a sidecar complete', async () => {
+    const job = podOf(
+      '',
+      { command: ['sh', '-c', 'echo done'] },
+      { restartPolicy: 'Never' },
+      { labels: OPTED_IN },
+    );
+    const { spec, metadata } = job as {
+      readonly spec: object;
+      readonly metadata: { readonly labels: object };
+    };
+    await apply(cluster, {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'job', namespace: NAMESPACE },
+      spec: { template: { metadata: { labels: metadata.labels }, spec } },
+    });
+    await run('wait job/job --for=condition=Complete --timeout=120s');
+    const sidecars = '{.items[*].spec.initContainers[*].name}';
+    expect(await run(`get pods --selector job-name=job -o jsonpath=${sidecars}`)).toBe('envoy');
+  });
+
+  test('changes nothing when it is done again', async () => {
+    await kubectl(cluster, `apply -k ${DEFAULT_OVERLAY}`);
+    const { code, stdout, stderr } = await cluster.kubectl(['diff', '-k', DEFAULT_OVERLAY]);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  testWithNode(
+    'goes from one image to the next and back, while pods opt in, and leaves no difference',
+    async () => {
+      const { own } = cluster;
+      if (own === undefined) return;
+      const current = await readlink(linkOf(own.images, parseReference('envoy-initializer:0.0.1')));
+      await own.loadImage('envoy-initializer:0.0.2', current);
+      const api = connect(cluster.kubeconfigPath);
+      const load = new AdmissionLoad(api.client, NAMESPACE);
+      load.start();
+      const kubectlOf = (args: readonly string[], options?: { readonly input?: string }) =>
+        cluster.kubectl(args, options);
+      for (const tag of ['0.0.2', '0.0.1']) {
+        const image = `envoy-initializer:${tag}`;
+        await deploy({ kubectl: kubectlOf, overlay: 'default', image, timeoutSeconds: 120, say: () => {} });
+        const running = await operator.kubectl(
+          'get pods --selector app=envoy-initializer -o jsonpath={.items[*].spec.containers[0].image}',
+        );
+        expect(running.split(' ')).toContain(image);
+      }
+      await load.stop();
+      await api.close();
+      expect({ refusals: load.refusals, bare: load.bare }).toEqual({ refusals: [], bare: [] });
+      expect((await cluster.kubectl(['diff', '-k', DEFAULT_OVERLAY])).stdout).toBe('');
+    },
+  );
+
+  test('refuses, while no replica answers, only pods that opt in themselves, and says which webhook it was', async () => {
+    const optedIn = { 'initializer.kubernetes.io/envoy': 'true' };
+    await run(`label namespace ${NAMESPACE} initializer.kubernetes.io/envoy=true`);
+    await operator.scale(0);
+    expect(await refusal(podIn(NAMESPACE, 'asks', optedIn))).toMatch(
+      /failed calling webhook "envoy\.initializer\.kubernetes\.io"/,
+    );
+    for (const [namespace, name, labels] of [
+      [NAMESPACE, 'declines', { 'initializer.kubernetes.io/envoy': 'false' }],
+      [NAMESPACE, 'says-nothing', {}],
+      ['kube-system', 'e2e-system', optedIn],
+    ] as const) {
+      expect(await refusal(podIn(namespace, name, labels))).toBe('');
+      expect(await containersOf(namespace, name)).toBe('main');
+    }
+    await kubectl(cluster, 'delete pod e2e-system --namespace kube-system --now');
+    await operator.scale(2);
+    expect(await refusal(podIn(NAMESPACE, 'asks', optedIn))).toBe('');
+    expect(await containersOf(NAMESPACE, 'asks')).toBe('main envoy');
+  });
+
+  test('is undone without a trace, but not while there are Networks', async () => {
+    await apply(cluster, {
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'network', namespace: NAMESPACE },
+      spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' },
+    });
+    await run('wait network/network --for=condition=Ready --timeout=60s');
+    const options = {
+      kubectl: (args: readonly string[], input?: { readonly input?: string }) => cluster.kubectl(args, input),
+      timeoutSeconds: 120,
+      say: () => {},
+    };
+    await expect(undeploy({ ...options, force: false })).rejects.toThrow(`${NAMESPACE}/network`);
+    await undeploy({ ...options, force: true });
+    await kubectl(cluster, `delete namespace ${NAMESPACE}`);
+    const left = (await objectsIn(cluster)).filter((object) => !objectsBefore.includes(object));
+    expect(left).toEqual([]);
+  });
+});
