@@ -9,7 +9,7 @@ import { nodeBaseImage } from '../../hack/cluster/images/node-base.ts';
 import { buildOperatorImage, operatorImage } from '../../hack/cluster/images/operator.ts';
 import { imageRequirements } from '../../hack/cluster/images.ts';
 import { cacheRoot } from '../../hack/control-plane/cache-directory.ts';
-import { describeWithCluster } from '../support/describe-with-cluster.ts';
+import { describeWithNode } from '../support/describe-with-cluster.ts';
 
 const PREPARATION_MS = 30 * 60_000;
 const run = promisify(execFile);
@@ -65,7 +65,7 @@ let base: string;
 let image: Layout;
 let scratch: string | undefined;
 
-describeWithCluster('the image', () => {
+describeWithNode('the image', () => {
   beforeAll(async () => {
     await ensureRequirements(imageRequirements(['envoy-initializer']), process.stderr);
     base = await ensureImage(await nodeBaseImage(), process.stderr);

@@ -5,12 +5,10 @@ import { linkOf } from '../../hack/cluster/registry/image-links.ts';
 import { parseReference } from '../../hack/cluster/registry/reference.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { deploy } from '../../hack/deploy/deploy.ts';
-import { undeploy } from '../../hack/deploy/undeploy.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { AdmissionLoad, OPTED_IN } from '../support/admission-load.ts';
 import { connect } from '../support/api-access.ts';
 import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { objectsIn } from '../support/cluster-objects.ts';
 import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
 import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
 import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
@@ -21,12 +19,10 @@ const NAMESPACE: (typeof TEST_NAMESPACES)[number] = 'e2e-install';
 /** Of deploy/envoy/envoy.json, as the application's container reaches it. */
 const READINESS = 'http://127.0.0.1:15021/ready';
 const examples = join(projectDirectory(), 'deploy', 'examples');
-const ATTACHMENT_CRD = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
 jest.setTimeout(300_000);
 
 let cluster: E2eCluster;
 let operator: OperatorInCluster;
-let objectsBefore: readonly string[];
 
 /** kubectl in the namespace of the tests. */
 function run(args: string): Promise<string> {
@@ -51,8 +47,6 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
   beforeAll(async () => {
     cluster = await startE2eCluster({ images: ['busybox', 'envoy', 'envoy-initializer'] });
     operator = new OperatorInCluster(cluster);
-    await kubectl(cluster, `apply -f ${ATTACHMENT_CRD}`);
-    objectsBefore = await objectsIn(cluster);
     await operator.install();
     await kubectl(cluster, `create namespace ${NAMESPACE}`);
   }, PREPARATION_MS);
@@ -173,25 +167,5 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     await operator.scale(2);
     expect(await refusal(podIn(NAMESPACE, 'asks', optedIn))).toBe('');
     expect(await containersOf(NAMESPACE, 'asks')).toBe('main envoy');
-  });
-
-  test('is undone without a trace, but not while there are Networks', async () => {
-    await apply(cluster, {
-      apiVersion: 'samplecrd.k8s.io/v1',
-      kind: 'Network',
-      metadata: { name: 'network', namespace: NAMESPACE },
-      spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' },
-    });
-    await run('wait network/network --for=condition=Ready --timeout=60s');
-    const options = {
-      kubectl: (args: readonly string[], input?: { readonly input?: string }) => cluster.kubectl(args, input),
-      timeoutSeconds: 120,
-      say: () => {},
-    };
-    await expect(undeploy({ ...options, force: false })).rejects.toThrow(`${NAMESPACE}/network`);
-    await undeploy({ ...options, force: true });
-    await kubectl(cluster, `delete namespace ${NAMESPACE}`);
-    const left = (await objectsIn(cluster)).filter((object) => !objectsBefore.includes(object));
-    expect(left).toEqual([]);
   });
 });

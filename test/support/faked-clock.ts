@@ -36,5 +36,5 @@ export function fakedClockPatch(configMap: string, container: string): object {
 
 /** The command by which a container's time of day is moved, by what faketime calls an offset: `+1h`. */
 export function setClock(offset: string): string[] {
-  return ['sh', '-c', `echo ${offset} >${OFFSET}`];
+  return ['node', '--eval', `fs.writeFileSync('${OFFSET}', '${offset}\\n')`];
 }
