@@ -56,6 +56,11 @@ export class NetworkSoak {
     await this.#forAll((network) => this.#delete(network));
   }
 
+  /** The Networks that are there. */
+  async names(): Promise<readonly string[]> {
+    return [...(await this.#list(NETWORKS)).keys()];
+  }
+
   /** What is not yet as it has to be, a sentence each; none when all has converged. */
   async faults(): Promise<readonly string[]> {
     const networks = await this.#list(NETWORKS);
