@@ -25,6 +25,7 @@ const insertions = [
   '\u0000\n',
   '{"type":"ADDED","object":{"metadata":\n',
   '{"type":"ADDED","object":{}}\n',
+  '{"type":"MODIFIED","object":{"metadata":{"name":"x"}}}\n',
   '{"type":"RENAMED","object":{"metadata":{"name":"x","resourceVersion":"1"}}}\n',
   '[]\n',
   errorEvent(410, 'Expired'),

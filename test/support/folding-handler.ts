@@ -51,7 +51,8 @@ export class FoldingHandler<T extends KubeObject> implements EventHandler<T> {
   /** An object may be told of again only where nothing can have changed. */
   #note(object: T, again = false): void {
     this.events++;
-    const uid = object.metadata.uid ?? '';
+    const { uid = '' } = object.metadata;
+    if (uid === '') this.#violation('never was', object);
     const version = BigInt(object.metadata.resourceVersion ?? 0);
     const newest = this.#newest.get(uid) ?? -1n;
     if (version < newest || (version === newest && !again))
