@@ -38,7 +38,9 @@ unit: build/.compiled ## Unit tests, with no control plane; fails where they lea
 	@$(JEST) --coverage build/test/unit
 
 .PHONY: integration
+# Without Python the tests on a real Neutron are skipped, and say so.
 integration: build/.compiled dist/.built control-plane ## Tests against a real etcd, API server and controller-manager
+	-@node hack/neutron/cli.ts install
 	@$(JEST) --runInBand build/test/integration
 
 .PHONY: mutation
@@ -83,6 +85,14 @@ control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-cont
 .PHONY: control-plane-up
 control-plane-up: control-plane ## Starts an empty control plane, until Ctrl-C
 	@node hack/control-plane/cli.ts up
+
+.PHONY: neutron
+neutron: node_modules/.installed ## Installs a real Neutron and Keystone from PyPI, once (no root; Python 3.11)
+	@node hack/neutron/cli.ts install
+
+.PHONY: neutron-up
+neutron-up: neutron ## Starts both, empty, until Ctrl-C
+	@node hack/neutron/cli.ts up
 
 .PHONY: cluster
 cluster: node_modules/.installed ## Starts a real cluster of one node (Debian, root), or brings new images to the one that runs

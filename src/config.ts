@@ -87,10 +87,16 @@ const SERVE_OPTIONS = {
     help: 'how long the webhook still answers once told to end, while others learn of it',
   },
   'network-provider': {
-    parse: oneOf('multus'),
+    parse: oneOf('multus', 'neutron'),
     value: 'name',
     default: 'multus',
-    help: 'what makes Networks real where they do not say: multus',
+    help: 'what makes Networks real where they do not say: multus or neutron',
+  },
+  'neutron-secret': {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy-initializer-neutron',
+    help: "Secret of the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
   },
   'cluster-cidrs': {
     parse: rangeList,

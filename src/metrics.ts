@@ -4,6 +4,8 @@ import type { EventMetrics } from './kube/event-drops.ts';
 import type { LeaderMetrics } from './kube/leader-elector.ts';
 import type { KubeObject } from './kube/object.ts';
 import type { ClientMetrics } from './kube/rest-client.ts';
+import type { NeutronMetrics } from './network/providers/neutron-keeper.ts';
+import type { HttpMetrics } from './network/providers/openstack-http.ts';
 import type { PolicyMetrics } from './policy/keeper.ts';
 import type { CertificateMetrics } from './tls/certificate-metrics.ts';
 import type { QueueGauges, QueueMetrics } from './workqueue/metrics.ts';
@@ -344,4 +346,40 @@ export function policyMetrics(registry: Registry): PolicyMetrics {
     registers: [registry],
   });
   return { kept: (count) => policies.set(count) };
+}
+
+/** Requests to OpenStack, and whether it is there. */
+export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'envoy_initializer_neutron_requests_total',
+    help: 'Requests to Neutron and Keystone by method and status code',
+    labelNames: ['method', 'code'],
+    registers,
+  });
+  const time = new Histogram({
+    name: 'envoy_initializer_neutron_request_duration_seconds',
+    help: 'How long Neutron and Keystone took to answer',
+    labelNames: ['method'],
+    registers,
+    buckets: SECONDS_BUCKETS,
+  });
+  const available = new Gauge({
+    name: 'envoy_initializer_neutron_available',
+    help: 'Whether Neutron answered the leader when it last looked: 1, else 0; absent without credentials',
+    registers: [],
+  });
+  let isWatched = false;
+  return {
+    requestFinished(method, code, seconds) {
+      total.inc({ method, code });
+      time.observe({ method }, seconds);
+    },
+    available(is) {
+      // Who has no OpenStack should not be told that it is down.
+      if (!isWatched) registry.registerMetric(available);
+      isWatched = true;
+      available.set(is ? 1 : 0);
+    },
+  };
 }

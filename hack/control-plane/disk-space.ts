@@ -20,6 +20,7 @@ export interface FileSystem {
 export async function requireDiskSpace(
   needs: readonly DiskNeed[],
   fileSystemOf: (path: string) => Promise<FileSystem> = readFileSystem,
+  purpose = 'build the control plane',
 ): Promise<void> {
   const groups = new Map<number, { free: number; needs: DiskNeed[] }>();
   for (const need of needs) {
@@ -36,7 +37,7 @@ export async function requireDiskSpace(
   });
   if (shortages.length === 0) return;
   throw new Error(
-    `not enough disk space to build the control plane: ${shortages.join('; ')}. Free some, or set these variables to another disk`,
+    `not enough disk space to ${purpose}: ${shortages.join('; ')}. Free some, or set these variables to another disk`,
   );
 }
 

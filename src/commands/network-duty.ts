@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { LIVE_PODS } from '../kube/core-resources.ts';
@@ -19,6 +20,7 @@ import type { Clock } from '../workqueue/clock.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
+import { neutronDuty } from './neutron-duty.ts';
 
 export interface NetworkDutyOptions {
   /** For the informers, on every replica: a new leader's caches are warm. */
@@ -27,6 +29,7 @@ export interface NetworkDutyOptions {
   readonly leaderClient: KubeClient;
   readonly events: EventRecorder;
   readonly makeController: MakeController;
+  readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Logger;
   readonly workers: number;
@@ -36,6 +39,9 @@ export interface NetworkDutyOptions {
   readonly sharedNamespaces: readonly string[];
   /** Ranges that Networks should not meet, beside those that are found. */
   readonly clusterCidrs: readonly string[];
+  /** The operator's own. */
+  readonly namespace: string;
+  readonly neutronSecret: string;
 }
 
 /** Networks and the pods on them, wired. */
@@ -66,6 +72,13 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   followNodes(nodes, ranges, () => {
     for (const network of networks.lister.list()) networkWork.queue.add(keyOf(network));
   });
+  const neutron = neutronDuty({
+    ...options,
+    known: (key) => networks.lister.get(key),
+    onChange: () => {
+      for (const key of network.keys()) networkWork.queue.add(key);
+    },
+  });
   const { judge, ...network } = setUpNetworkController({
     client: leaderClient,
     networks,
@@ -76,6 +89,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     now: () => new Date(),
     resyncMs,
     defaultProvider,
+    otherProviders: [neutron.provider],
     usageOf: (key) => users.usageOf(key),
     reach: singleNodeReach(nodes.lister),
     warningFor: (cidr) => ranges.warningFor(cidr),
@@ -110,7 +124,8 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   return {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
-      await Promise.all([networks, attachments, pods, nodes].map((informer) => informer.run(signal)));
+      const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
+      await Promise.all([...informing, neutron.watch(signal)]);
     },
     async reconcile(signal) {
       if (!(await synced(signal))) return;
@@ -118,6 +133,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       await Promise.all([
         networkWork.run(network.reconcile, network.keys(), signal),
         podWork.run(pod.reconcile, pod.keys(), signal),
+        neutron.keep(signal),
       ]);
     },
     debug: () => [networkWork.debug(), podWork.debug()],

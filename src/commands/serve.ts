@@ -101,6 +101,7 @@ async function run(
     leaderClient,
     events,
     makeController,
+    registry,
     clock,
     log,
     workers: options.workers,
@@ -108,6 +109,8 @@ async function run(
     defaultProvider: options.networkProvider,
     sharedNamespaces: options.sharedNetworkNamespaces,
     clusterCidrs: options.clusterCidrs,
+    namespace: options.namespace,
+    neutronSecret: options.neutronSecret,
   });
   const { namespace, configmap: configMap } = options;
   const metrics = injectionMetrics(registry);

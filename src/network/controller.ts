@@ -15,7 +15,7 @@ import { NetworkWriter } from './network-writer.ts';
 import { OwnWrites } from './own-writes.ts';
 import { ProviderRegistry } from './provider-registry.ts';
 import { MultusProvider } from './providers/multus.ts';
-import type { Usage } from './providers/provider.ts';
+import type { Provider, Usage } from './providers/provider.ts';
 import { Realisation } from './realisation.ts';
 import { networkReconcile } from './reconcile.ts';
 import { type NoticeSink, Reporter } from './reporter.ts';
@@ -37,6 +37,8 @@ export interface NetworkControllerOptions {
   readonly resyncMs: number;
   /** Whom Networks are with that name no provider. */
   readonly defaultProvider: string;
+  /** Beside multus. */
+  readonly otherProviders?: readonly Provider[];
   /** Who uses the Network of this key; whoever gives it enqueues the key when that changes. */
   readonly usageOf?: (key: ObjectKey) => Usage;
   /** Why networks of Multus do not reach all nodes, where they do not. */
@@ -59,9 +61,9 @@ export interface NetworkController {
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
   const { client, networks, attachments, queue, events, clock, now, defaultProvider } = options;
-  const { usageOf, reach, warningFor = () => undefined } = options;
+  const { usageOf, reach, warningFor = () => undefined, otherProviders = [] } = options;
   const multus = new MultusProvider({ client, attachments, usageOf, reach });
-  const providers = new ProviderRegistry([multus], defaultProvider);
+  const providers = new ProviderRegistry([multus, ...otherProviders], defaultProvider);
   const acceptance = new Acceptance(providers, (key) => queue.add(key));
   const copies = new OwnWrites(networks.lister);
   const writer = new NetworkWriter({ client, copies });

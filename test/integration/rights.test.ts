@@ -41,6 +41,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list networks.samplecrd.k8s.io', LISTS],
   ['list nodes', LISTS],
   ['list pods', LISTS],
+  ['list secrets envoy-initializer-neutron', LISTS],
   ['list secrets envoy-initializer-tls', LISTS],
   ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(

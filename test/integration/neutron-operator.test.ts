@@ -1,0 +1,198 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually } from '../../hack/eventually.ts';
+import type { RunningKeystone } from '../../hack/neutron/start.ts';
+import { OPERATOR_NAMESPACE } from '../../hack/operator.ts';
+import type { Network } from '../../src/network/types.ts';
+import { describeWithNeutron } from '../support/describe-with-neutron.ts';
+import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+
+jest.setTimeout(900_000);
+
+const TYPE = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network' };
+const SECRET = 'envoy-initializer-neutron';
+const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s'];
+const { signal } = new AbortController();
+
+function network(name: string, cidr: string, gateway: string, spec: object = {}): object {
+  return {
+    ...TYPE,
+    metadata: { namespace: 'default', name },
+    spec: { provider: 'neutron', cidr, gateway, ...spec },
+  };
+}
+
+function secret(cloudsYaml: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: OPERATOR_NAMESPACE, name: SECRET },
+    stringData: { 'clouds.yaml': cloudsYaml },
+  };
+}
+
+const wait = (fixture: OperatorFixture, name: string, what: string) =>
+  fixture.kubectl('wait', `network/${name}`, `--for=${what}`, '--timeout=120s');
+const reason = (type: string, expected: string) =>
+  `jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${expected}`;
+const metric = async (fixture: OperatorFixture, name: string) =>
+  new RegExp(`^${name} (.*)$`, 'm').exec(
+    await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
+  )?.[1];
+
+describeWithNeutron('the operator on a real Neutron with a real Keystone', (environment) => {
+  let lab: NeutronLab;
+  let keystone: RunningKeystone;
+  let fixture: OperatorFixture;
+
+  beforeAll(async () => {
+    lab = await NeutronLab.start(environment, { tokenLifetimeS: 3_600 });
+    if (!lab.neutron.keystone) throw new Error('expected a Keystone');
+    keystone = lab.neutron.keystone;
+    fixture = await startOperatorFixture({ args: ARGS });
+  });
+  afterAll(async () => {
+    await fixture?.stop();
+    await lab?.stop();
+  });
+
+  test('follows the Secret, and a Network through its life', async () => {
+    await fixture.apply(network('walk', '10.30.0.0/24', '10.30.0.1'));
+    await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
+    expect(await fixture.kubectl('describe', 'network', 'walk')).toContain(
+      `Secret ${OPERATOR_NAMESPACE}/${SECRET} does not exist: write an application credential into it`,
+    );
+    expect(await metric(fixture, 'envoy_initializer_neutron_available')).toBeUndefined();
+
+    const clouds = (id: string, hidden: string) =>
+      JSON.stringify({
+        clouds: {
+          openstack: {
+            auth: {
+              auth_url: keystone.url,
+              application_credential_id: id,
+              application_credential_secret: hidden,
+            },
+            region_name: 'RegionOne',
+          },
+        },
+      });
+    await fixture.apply(secret(clouds('an-id', 'a-wrong-secret')));
+    await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
+    const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
+    await fixture.apply(secret(clouds(credential.id, credential.secret)));
+    await wait(fixture, 'walk', reason('Ready', 'ProviderCannotAttach'));
+    const created = await live('walk');
+    expect(created.status).toMatchObject({
+      ...{ cidr: '10.30.0.0/24', gateway: '10.30.0.1', provider: 'neutron' },
+      capacity: { total: 253, allocated: 0 },
+      externalID: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+
+    const spec = { gateway: '10.30.0.9' };
+    await fixture.kubectl('patch', 'network', 'walk', '--type=merge', '-p', JSON.stringify({ spec }));
+    await wait(fixture, 'walk', 'jsonpath={.status.gateway}=10.30.0.9');
+    expect((await live('walk')).status?.externalID).toBe(created.status?.externalID);
+
+    await fixture.kubectl('delete', 'network', 'walk', '--timeout=120s');
+    const events = await fixture.kubectl('events', '--for', 'network/walk');
+    for (const told of ['ProviderUnavailable', 'Created', 'Updated', 'Deleted']) {
+      expect(events).toContain(told);
+    }
+    const log = await readFile(fixture.logFile, 'utf8');
+    expect(log).toContain('credentials of OpenStack read');
+    for (const hidden of [credential.secret, 'a-wrong-secret']) expect(log).not.toContain(hidden);
+  });
+
+  async function live(name: string): Promise<Network> {
+    return JSON.parse(await fixture.kubectl('get', 'network', name, '-o', 'json'));
+  }
+});
+
+describeWithNeutron('the operator on a real Neutron', (environment) => {
+  /** Of which a fifth cannot be, and a tenth wants what others have. */
+  const COUNT = Number(process.env.NEUTRON_CHURN ?? 60);
+  const KILLS = 4;
+  let lab: NeutronLab;
+  let fixture: OperatorFixture;
+
+  beforeAll(async () => {
+    lab = await NeutronLab.start(environment);
+    fixture = await startOperatorFixture({ args: ARGS });
+    await fixture.apply(secret(noAuth(lab.neutron.url)));
+  });
+  afterAll(async () => {
+    await fixture?.stop();
+    await lab?.stop();
+  });
+
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `churn-${i}`);
+  const cidrOf = (i: number) => `10.${100 + Math.floor(i / 250)}.${i % 250}`;
+  const isBad = (i: number) => i % 5 === 0;
+  const isOverlapping = (i: number) => i % 10 === 1;
+
+  function churned(i: number): object {
+    // Bad by what only Neutron knows: the CRD would have refused the rest.
+    const mtu = isBad(i) ? { mtu: 9_000 } : {};
+    const range = isOverlapping(i) ? cidrOf(i + 1) : cidrOf(i);
+    return network(`churn-${i}`, `${range}.0/25`, `${range}.1`, mtu);
+  }
+
+  async function kill(): Promise<void> {
+    fixture.operator.process.kill('SIGKILL');
+    await fixture.operator.restart();
+  }
+
+  const realNames = async () => (await lab.direct.api().networks({}, signal)).map(({ name }) => name).sort();
+
+  test('keeps one network for each Network through any number of deaths, and none for those that went', async () => {
+    const all = names(COUNT).map((_, i) => churned(i));
+    for (let round = 0; round < KILLS; round++) {
+      await fixture.apply(...all.filter((_, i) => i % KILLS === round || i % 3 === round % 3));
+      await kill();
+      const going = names(COUNT).filter((_, i) => i % 7 === round);
+      await fixture.kubectl('delete', 'network', ...going, '--ignore-not-found', '--wait=false');
+    }
+    const remaining = names(COUNT).filter((_, i) => i % 7 >= KILLS);
+    const gone = names(COUNT).filter((_, i) => i % 7 < KILLS);
+    // Some have been made again meanwhile.
+    await fixture.kubectl('delete', 'network', ...gone, '--ignore-not-found', '--wait=false');
+    await fixture.kubectl('wait', ...gone.map((name) => `network/${name}`), '--for=delete', '--timeout=300s');
+    await fixture.apply(...all.filter((_, i) => i % 7 >= KILLS));
+    const good = remaining.filter((name) => {
+      const i = Number(name.slice(6));
+      // Who overlaps one that is there has lost or won: of the pair exactly one is real.
+      return !isBad(i) && !isOverlapping(i) && !isOverlapping(i - 1);
+    });
+    await fixture.kubectl(
+      ...['wait', ...good.map((name) => `network/${name}`), '--timeout=300s'],
+      `--for=${reason('Ready', 'ProviderCannotAttach')}`,
+    );
+    await kill();
+    const real = await realNames();
+    expect(new Set(real).size).toBe(real.length);
+    expect(real).toEqual(expect.arrayContaining(good.map((name) => `default/${name}`)));
+    for (const name of real) expect(remaining.map((n) => `default/${n}`)).toContain(name);
+
+    await fixture.kubectl('delete', 'network', '--all', '--wait=false');
+    await kill();
+    await fixture.kubectl('wait', 'network', '--all', '--for=delete', '--timeout=300s');
+    expect(await realNames()).toEqual([]);
+  });
+
+  test('removes what a Network left behind whose finalizer somebody took off', async () => {
+    await fixture.apply(network('left', '10.200.0.0/24', '10.200.0.1'));
+    await wait(fixture, 'left', reason('Ready', 'ProviderCannotAttach'));
+    fixture.operator.process.kill('SIGKILL');
+    await fixture.kubectl('delete', 'network', 'left', '--wait=false');
+    const patch = '{"metadata":{"finalizers":null}}';
+    await fixture.kubectl('patch', 'network', 'left', '--type=merge', '-p', patch);
+    expect(await realNames()).toEqual(['default/left']);
+    await fixture.operator.restart();
+    await eventually('the leftover is removed', async () => (await realNames()).length === 0);
+    await eventually('the log says so', async () =>
+      (await readFile(fixture.logFile, 'utf8')).includes('removed a leftover network'),
+    );
+  });
+});

@@ -1,0 +1,241 @@
+import jsonpatch from 'fast-json-patch';
+import type { ObjectKey } from '../../src/kube/object.ts';
+import { Acceptance } from '../../src/network/acceptance.ts';
+import { CountPace } from '../../src/network/count-pace.ts';
+import { Finalization } from '../../src/network/finalization.ts';
+import { NetworkWriter, type NetworkWriterOptions } from '../../src/network/network-writer.ts';
+import { OwnWrites } from '../../src/network/own-writes.ts';
+import { ProviderRegistry } from '../../src/network/provider-registry.ts';
+import { MultusProvider } from '../../src/network/providers/multus.ts';
+import { networkOwner } from '../../src/network/providers/multus-attachment.ts';
+import { NeutronProvider } from '../../src/network/providers/neutron.ts';
+import { NeutronKeeper } from '../../src/network/providers/neutron-keeper.ts';
+import { NeutronStore } from '../../src/network/providers/neutron-store.ts';
+import { Realisation } from '../../src/network/realisation.ts';
+import { networkReconcile } from '../../src/network/reconcile.ts';
+import { Reporter } from '../../src/network/reporter.ts';
+import { NETWORKS } from '../../src/network/resources.ts';
+import type { Network, NetworkSpec } from '../../src/network/types.ts';
+import { FakeAttachments, refusal } from './fake-attachments.ts';
+import { FakeClock } from './fake-clock.ts';
+import { FakeNeutron } from './fake-neutron.ts';
+import { memoryLog } from './memory-log.ts';
+
+const { signal } = new AbortController();
+
+/** A call that did not come to its end as seen from here; `done` says whether it did over there. */
+export interface Mishap {
+  /** Of which of the calls from now on, from 0. */
+  readonly nth: number;
+  readonly done: boolean;
+  /** The process dies of it; else the call fails. */
+  readonly dies: boolean;
+}
+
+/** One Network in a cluster and both its backends, all in memory; and an operator that can be made to fail or die at any call. */
+export class NetworkModel {
+  readonly key: ObjectKey = 'default/a';
+  readonly attachments = new FakeAttachments();
+  readonly neutron = new FakeNeutron();
+  readonly #clock = new FakeClock();
+  #network: Network | undefined;
+  #version = 0;
+  #uids = 0;
+  #mishap: Mishap | undefined;
+  #calls = 0;
+  #isDead = false;
+  #operator = this.#newOperator();
+
+  constructor() {
+    this.neutron.through = (call) => this.#through(async () => call());
+  }
+
+  get network(): Network | undefined {
+    return this.#network;
+  }
+
+  create(spec: NetworkSpec): void {
+    if (this.#network) return;
+    const metadata = { namespace: 'default', name: 'a', uid: `uid-${++this.#uids}`, generation: 1 };
+    this.#store({ metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec });
+  }
+
+  edit(spec: Partial<NetworkSpec>): void {
+    const network = this.#network;
+    if (!network || network.metadata.deletionTimestamp) return;
+    const generation = (network.metadata.generation ?? 0) + 1;
+    const { provider } = network.spec;
+    const next = { ...network.spec, ...spec, ...(provider && { provider }) };
+    this.#store({ ...network, metadata: { ...network.metadata, generation }, spec: next });
+  }
+
+  delete(): void {
+    if (!this.#network) return;
+    const metadata = { ...this.#network.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
+    this.#store({ ...this.#network, metadata });
+  }
+
+  /** By hand, and whatever the operator still has to do. */
+  dropFinalizers(): void {
+    if (!this.#network) return;
+    this.#store({ ...this.#network, metadata: { ...this.#network.metadata, finalizers: [] } });
+  }
+
+  /** Somebody deletes the real networks. */
+  wreck(): void {
+    this.attachments.live.clear();
+    this.neutron.networks.clear();
+    this.neutron.subnets.clear();
+  }
+
+  /** One reconcile, and a look at what was left behind, with the mishap on the way. */
+  async reconcile(mishap?: Mishap): Promise<void> {
+    this.#mishap = mishap;
+    this.#calls = 0;
+    this.#isDead = false;
+    this.attachments.sync();
+    try {
+      await this.#operator.reconcile(this.key, signal);
+      await this.#operator.keeper.check(signal);
+    } catch {
+      // Retried by the next one.
+    } finally {
+      this.#mishap = undefined;
+      if (this.#isDead) this.#operator = this.#newOperator();
+      this.#clock.advance(60_000);
+      this.#collectGarbage();
+    }
+  }
+
+  /** The shapes of the real networks, in whatever backend: `CIDR GATEWAY`. */
+  real(): readonly string[] {
+    const { networks, subnets } = this.neutron;
+    const inMultus = [...this.attachments.live.values()].map(({ spec }) => {
+      const [, subnet, gateway] = /"subnet":"(.*?)","gateway":"(.*?)"/.exec(spec?.config ?? '') ?? [];
+      return `${subnet} ${gateway}`;
+    });
+    const inNeutron = [...networks.keys()].map((id) => {
+      const own = [...subnets.values()].filter(({ networkId }) => networkId === id);
+      return own.map(({ cidr, gateway }) => `${cidr} ${gateway}`).join(' and ');
+    });
+    return [...inMultus, ...inNeutron];
+  }
+
+  #newOperator() {
+    const { attachments, neutron } = this;
+    const client = this.#client();
+    const lister = { get: (key: ObjectKey) => (key === this.key ? this.#network : undefined) };
+    const store = new NeutronStore({ api: () => neutron.api, clock: this.#clock });
+    const clusterId = async () => 'cluster';
+    const provider = new NeutronProvider({ api: () => neutron.api, store, clusterId });
+    const multus = new MultusProvider({
+      client,
+      attachments: attachments.attachments,
+      usageOf: () => ({ pods: [] }),
+    });
+    const providers = new ProviderRegistry([multus, provider], 'multus');
+    const copies = new OwnWrites<Network>(lister);
+    const writer = new NetworkWriter({ client, copies });
+    const reporter = new Reporter({
+      writer,
+      events: { event: () => {} },
+      now: () => new Date(0),
+      pace: new CountPace(this.#clock),
+    });
+    const acceptance = new Acceptance(providers, () => {});
+    const parts = { acceptance, writer, reporter, warningFor: () => undefined };
+    const reconcile = networkReconcile({
+      copies,
+      providers,
+      realisation: new Realisation(parts),
+      finalization: new Finalization(parts),
+    });
+    const keeper = new NeutronKeeper({
+      client,
+      store,
+      provider,
+      clusterId,
+      known: lister.get,
+      metrics: { available: () => {} },
+      log: memoryLog().log,
+    });
+    return { reconcile, keeper };
+  }
+
+  /** Requests to the API server, for Networks by this model and for attachments by that of theirs. */
+  #client(): NetworkWriterOptions['client'] & FakeAttachments['client'] {
+    const { client } = this.attachments;
+    return {
+      ...client,
+      get: (resource, ref, options) =>
+        this.#through(async () => {
+          if (resource.plural !== NETWORKS.plural) return client.get(resource, ref, options);
+          if (!this.#network) throw refusal(404, 'NotFound');
+          return resource.narrow(this.#network);
+        }),
+      create: (...args) => this.#through(() => client.create(...args)),
+      delete: (...args) => this.#through(() => client.delete(...args)),
+      jsonPatch: (resource, ref, operations, options) =>
+        this.#through(async () => {
+          if (resource.plural !== NETWORKS.plural) {
+            return client.jsonPatch(resource, ref, operations, options);
+          }
+          if (!this.#network) throw refusal(404, 'NotFound');
+          try {
+            const { newDocument } = jsonpatch.applyPatch(
+              structuredClone(this.#network),
+              [...operations],
+              true,
+            );
+            return resource.narrow(this.#store(newDocument));
+          } catch {
+            throw refusal(422, 'Invalid');
+          }
+        }),
+      mergePatch: (resource, _, patch) =>
+        this.#through(async () => resource.narrow(this.#merge(patch as Partial<Network>))),
+      apply: (resource, _, patch) =>
+        this.#through(async () => resource.narrow(this.#merge(patch as Partial<Network>))),
+    };
+  }
+
+  #merge({ metadata, status }: Partial<Network>): Network {
+    const network = this.#network;
+    if (!network) throw refusal(404, 'NotFound');
+    if (metadata?.resourceVersion !== network.metadata.resourceVersion) throw refusal(409, 'Conflict');
+    return this.#store({
+      ...network,
+      metadata: { ...network.metadata, ...metadata },
+      ...(status && { status }),
+    });
+  }
+
+  #store(network: Network): Network {
+    const stored = {
+      ...network,
+      metadata: { ...network.metadata, resourceVersion: String(++this.#version).padStart(6, '0') },
+    };
+    const { deletionTimestamp, finalizers } = stored.metadata;
+    this.#network = deletionTimestamp && !finalizers?.length ? undefined : stored;
+    return stored;
+  }
+
+  /** What the garbage collector does once an owner is gone. */
+  #collectGarbage(): void {
+    for (const attachment of this.attachments.live.values()) {
+      const owner = networkOwner(attachment);
+      if (!owner || owner.uid === this.#network?.metadata.uid) continue;
+      const metadata = { ...attachment.metadata, deletionTimestamp: '2026-01-01T00:00:02Z' };
+      this.attachments.store({ ...attachment, metadata });
+    }
+  }
+
+  async #through<R>(call: () => Promise<R>): Promise<R> {
+    if (this.#isDead) throw new Error('the process is dead');
+    const mishap = this.#calls++ === this.#mishap?.nth ? this.#mishap : undefined;
+    if (!mishap) return call();
+    this.#isDead = mishap.dies;
+    if (mishap.done) await call();
+    throw new Error(mishap.dies ? 'the process is dead' : 'the call failed');
+  }
+}
