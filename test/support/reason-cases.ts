@@ -203,7 +203,8 @@ export const REASON_CASES: Readonly<
         },
         envoy({ image: 'old' }),
       ),
-      asked: true,
+      // The conditions of the webhooks pass over what has its sidecar already.
+      asked: false,
       warning: /^the pod has container envoy of an earlier injection/,
     },
     {
