@@ -1,5 +1,5 @@
 import { findConflicts, findHostAlias, findMount, findVolume, formatConflict } from './conflict.ts';
-import { type JsonObject, own, ownObjects, ownString } from './json.ts';
+import { isArray, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import type { Keys } from './keys.ts';
 import type { InjectionOptions } from './options.ts';
 import type { PodDraft } from './patch.ts';
@@ -123,7 +123,9 @@ function addFields(
   { status }: MergeContext,
 ): void {
   for (const [key, value] of Object.entries(fields)) {
-    if (own(own(own(draft.pod, path[0]), path[1]), key) != null) continue;
+    const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
+    // To Kubernetes an empty list is the same as none.
+    if (!isArray(current) || current.length > 0) continue;
     draft.set(path, key, value);
     status.added(kind, key);
   }

@@ -1,5 +1,5 @@
 import { AUTO_IMAGE } from './container-rules.ts';
-import { isObject, type JsonObject, type JsonValue, own } from './json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { containers, initContainers, nameOf, type Pod } from './pod.ts';
 
 export type ContainerList = 'containers' | 'initContainers';
@@ -33,12 +33,23 @@ const PROBE_DEFAULTS: JsonObject = {
 };
 const PROBES: readonly string[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
+/** Fields of a container and of what it holds that the API server drops where they are false or 0, as if nobody had set them. */
+const ZEROABLE: readonly string[] = [
+  'hostPort',
+  'initialDelaySeconds',
+  'readOnly',
+  'stdin',
+  'stdinOnce',
+  'tty',
+];
+
 /**
- * What a stub says about the sidecar: all but its image, and what was only filled in by the API server.
- * That a user wrote just such a value himself cannot be told; the template's is taken then.
+ * What a stub says about the sidecar: all but its image, and what was only filled in by the API server, or would be
+ * dropped there before a webhook sees it: the command line must come to the same. That a user wrote just such a value
+ * himself cannot be told; the template's is taken then.
  */
 export function saidBy({ container }: Stub): JsonObject {
-  const { image: _, ...rest } = container;
+  const { image: _, ...rest } = withoutZeros(container);
   const said = Object.entries(without(rest, CONTAINER_DEFAULTS)).map(
     ([field, value]): [string, JsonValue] => [
       field,
@@ -46,6 +57,24 @@ export function saidBy({ container }: Stub): JsonObject {
     ],
   );
   return Object.fromEntries(said);
+}
+
+/** Without null, empty text and empty lists (Go's omitempty); empty text is a value in a list, and in a map there is none. */
+function withoutZeros(object: JsonObject): JsonObject {
+  const value = (item: JsonValue): JsonValue => {
+    if (isArray(item)) return item.map(value);
+    return isObject(item) ? withoutZeros(item) : item;
+  };
+  const isZero = (field: string, item: JsonValue) =>
+    item === null ||
+    item === '' ||
+    (isArray(item) && item.length === 0) ||
+    (!item && ZEROABLE.includes(field));
+  return Object.fromEntries(
+    Object.entries(object)
+      .filter(([field, item]) => !isZero(field, item))
+      .map(([field, item]) => [field, value(item)]),
+  );
 }
 
 function without(object: JsonObject, defaults: JsonObject): JsonObject {

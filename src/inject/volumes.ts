@@ -5,7 +5,6 @@ const DEFAULTS: Readonly<Record<string, JsonValue>> = {
   apiVersion: 'v1',
   defaultMode: 0o644,
   expirationSeconds: 3600,
-  type: '',
 };
 
 /** Whether two volumes are the same once the API server has filled in what one of them leaves out. */
@@ -18,7 +17,12 @@ function withoutDefaults(value: JsonValue): JsonValue {
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, item]) => item !== null && !(Object.hasOwn(DEFAULTS, key) && DEFAULTS[key] === item))
+      .filter(([key, item]) => !isZero(item) && !(Object.hasOwn(DEFAULTS, key) && DEFAULTS[key] === item))
       .map(([key, item]) => [key, withoutDefaults(item)]),
   );
+}
+
+/** What is the same as nothing in every field of a volume. */
+function isZero(value: JsonValue): boolean {
+  return value === null || value === '' || value === false || (isArray(value) && value.length === 0);
 }

@@ -8,7 +8,7 @@ import { processTerminal } from '../../src/commands/terminal.ts';
 import { OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
-import { variedObjects } from '../support/varied-manifests.ts';
+import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../support/varied-manifests.ts';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -67,21 +67,35 @@ async function accepted(manifests: string): Promise<readonly string[]> {
 
 describe('what inject prints is accepted wherever its input was', () => {
   const objects = variedObjects();
-  test.each<[string, (object: object) => string]>([
-    ['in block style', (object) => `---\n${dump(object)}`],
-    ['as kubectl prints it', (object) => `---\n${dump(object, { seqNoIndent: true, sortKeys: true })}`],
-    ['in flow style', (object) => `---\n${dump(object, { flowLevel: 3 })}`],
-    ['as JSON', (object) => `---\n${JSON.stringify(object, null, 2)}\n`],
-  ])('%s', async (_, layout) => {
-    const input = objects.map(layout).join('');
+  const each = (layout: (object: object) => string) => () => objects.map(layout).join('');
+  const inject = ['inject', '-f', '-', '--pod-template-path', ROLLOUT_RULE];
+  const uninject = ['uninject', ...inject.slice(1)];
+
+  beforeAll(async () => {
+    await fixture.apply(...VARIED_CRDS);
+    await fixture.kubectl('wait', '--for=condition=established', '--timeout=30s', 'crd', '--all');
+  });
+
+  test('for many objects, of every kind', () => {
+    expect(objects.length).toBeGreaterThan(60);
+  });
+
+  test.each<[string, () => string]>([
+    ['in block style', each((object) => `---\n${dump(object)}`)],
+    ['as kubectl prints it', each((object) => `---\n${dump(object, { seqNoIndent: true, sortKeys: true })}`)],
+    ['in flow style', each((object) => `---\n${dump(object, { flowLevel: 3 })}`)],
+    ['as JSON', each((object) => `---\n${JSON.stringify(object, null, 2)}\n`)],
+    ['as a List', () => dump({ apiVersion: 'v1', kind: 'List', items: objects })],
+  ])('%s', async (_, write) => {
+    const input = write();
     const before = await accepted(input);
     expect(before.length).toBe(objects.length);
-    const { code, stdout, stderr } = await cli(['inject', '-f', '-'], input);
+    const { code, stdout, stderr } = await cli(inject, input);
     expect(code).toBe(0);
     expect(stderr.match(/: injected$/gm)).toHaveLength(objects.length);
     expect(await accepted(stdout)).toEqual(before);
-    expect((await cli(['inject', '-f', '-'], stdout)).stdout).toBe(stdout);
-    expect(await accepted((await cli(['uninject', '-f', '-'], stdout)).stdout)).toEqual(before);
+    expect((await cli(inject, stdout)).stdout).toBe(stdout);
+    expect(await accepted((await cli(uninject, stdout)).stdout)).toEqual(before);
   });
 
   test('and is what the webhook makes of the same pod', async () => {

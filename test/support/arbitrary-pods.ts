@@ -102,7 +102,7 @@ export const pods: fc.Arbitrary<JsonObject> = fc
   })
   .map((pod) => pod as unknown as JsonObject);
 
-const RICH_TEMPLATE = `
+export const RICH_TEMPLATE = `
 metadata: {labels: {mesh: "1"}, annotations: {example.com/mesh: "1"}}
 spec:
   ${DEMO_TEMPLATE.replaceAll('\n', '\n  ')}

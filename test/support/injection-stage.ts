@@ -16,6 +16,8 @@ export interface Admission {
   readonly pod: JsonObject;
   /** What kubectl would print. */
   readonly warnings: readonly string[];
+  /** All of it, with numbers that JavaScript cannot hold. */
+  readonly text: string;
 }
 
 /** What the webhook answers to a review. */
@@ -67,7 +69,7 @@ export class InjectionStage {
       kind: 'Namespace',
       metadata: { name, labels: its },
     }));
-    await this.fixture.apply(...objects);
+    if (objects.length > 0) await this.fixture.apply(...objects);
     for (const name of Object.keys(labels)) await this.serviceAccount(name);
   }
 
@@ -80,7 +82,7 @@ export class InjectionStage {
   }
 
   /** Creates a pod, in a dry run. */
-  create(namespace: string, pod: JsonObject): Promise<Admission> {
+  create(namespace: string, pod: JsonObject | string): Promise<Admission> {
     return this.call('POST', `/api/v1/namespaces/${namespace}/pods?dryRun=All`, pod);
   }
 
@@ -96,6 +98,7 @@ export class InjectionStage {
       message: refused ? object.message : '',
       pod: refused ? {} : object,
       warnings: warningsIn(String(answer.headers.warning ?? '')),
+      text: answer.body,
     };
   }
 

@@ -3,12 +3,20 @@ import { OPT_IN } from './demo.ts';
 /** How a workload holds its pod template. */
 const KINDS: readonly (readonly [string, string, (name: string, pod: object) => object])[] = [
   ['v1', 'Pod', (_, pod) => pod],
+  ['v1', 'PodTemplate', (_, pod) => ({ template: pod })],
   ['v1', 'ReplicationController', (name, pod) => ({ spec: { selector: { app: name }, template: pod } })],
   ['apps/v1', 'Deployment', selected],
   ['apps/v1', 'ReplicaSet', selected],
   ['apps/v1', 'StatefulSet', (name, pod) => ({ spec: { ...selected(name, pod).spec, serviceName: name } })],
   ['apps/v1', 'DaemonSet', selected],
   ['batch/v1', 'Job', (_, pod) => ({ spec: { template: ending(pod) } })],
+  // Of OpenShift, and of nobody that this program knows: VARIED_CRDS, ROLLOUT_RULE.
+  [
+    'apps.openshift.io/v1',
+    'DeploymentConfig',
+    (name, pod) => ({ spec: { selector: { app: name }, template: pod } }),
+  ],
+  ['argoproj.io/v1alpha1', 'Rollout', selected],
   [
     'batch/v1',
     'CronJob',
@@ -80,6 +88,31 @@ const PODS: readonly (readonly [string, object])[] = [
     },
   ],
 ];
+
+/** Where a Rollout has the template of its pods. */
+export const ROLLOUT_RULE = 'Rollout.argoproj.io=spec.template';
+
+/** What an API server must know to be given varied objects. */
+export const VARIED_CRDS: readonly object[] = [
+  crd('apps.openshift.io', 'v1', 'DeploymentConfig'),
+  crd('argoproj.io', 'v1alpha1', 'Rollout'),
+];
+
+function crd(group: string, version: string, kind: string): object {
+  const plural = `${kind.toLowerCase()}s`;
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
+}
 
 /** Objects of every kind that holds pods, with pods of many forms, all of which opt in. */
 export function variedObjects(): readonly object[] {

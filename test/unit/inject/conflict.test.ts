@@ -114,6 +114,13 @@ describe('no conflict is', () => {
       { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 420 } }] },
     ],
     [
+      'the same volume with what is empty',
+      {
+        volumes: [{ name: 'conf', configMap: { name: 'envoy', items: [], optional: false }, emptyDir: null }],
+      },
+    ],
+    ['the same volume with empty text', { volumes: [{ name: 'tmp', emptyDir: { medium: '' } }] }],
+    [
       'an address with all the names and more',
       { hostAliases: [{ ip: '10.1.1.1', hostnames: ['c', 'b.example', 'a.example'] }] },
     ],

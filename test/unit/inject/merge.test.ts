@@ -31,7 +31,11 @@ describe('a template merges into', () => {
 securityContext: {fsGroup: 1, runAsUser: 2, seccompProfile: {type: Localhost, localhostProfile: p}}
 dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     const { pod, status } = injected(
-      { securityContext: { fsGroup: 7, seccompProfile: { type: 'RuntimeDefault' } } },
+      {
+        securityContext: { fsGroup: 7, seccompProfile: { type: 'RuntimeDefault' } },
+        // An empty list is the same as none.
+        dnsConfig: { nameservers: [], searches: ['a.b'] },
+      },
       { config },
     );
     expect(specOf(pod).securityContext).toEqual({
@@ -40,7 +44,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
       runAsUser: 2,
     });
     expect(specOf(pod).dnsConfig).toEqual({ nameservers: ['10.0.0.1'], searches: ['a.b'] });
-    expect(status.added).toEqual({ securityContext: ['runAsUser'], dnsConfig: ['nameservers', 'searches'] });
+    expect(status.added).toEqual({ securityContext: ['runAsUser'], dnsConfig: ['nameservers'] });
   });
 
   test('labels and annotations, where its own values stay', () => {

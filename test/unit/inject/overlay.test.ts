@@ -31,6 +31,53 @@ describe("a container of the template's name with the image auto", () => {
     expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: stub } });
   });
 
+  test('says nothing by what is empty: the API server drops it before a webhook sees it', () => {
+    const config = `containers:
+- name: envoy
+  image: i
+  args: [a]
+  tty: true
+  workingDir: /w
+  env: [{name: A, value: a}]
+  volumeMounts: [{name: v, mountPath: /v, readOnly: true}]
+  ports: [{containerPort: 80, hostPort: 80}]
+  startupProbe: {httpGet: {port: 1}, initialDelaySeconds: 5}
+volumes: [{name: v, emptyDir: {}}]`;
+    const empty = {
+      name: 'envoy',
+      image: 'auto',
+      args: [],
+      tty: false,
+      workingDir: '',
+      env: [{ name: 'A', value: '' }],
+      volumeMounts: [{ name: 'v', mountPath: '/v', readOnly: false }],
+      ports: [{ containerPort: 80, hostPort: 0 }],
+      startupProbe: { initialDelaySeconds: 0 },
+      stdin: null,
+    };
+    const state = { set: templateSet({ config }) };
+    const plain = injectChecked(decideInput(demoPod(), { state })).pod;
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, empty] }), { state }));
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual(
+      (specOf(plain).containers as JsonObject[])[1],
+    );
+  });
+
+  test('says by false, 0 and empty text what these mean where they are values', () => {
+    const said = {
+      args: ['', 'b'],
+      securityContext: { privileged: false, runAsUser: 0, capabilities: {} },
+      resources: { limits: { cpu: 0 } },
+    };
+    const config = `containers: [{name: envoy, image: i, args: [a], securityContext: {privileged: true, runAsUser: 1}}]`;
+    const { pod } = injectChecked(
+      decideInput(podWith({ containers: [app, { name: 'envoy', image: 'auto', ...said }] }), {
+        state: { set: templateSet({ config }) },
+      }),
+    );
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual({ name: 'envoy', image: 'i', ...said });
+  });
+
   test('is where its user put it when it becomes native', () => {
     const native = { ...stub, restartPolicy: 'Always' };
     const { pod } = injectChecked(

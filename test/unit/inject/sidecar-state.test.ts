@@ -5,16 +5,16 @@ import { DEMO_TEMPLATE, decideInput, demoPod, OPT_IN, podWith, templateSet } fro
 import { injectChecked, metadataOf } from '../../support/inject-checked.ts';
 
 const KEYS = keysFor();
-const state = { set: templateSet() };
+const state = () => ({ set: templateSet() });
 const injected = () => injectChecked(decideInput(demoPod())).pod;
 
 describe('the sidecar of a pod that exists', () => {
   test('is absent where the pod does not say that it was injected', () => {
-    expect(sidecarState(demoPod(), KEYS, state)).toBe('absent');
+    expect(sidecarState(demoPod(), KEYS, state())).toBe('absent');
   });
 
   test('is current where it is that of the template of now', () => {
-    expect(sidecarState(injected(), KEYS, state)).toBe('current');
+    expect(sidecarState(injected(), KEYS, state())).toBe('current');
   });
 
   test('is stale once the template is another', () => {
@@ -24,7 +24,7 @@ describe('the sidecar of a pod that exists', () => {
 
   test('is stale where its container is gone', () => {
     const { annotations } = metadataOf(injected());
-    expect(sidecarState(podWith({}, { annotations: annotations ?? null }), KEYS, state)).toBe('stale');
+    expect(sidecarState(podWith({}, { annotations: annotations ?? null }), KEYS, state())).toBe('stale');
   });
 
   test('is stale where its template is gone', () => {
@@ -33,6 +33,6 @@ describe('the sidecar of a pod that exists', () => {
     const both = { set: templateSet(data) };
     const { pod } = injectChecked(decideInput(podWith({}, { annotations }), { state: both }));
     expect(sidecarState(pod, KEYS, both)).toBe('current');
-    expect(sidecarState(pod, KEYS, state)).toBe('stale');
+    expect(sidecarState(pod, KEYS, state())).toBe('stale');
   });
 });
