@@ -14,6 +14,8 @@ export interface UndeployOptions {
 }
 
 const NAMESPACE = 'envoy-initializer';
+/** Of deploy/overlays/node-agent: it stays until all Networks are gone, to clean up after them. */
+const NODE_AGENT = 'envoy-initializer-node-agent';
 /** What the manifests make, and what the operator itself makes. */
 const OURS = ['app=envoy-initializer', 'app.kubernetes.io/managed-by=envoy-initializer'];
 
@@ -52,7 +54,7 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   await removeWebhooks();
   for (const pod of await liftGates(kubectl)) say(`pod ${pod} waits for its Network no longer`);
   for (const copy of await removeCopies(kubectl)) say(`configmap ${copy} deleted`);
-  await remove('namespace', NAMESPACE);
+  await remove('namespaces', NAMESPACE, NODE_AGENT);
   await remove('clusterrolebindings,clusterroles', `--selector=${OURS[0]}`);
   await remove('crd', NETWORK_CRD);
 }

@@ -86,10 +86,10 @@ describeWithNode('the image', () => {
     });
   });
 
-  test('holds Node, its libraries and the program, and no other that could be run', async () => {
+  test('holds Node, its libraries and the program, and nothing else that could be run but chroot', async () => {
     const outside = (await image.files()).filter((file) => !file.startsWith('app/'));
     const programs = outside.filter((file) => file.includes('bin/'));
-    expect(programs).toEqual(['usr/local/bin/node']);
+    expect(programs).toEqual(['usr/local/bin/node', 'usr/sbin/chroot']);
     const others = outside.filter((file) => !programs.includes(file) && !/\.so(\.\d+)*$/.test(file));
     expect(others.toSorted()).toEqual(['etc/group', 'etc/passwd']);
   });
