@@ -91,6 +91,7 @@ export class FaultRun {
       // Not only right, but alive. Two changes: one that is lost comes again, unless another has come after it.
       for (const which of [99, 98]) await this.#take({ action: 'create', which, pauseMs: 0 });
       await this.#converged();
+      await this.#deletedUnseen();
       this.#check(
         getEventListeners(this.#stop.signal, 'abort').length <= 3,
         'listeners gather on the signal',
@@ -130,6 +131,15 @@ export class FaultRun {
       await pause(20);
     }
     this.#toldTheTruth();
+  }
+
+  /** What is deleted while nobody watches, by a server that then remembers nothing of it, goes with the next list. */
+  async #deletedUnseen(): Promise<void> {
+    const comeBack = await this.#proxy.partition();
+    await this.#take({ action: 'delete', which: 6, pauseMs: 0 });
+    this.#proxy.schedule({ kind: 'status', code: 410 });
+    await comeBack();
+    await this.#converged();
   }
 
   #toldTheTruth(): void {
