@@ -8,8 +8,9 @@ import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { undeploy } from '../../hack/deploy/undeploy.ts';
 import { apply, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-with-cluster.ts';
 import { Installation } from '../support/installation.ts';
+import { multusObstacle } from '../support/multus-obstacle.ts';
 import { objectNames } from '../support/object-names.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
@@ -24,7 +25,7 @@ let cluster: Cluster;
 let installation: Installation;
 let before: readonly string[];
 
-describeWithNode('an installation', () => {
+describeUnless(await multusObstacle(), 'an installation', () => {
   beforeAll(async () => {
     cluster = await startCluster({
       images: ['busybox', 'envoy-initializer'],
