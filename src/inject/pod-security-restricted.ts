@@ -24,7 +24,11 @@ export function* restrictedViolations(pod: Pod): Generator<string, void> {
   }
   // A pod in a user namespace may be root there (KEP-127).
   const mayBeRoot = specField(pod, 'hostUsers') === false;
-  if (!mayBeRoot && own(podContext, 'runAsUser') === 0) yield 'the pod must not set runAsUser to 0';
+  if (!mayBeRoot) {
+    if (own(podContext, 'runAsUser') === 0) yield 'the pod must not set runAsUser to 0';
+    // Also where each container says true itself.
+    if (own(podContext, 'runAsNonRoot') === false) yield 'the pod must not set runAsNonRoot to false';
+  }
   for (const container of [...initContainers(pod), ...containers(pod)]) {
     yield* containerViolations(container, podContext);
     if (!mayBeRoot) yield* rootViolations(container, podContext);

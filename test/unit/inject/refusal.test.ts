@@ -126,6 +126,7 @@ describe('a namespace that enforces pod security', () => {
       'volume v is of a kind that is not allowed',
     ],
     ['restricted', 'securityContext: {runAsUser: 0}', 'the pod must not set runAsUser to 0'],
+    ['restricted', 'securityContext: {runAsNonRoot: false}', 'the pod must not set runAsNonRoot to false'],
     [
       'restricted',
       restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]'),
