@@ -154,10 +154,12 @@ test('kubectl get shows range, gateway, readiness and, with -o wide, the reason'
   await lab.createReady('default', 'shown', spec);
   const brief = await lab.kubectl(['get', 'net', 'shown']);
   expect(brief).toMatch(
-    /^NAME +CIDR +GATEWAY +READY +AGE\nshown +192\.168\.0\.0\/16 +192\.168\.0\.1 +True +\d+s\n$/,
+    /^NAME +CIDR +GATEWAY +READY +PODS +AGE\nshown +192\.168\.0\.0\/16 +192\.168\.0\.1 +True +(0 +)?\d+s\n$/,
   );
   const wide = await lab.kubectl(['get', 'networks', 'shown', '-o', 'wide']);
-  expect(wide).toMatch(/^NAME +CIDR +GATEWAY +READY +REASON +AGE\nshown .* +True +Ready +\d+s\n$/);
+  expect(wide).toMatch(
+    /^NAME +CIDR +GATEWAY +READY +PODS +REASON +AGE\nshown .* +True +(0 +)?Ready +\d+s\n$/,
+  );
 });
 
 test('kubectl get all does not list Networks, so that deleting all deletes none', async () => {
