@@ -35,8 +35,8 @@ async function refusal(object: object): Promise<string> {
   return code === 0 ? '' : stderr;
 }
 
-function podIn(namespace: string, name: string, labels: object): object {
-  return podOf(name, {}, {}, { namespace, labels });
+function podIn(namespace: string, name: string, labels: object, annotations: object = {}): object {
+  return podOf(name, {}, {}, { namespace, labels, annotations });
 }
 
 async function containersOf(namespace: string, name: string): Promise<string> {
@@ -148,24 +148,27 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     },
   );
 
-  test('refuses, while no replica answers, only pods that opt in themselves, and says which webhook it was', async () => {
+  test('refuses, while no replica answers, only pods that opt in themselves and need the webhook, and says which it was', async () => {
     const optedIn = { 'initializer.kubernetes.io/envoy': 'true' };
     await run(`label namespace ${NAMESPACE} initializer.kubernetes.io/envoy=true`);
     await operator.scale(0);
-    expect(await refusal(podIn(NAMESPACE, 'asks', optedIn))).toMatch(
-      /failed calling webhook "envoy\.initializer\.kubernetes\.io"/,
-    );
-    for (const [namespace, name, labels] of [
-      [NAMESPACE, 'declines', { 'initializer.kubernetes.io/envoy': 'false' }],
-      [NAMESPACE, 'says-nothing', {}],
-      ['kube-system', 'e2e-system', optedIn],
+    // What the API server's own policies can inject, they do.
+    expect(await refusal(podIn(NAMESPACE, 'plain', optedIn))).toBe('');
+    expect(await containersOf(NAMESPACE, 'plain')).toBe('main envoy');
+    const override = { 'initializer.kubernetes.io/envoy-concurrency': '1' };
+    const asking = podIn(NAMESPACE, 'asks', optedIn, override);
+    expect(await refusal(asking)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
+    for (const [namespace, name, labels, annotations] of [
+      [NAMESPACE, 'declines', { 'initializer.kubernetes.io/envoy': 'false' }, {}],
+      [NAMESPACE, 'says-nothing', {}, override],
+      ['kube-system', 'e2e-system', optedIn, {}],
     ] as const) {
-      expect(await refusal(podIn(namespace, name, labels))).toBe('');
+      expect(await refusal(podIn(namespace, name, labels, annotations))).toBe('');
       expect(await containersOf(namespace, name)).toBe('main');
     }
     await kubectl(cluster, 'delete pod e2e-system --namespace kube-system --now');
     await operator.scale(2);
-    expect(await refusal(podIn(NAMESPACE, 'asks', optedIn))).toBe('');
+    expect(await refusal(asking)).toBe('');
     expect(await containersOf(NAMESPACE, 'asks')).toBe('main envoy');
   });
 });
