@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { eventually } from '../../hack/eventually.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
-import { AdmissionLoad, hasSidecar, IDLE_SPEC, OPTED_IN } from '../support/admission-load.ts';
+import {
+  AdmissionLoad,
+  FOR_THE_WEBHOOK,
+  hasSidecar,
+  IDLE_SPEC,
+  OPTED_IN,
+} from '../support/admission-load.ts';
 import { ageCertificate } from '../support/age-certificate.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
 import { apply, kubectl } from '../support/cluster-kubectl.ts';
@@ -135,7 +141,10 @@ function workload(replicas: number): object {
     spec: {
       replicas,
       selector: { matchLabels: { app: 'workload' } },
-      template: { metadata: { labels: { app: 'workload', ...OPTED_IN } }, spec: IDLE_SPEC },
+      template: {
+        metadata: { labels: { app: 'workload', ...OPTED_IN }, annotations: FOR_THE_WEBHOOK },
+        spec: IDLE_SPEC,
+      },
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Cluster } from '../../hack/cluster/cluster.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { IDLE_SPEC, OPTED_IN } from '../support/admission-load.ts';
+import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from '../support/admission-load.ts';
 import { apply, kubectl } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { fakedClockConfigMap, fakedClockPatch, setClock } from '../support/faked-clock.ts';
@@ -28,7 +28,8 @@ async function recovered(what: string): Promise<void> {
   step += 1;
   const name = `after-${step}`;
   const metadata = { name, namespace: 'default' };
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels: OPTED_IN }, spec: IDLE_SPEC };
+  const asking = { ...metadata, labels: OPTED_IN, annotations: FOR_THE_WEBHOOK };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: asking, spec: IDLE_SPEC };
   const network = {
     apiVersion: 'samplecrd.k8s.io/v1',
     kind: 'Network',
