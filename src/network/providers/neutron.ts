@@ -11,7 +11,7 @@ import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
 import type { NeutronNetwork } from './neutron-resources.ts';
 import type { NeutronStore } from './neutron-store.ts';
 import { shapeOfFound } from './neutron-subnet-plan.ts';
-import { isGone, isInUse, isStaleRevision, isUnavailable } from './openstack-error.ts';
+import { isGone, isInUse, isStaleRevision, isUnavailable, NotConfiguredError } from './openstack-error.ts';
 import type { NotReady, Provider, Realised, Removal, Usage } from './provider.ts';
 
 export interface NeutronOptions {
@@ -75,6 +75,8 @@ export class NeutronProvider implements Provider {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
+      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the keeper finds its mark.
+      if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
       throw error;
     }
