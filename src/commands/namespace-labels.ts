@@ -1,3 +1,4 @@
+import { sameJson } from '../inject/json.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { labelsOnly, NAMESPACES } from '../kube/core-resources.ts';
 import { Informer, type InformerOptions } from '../kube/informer.ts';
@@ -29,7 +30,14 @@ export function namespaceLabels(
     cached: (namespace) => informer.lister.get(namespace)?.metadata.labels ?? {},
     onChanged(listener) {
       const tell = ({ metadata }: KubeObject) => listener(metadata.name);
-      informer.addEventHandler({ onAdd: tell, onUpdate: (_, namespace) => tell(namespace), onDelete: tell });
+      informer.addEventHandler({
+        onAdd: tell,
+        // Whatever else of a namespace changes is nobody's work.
+        onUpdate({ metadata: { labels = {} } }, namespace) {
+          if (!sameJson(labels, namespace.metadata.labels ?? {})) tell(namespace);
+        },
+        onDelete: tell,
+      });
     },
     async labels(namespace, { fresh, signal }) {
       const cached = fresh ? undefined : informer.lister.get(namespace);

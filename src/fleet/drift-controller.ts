@@ -94,10 +94,11 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
     }),
     keys: () => pods.lister.list().map(keyOf),
     judgeAnew(namespace) {
-      drift.reset();
       const which =
         namespace === undefined ? pods.lister.list() : pods.lister.byIndex(IN_NAMESPACE, namespace);
-      for (const pod of which) queue.add(keyOf(pod));
+      const keys = which.map(keyOf);
+      drift.reset(keys);
+      for (const key of keys) queue.add(key);
     },
     findings: () => drift.findings,
     stopped: () => breaker.stopped,

@@ -44,9 +44,9 @@ export class Drift {
     return finding?.kind === 'missed' ? finding.pod : undefined;
   }
 
-  /** Forgets what was seen of pods: the template or a namespace's labels have changed. */
-  reset(): void {
-    this.#cleared.clear();
+  /** Forgets what was seen of these pods: the template or the labels of their namespace have changed. */
+  reset(keys: Iterable<ObjectKey>): void {
+    for (const key of keys) this.#cleared.delete(key);
   }
 
   /** Judges the pod of a key. */

@@ -104,7 +104,10 @@ describe('drift', () => {
 
   test('reads it again after the template or the namespace has changed', async () => {
     await look(pod('a', {}, { hostNetwork: true }));
-    drift.reset();
+    drift.reset(['web/another']);
+    await look();
+    expect(got).toEqual(['a']);
+    drift.reset(['web/a']);
     await look();
     expect(got).toEqual(['a', 'a']);
   });
