@@ -6,13 +6,15 @@ import type { ManagedConfigMap } from '../fleet/copy-plan.ts';
 import { setUpDriftController } from '../fleet/drift-controller.ts';
 import { podIndexers, podSummary } from '../fleet/fleet-pods.ts';
 import { keysFor } from '../inject/keys.ts';
-import { isAlreadyExists } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
+import type { KubeObject } from '../kube/object.ts';
 import type { FleetMetrics } from '../metrics.ts';
 import type { Clock } from '../workqueue/clock.ts';
+import { allSynced } from './all-synced.ts';
+import { createWhereMissing } from './create-where-missing.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
 import type { NamespaceLabels } from './namespace-labels.ts';
@@ -39,6 +41,8 @@ export interface FleetDuty {
   watch(signal: AbortSignal): Promise<void>;
   /** For the leader, each time that it leads, until the signal aborts. */
   reconcile(signal: AbortSignal): Promise<void>;
+  /** Called with each pod that comes to the cache, on every replica. */
+  onPod(listener: (pod: KubeObject) => void): void;
   /** For /debug/controllers. */
   debug(): readonly unknown[];
 }
@@ -75,47 +79,45 @@ export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
   namespaces.onChanged((name) => drift.judgeAnew(name));
   metrics.watch({ findings: drift.findings, stopped: drift.stopped });
 
-  /** By POST and only where there is none: from then on it is the users' own. */
-  async function createSource(signal: AbortSignal): Promise<void> {
-    if (configMaps.lister.get(`${namespace}/${ENVOY}`)) return;
-    const data = Object.fromEntries(
-      Object.entries(ENVOY_CONFIGURATIONS).map(([file, value]) => [
-        file,
-        `${JSON.stringify(value, null, 2)}\n`,
-      ]),
-    );
-    const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ENVOY }, data };
-    try {
-      await client.create(CONFIG_MAPS, configMap, { signal });
-    } catch (err) {
-      if (signal.aborted || isAlreadyExists(err)) return;
-      log.error(
-        { configMap: ENVOY, err },
-        "there is no configuration of Envoy's, and the default one cannot be made",
-      );
-    }
-  }
+  const source = { metadata: { namespace, name: ENVOY }, data: configurationFiles() };
 
   return {
     async watch(signal) {
       await Promise.all([configMaps.run(signal), pods.run(signal)]);
     },
     async reconcile(signal) {
+      if (!(await allSynced([configMaps, pods], signal))) return;
       try {
-        await Promise.all([configMaps.waitForSync(signal), pods.waitForSync(signal)]);
-      } catch (err) {
-        if (signal.aborted) return;
-        throw err;
+        await Promise.all([
+          createWhereMissing({ client, lister: configMaps.lister, log }, source, signal),
+          copyWork.run(copies.reconcile, copies.namespaces(), signal),
+          options.repair === 'off' ? undefined : driftWork.run(drift.reconcile, drift.keys(), signal),
+          repairWork.run(drift.repair, [], signal),
+        ]);
+      } finally {
+        drift.forget();
       }
-      await Promise.all([
-        createSource(signal),
-        copyWork.run(copies.reconcile, copies.namespaces(), signal),
-        options.repair === 'off' ? undefined : driftWork.run(drift.reconcile, drift.keys(), signal),
-        repairWork.run(drift.repair, [], signal),
-      ]);
+    },
+    onPod(listener) {
+      pods.addEventHandler({
+        onAdd: listener,
+        onUpdate(before, pod) {
+          // Of the same name, and the watch has missed that one was deleted.
+          if (before.metadata.uid !== pod.metadata.uid) listener(pod);
+        },
+      });
     },
     debug: () => [copyWork, driftWork, repairWork].map((work) => work.debug()),
   };
+}
+
+function configurationFiles(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(ENVOY_CONFIGURATIONS).map(([file, value]) => [
+      file,
+      `${JSON.stringify(value, null, 2)}\n`,
+    ]),
+  );
 }
 
 function informers({ options, client, clock, log }: FleetDutyOptions) {

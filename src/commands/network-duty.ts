@@ -17,6 +17,7 @@ import { setUpPodController } from '../network/pod-controller.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.ts';
 import type { Attach } from '../webhook/attach-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
+import { allSynced } from './all-synced.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
@@ -107,20 +108,6 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     resyncMs,
   });
 
-  /** Resolves when there is something to work on; false when told to stop before. */
-  async function synced(signal: AbortSignal): Promise<boolean> {
-    try {
-      // Without the pods, a Network in use would look like one that can go.
-      await Promise.all([networks, pods, nodes].map((informer) => informer.waitForSync(signal)));
-      const moment = AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]);
-      await attachments.waitForSync(moment).catch(() => signal.throwIfAborted());
-      return true;
-    } catch (error) {
-      if (signal.aborted) return false;
-      throw error;
-    }
-  }
-
   return {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
@@ -128,7 +115,10 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       await Promise.all([...informing, neutron.watch(signal)]);
     },
     async reconcile(signal) {
-      if (!(await synced(signal))) return;
+      // Without the pods, a Network in use would look like one that can go.
+      if (!(await allSynced([networks, pods, nodes], signal))) return;
+      await allSynced([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
+      if (signal.aborted) return;
       ranges.set('the Services', await serviceRanges(client, log, signal));
       await Promise.all([
         networkWork.run(network.reconcile, network.keys(), signal),

@@ -8,6 +8,7 @@ import { sleep } from '../kube/sleep.ts';
 import { knowsPolicies, PolicyKeeper, type PolicyMetrics } from '../policy/keeper.ts';
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from '../policy/resources.ts';
 import type { Clock } from '../workqueue/clock.ts';
+import { allSynced } from './all-synced.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
 import type { TemplateDuty } from './template-duty.ts';
@@ -76,8 +77,7 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
     },
     async lead(signal) {
       // Never, where there are no policies.
-      const synced = Promise.all(informers.map((each) => each.waitForSync(signal)));
-      if (!(await synced.then(() => true).catch(() => false))) return;
+      if (!(await allSynced(informers, signal))) return;
       await controller.run(
         async (_, running) => {
           await keeper.reconcile(running);

@@ -20,6 +20,7 @@ import {
   policyMetrics,
 } from '../metrics.ts';
 import { createProbesServer } from '../probes.ts';
+import { NewPodEvents } from '../webhook/new-pod-events.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
 import { certificateDuty } from './certificate-duty.ts';
@@ -129,7 +130,18 @@ async function run(
     log,
   });
   const { attach } = networks;
-  const webhook = webhookDuty({ options, events, template, namespaces, attach, metrics, clock, log });
+  const newPodEvents = new NewPodEvents(events, () => clock.now());
+  fleet.onPod((pod) => newPodEvents.seen(pod));
+  const webhook = webhookDuty({
+    options,
+    events: newPodEvents,
+    template,
+    namespaces,
+    attach,
+    metrics,
+    clock,
+    log,
+  });
   const policies = policyDuty({
     options,
     client: api.client,

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { formatFault } from '../inject/fault.ts';
-import { isAlreadyExists } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -9,6 +8,8 @@ import type { InjectionMetrics } from '../metrics.ts';
 import { DEFAULT_TEMPLATE } from '../webhook/default-template.ts';
 import { LiveTemplates } from '../webhook/live-templates.ts';
 import type { Clock } from '../workqueue/clock.ts';
+import { allSynced } from './all-synced.ts';
+import { createWhereMissing } from './create-where-missing.ts';
 import { informerLog } from './informer-log.ts';
 
 export interface TemplateDutyOptions {
@@ -74,18 +75,11 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
     onDelete: () => templates.update(undefined),
   });
 
-  /** By POST and only at the start: what users do with it from then on is theirs to decide. */
+  /** Only at the start: what users do with it from then on is theirs to decide. */
   async function createDefault(signal: AbortSignal): Promise<void> {
-    try {
-      await informer.waitForSync(signal);
-      if (informer.lister.size > 0) return;
-      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', ...ref, data: { config: DEFAULT_TEMPLATE } };
-      await client.create(CONFIG_MAPS, configMap, { signal });
-      log.info({ configMap: name }, 'there was no template: the default one was made');
-    } catch (err) {
-      if (signal.aborted || isAlreadyExists(err)) return;
-      log.error({ configMap: name, err }, 'there is no template, and the default one cannot be made');
-    }
+    if (!(await allSynced([informer], signal))) return;
+    const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
+    await createWhereMissing({ client, lister: informer.lister, log }, configMap, signal);
   }
 
   return {

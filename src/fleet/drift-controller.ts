@@ -42,6 +42,8 @@ export interface DriftController {
   keys(): readonly ObjectKey[];
   /** The templates are others, or the labels of a namespace: its pods, or all, are judged anew. */
   judgeAnew(namespace?: string): void;
+  /** This process does not lead any more, and tells of no pod. */
+  forget(): void;
   readonly findings: () => readonly Finding[];
   /** Why nothing is evicted; undefined while nothing speaks against it. */
   readonly stopped: () => string | undefined;
@@ -99,6 +101,10 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       const keys = which.map(keyOf);
       drift.reset(keys);
       for (const key of keys) queue.add(key);
+    },
+    forget() {
+      drift.forget();
+      breaker.reset();
     },
     findings: () => drift.findings,
     stopped: () => breaker.stopped,

@@ -49,6 +49,12 @@ export class Drift {
     for (const key of keys) this.#cleared.delete(key);
   }
 
+  /** Forgets all: whoever leads next begins anew, and should that be this process, it has missed what went on meanwhile. */
+  forget(): void {
+    this.#findings.clear();
+    this.#cleared.clear();
+  }
+
   /** Judges the pod of a key. */
   readonly reconcile: Reconcile = async (key, signal) => {
     const pod = this.#options.pods.get(key);

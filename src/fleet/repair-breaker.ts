@@ -57,6 +57,14 @@ export class RepairBreaker {
     return true;
   }
 
+  /** Begins anew. */
+  reset(): void {
+    this.#allowed = 1;
+    this.#trialMs = FIRST_TRIAL_MS;
+    this.#stopped = undefined;
+    this.#replacing.clear();
+  }
+
   /** No replacement comes any more: the workload was scaled down, or cannot make one. Says nothing about injection. */
   giveUp(before: number): void {
     for (const [uid, { since }] of this.#replacing) if (since < before) this.#replacing.delete(uid);

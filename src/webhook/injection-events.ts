@@ -24,7 +24,7 @@ export function reportInjection(events: EventRecorder, record: InjectionRecord):
   });
 }
 
-/** The controller of the pod, or a pod with a name that has none. The pod itself is not there yet, and has no uid. */
+/** The controller of the pod, or a pod with a name that has none: that is not there yet, and has no uid (NewPodEvents). */
 function ownerOf({ namespace, name, object }: AdmissionRequest): KubeObject | undefined {
   const metadata = own(object, 'metadata');
   const controller = ownObjects(metadata, 'ownerReferences').find(

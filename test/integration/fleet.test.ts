@@ -147,10 +147,7 @@ describe('pods that were admitted without their sidecar', () => {
           (await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC },
         ),
       ).toBe(false);
-      const events = await kubectl(
-        'get events --namespace=missed -o jsonpath={range.items[*]}{.involvedObject.kind}/{.involvedObject.name}={.reason}{"\\n"}{end}',
-      );
-      expect(events).toContain('Pod/alone=SidecarMissing');
+      expect(await kubectl('describe pod alone --namespace=missed')).toContain('SidecarMissing');
       expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
     },
   );
@@ -173,6 +170,41 @@ describe('pods that were admitted without their sidecar', () => {
         'a pod that was evicted came back without its sidecar',
       ),
     );
+  });
+});
+
+describe('a leader that has lost its lease', () => {
+  const holder = async () =>
+    JSON.parse(await kubectl(`get lease ${OPERATOR} --namespace=${OPERATOR} -o json`)).spec.holderIdentity;
+  const drifted = (count: number) =>
+    metric(`envoy_initializer_drifted_pods{namespace="lost",kind="missed"} ${count}`);
+
+  testWithControllerManager('tells of no pod, and repairs when it leads again', async () => {
+    await namespace('lost', { [OPT_IN]: 'true' });
+    const budget = { minAvailable: '100%', selector: { matchLabels: { app: 'web' } } };
+    await fixture.apply({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web', namespace: 'lost' },
+      spec: budget,
+    });
+    await withoutWebhook(async () => {
+      await fixture.apply(deployment('web', 'lost', 2));
+      await eventually('they are missed', () => drifted(2));
+    });
+    const first = await holder();
+    await fixture.kubectl(
+      ...`patch lease ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
+      JSON.stringify({ spec: { holderIdentity: 'somebody-else' } }),
+    );
+    await eventually('it has ended its term', async () => !(await drifted(2)));
+    expect(await holder()).toBe('somebody-else');
+    await eventually('it leads again', async () => (await holder()) === first);
+    await kubectl('delete poddisruptionbudget web --namespace=lost');
+    await eventually('both have their sidecar', async () => {
+      const found = await pods('lost');
+      return found.length === 2 && found.every(hasSidecar);
+    });
   });
 });
 

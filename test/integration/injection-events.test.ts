@@ -96,6 +96,7 @@ test('whoever makes a pod is warned by the words of the Event, which is of the p
     `InjectionSkipped in-conflict: ${CONFLICT}`,
     `OverrideIgnored overridden: ${override}`,
   ]);
+  expect(await fixture.kubectl('describe', 'pod', 'in-conflict')).toContain(CONFLICT);
   await untilEvents('Pod', 'asks', [`InjectionSkipped mistyped: ${mistyped}`]);
   await untilEvents('Pod', 'strict', [`InjectionSkipped unsafe: no sidecar: ${unsafe.join('; ')}`]);
 });

@@ -126,6 +126,15 @@ describe('drift', () => {
     expect(await look()).toEqual([]);
   });
 
+  test('tells of the same pods again to who leads next, and of none until then', async () => {
+    await look(pod('a'), pod('b', {}, { hostNetwork: true }));
+    drift.forget();
+    expect(drift.findings).toEqual([]);
+    await look();
+    expect(told).toEqual(['missed a', 'missed a']);
+    expect(got).toEqual(['a', 'b', 'a', 'b']);
+  });
+
   test('says nothing while no good template has been seen', async () => {
     basis = { options, state: { fault: 'none yet' } };
     expect(await look(pod('a'))).toEqual([]);

@@ -83,6 +83,18 @@ describe('eviction', () => {
     expect(breaker.busy).toEqual(new Set(['a']));
   });
 
+  test('begins with one pod again in the next term, whatever was in the last', () => {
+    breaker.evicted('a', new Set(['old']), NOW);
+    back('a', false);
+    breaker.evicted('b', new Set(['old']), NOW);
+    breaker.reset();
+    expect(breaker.stopped).toBeUndefined();
+    expect(breaker.busy).toEqual(new Set());
+    expect(breaker.mayEvict(NOW)).toBe(true);
+    breaker.evicted('c', new Set(['old']), NOW);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+  });
+
   test('gives up a workload that makes no new pod, which says nothing about injection', () => {
     breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
     breaker.giveUp(NOW);
