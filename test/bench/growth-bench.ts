@@ -14,11 +14,22 @@ const SIZES = [0.1, 0.25, 0.5, 1, 1.5, 2];
 /** Where the plot goes when the figures are recorded. */
 const PLOT = 'docs/growth.svg';
 
-/** What a Network more costs, the more there are: a curve, drawn when it is recorded. */
-export async function growthBench({ networks, record }: BenchSettings): Promise<readonly Measurement[]> {
+/** The design's, by how many pods there are, in MB; of more pods nothing is said. */
+const MOST_MB = [
+  { pods: 10_000, most: 256 },
+  { pods: 100_000, most: 512 },
+];
+
+/** What a Network more costs, the more there are, beside so many pods: a curve, drawn when it is recorded. */
+export async function growthBench({
+  networks,
+  pods,
+  record,
+}: BenchSettings): Promise<readonly Measurement[]> {
   const stage = await setStage({ args: [ALONE] });
   const user = new User(stage.controlPlane);
   try {
+    await user.createPods(pods);
     const { untilReady, end } = user.watchReady();
     const points: Point[] = [];
     for (let there = 0, i = 0; i < SIZES.length; i++) {
@@ -27,7 +38,8 @@ export async function growthBench({ networks, record }: BenchSettings): Promise<
       await user.createNetworks(there, size);
       await untilReady(size);
       const millisecondsEach = (performance.now() - start) / (size - there);
-      await pause(3_000);
+      // What was needed for a moment is given back within a few seconds.
+      await pause(5_000);
       points.push({ networks: size, millisecondsEach, residentMb: await stage.residentMb() });
       there = size;
     }
@@ -38,7 +50,15 @@ export async function growthBench({ networks, record }: BenchSettings): Promise<
     const [first, last] = [points.at(0), points.at(-1)];
     if (!first || !last) return [];
     const kilobytes = ((last.residentMb - first.residentMb) * 1024) / (last.networks - first.networks);
+    const middle = points.find((point) => point.networks === networks) ?? last;
+    const bound = MOST_MB.find((each) => pods <= each.pods);
     return [
+      {
+        name: `resident memory, ${middle.networks} Networks and ${pods} pods`,
+        unit: 'MB',
+        ours: summarise([middle.residentMb]),
+        ...(bound && { bound: { most: bound.most } }),
+      },
       {
         name: `time to make one more Ready, at ${last.networks} Networks, by that at ${first.networks}`,
         unit: 'ms',

@@ -3,11 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { admissionBench } from './admission-bench.ts';
 import { growthBench } from './growth-bench.ts';
 import { changesSince, readHistory, record } from './history.ts';
 import { loadTool } from './load.ts';
 import { isMet, type Measurement } from './measurement.ts';
-import { memoryBench } from './memory-bench.ts';
 import { mixedBench } from './mixed-bench.ts';
 import { canPin } from './pinned.ts';
 import { queueBench } from './queue-bench.ts';
@@ -23,10 +23,10 @@ const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<re
   queue: queueBench,
   start: startBench,
   webhook: webhookBench,
+  admission: admissionBench,
   writes: writesBench,
   mixed: mixedBench,
   ready: readyBench,
-  memory: memoryBench,
   growth: growthBench,
 };
 const HISTORY = join(projectDirectory(), 'docs/bench-history.jsonl');
@@ -40,8 +40,10 @@ if (unknown.length > 0)
   throw new RangeError(`BENCH_ONLY: expected ${Object.keys(scenarios)}, got ${unknown}`);
 
 const measurements: Measurement[] = [];
-for (const name of names) {
-  process.stderr.write(`${name}…\n`);
+const start = performance.now();
+for (const [i, name] of names.entries()) {
+  const minutes = ((performance.now() - start) / 60_000).toFixed(1);
+  process.stderr.write(`${i + 1} of ${names.length}, after ${minutes} min: ${name}…\n`);
   measurements.push(...((await scenarios[name]?.(settings)) ?? []));
 }
 

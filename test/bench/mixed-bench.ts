@@ -7,7 +7,7 @@ import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { LOAD_CORE, pinned } from './pinned.ts';
 import { REVIEWS } from './reviews.ts';
-import type { BenchSettings } from './settings.ts';
+import { type BenchSettings, part } from './settings.ts';
 import { ALONE, setStage } from './stage.ts';
 import { ratios, summarise } from './statistics.ts';
 
@@ -31,12 +31,13 @@ export async function mixedBench({
     await p99During(url, bodyFile, () => pause(1_000));
     const [idle, busy]: [number[], number[]] = [[], []];
     for (let run = 0; run < runs; run++) {
-      const [from, to] = [run, run + 1].map((part) => Math.round((part * networks) / runs));
-      idle.push(await p99During(url, bodyFile, () => pause(seconds * 1_000)));
+      const [from, to] = part(networks, run, runs);
+      // A hundredth of them has to be more than a few.
+      idle.push(await p99During(url, bodyFile, () => pause(2 * seconds * 1_000)));
       busy.push(
         await p99During(url, bodyFile, async () => {
-          await user.createNetworks(from ?? 0, to ?? 0);
-          await untilReady(to ?? 0);
+          await user.createNetworks(from, to);
+          await untilReady(to);
         }),
       );
     }

@@ -16,19 +16,18 @@ export interface Written {
 }
 
 /**
- * The floor for bringing Networks to Ready: a program that knows all answers. It sends the operator's three writes for
+ * The floor for bringing the Networks with these numbers to Ready: a program that knows all answers. It sends the operator's three writes for
  * each of them, one after the other, on as many kept connections as the operator has workers.
  */
 export async function writeRaw(
   controlPlane: ControlPlane,
-  count: number,
-  workers: number,
+  { from, to, workers }: { readonly from: number; readonly to: number; readonly workers: number },
   sample: Written,
 ): Promise<void> {
   const pool = poolTo(controlPlane, workers);
   const options = 'fieldManager=bench';
   try {
-    await eachAtOnce(0, count, workers, async (i) => {
+    await eachAtOnce(from, to, workers, async (i) => {
       const { metadata, spec } = networkNumber(i);
       const path = resourcePath(NETWORKS, metadata);
       const finalizers = { metadata: { finalizers: [NETWORK_FINALIZER] } };

@@ -4,64 +4,79 @@ import type { Measurement } from './measurement.ts';
 import { NAMESPACE, User } from './networks.ts';
 import { pin, SERVER_CORE } from './pinned.ts';
 import { type Written, writeRaw } from './raw-client.ts';
-import type { BenchSettings } from './settings.ts';
+import { type BenchSettings, part } from './settings.ts';
 import { ALONE, type Stage, setStage } from './stage.ts';
 import { ratios, summarise } from './statistics.ts';
 
 /** The default of --workers. */
 const WORKERS = 2;
 
-/** From when the operator starts, with so many new Networks there, to when all are Ready; beside a raw client's writes. */
+/**
+ * So many Networks to Ready, beside a raw client's writes: as many parts as runs, ours and the floor's by turns, each in a
+ * control plane of its own. A part of ours is from when the operator starts, with new Networks there and those of the
+ * parts before, to when all are Ready.
+ */
 export async function readyBench({ runs, networks }: BenchSettings): Promise<readonly Measurement[]> {
-  const [ours, floor]: [number[], number[]] = [[], []];
-  for (let run = 0; run < runs; run++) {
-    floor.push(
-      await withNetworks(networks, (stage, sample) =>
-        writeRaw(stage.controlPlane, networks, WORKERS, sample),
-      ),
-    );
-    ours.push(
-      await withNetworks(networks, async (stage, _, user) => {
-        const { untilReady, end } = user.watchReady();
-        await stage.operator.restart();
-        pin(stage.operator.process.pid, SERVER_CORE);
-        await untilReady(networks);
-        await end();
-      }),
-    );
-  }
-  return [
-    {
-      name: `${networks} Networks to Ready`,
-      unit: 's',
-      ours: summarise(ours),
-      floor: summarise(floor),
-      ratio: summarise(ratios(ours, floor)),
-      bound: { most: 3 },
-    },
-  ];
+  return await withStage(async (raw) => {
+    const sample = await sampleOf(raw.user);
+    await endOperator(raw.stage);
+    return await withStage(async ({ stage, user }) => {
+      await endOperator(stage);
+      const { untilReady, end } = user.watchReady();
+      const [ours, floor]: [number[], number[]] = [[], []];
+      for (let run = 0; run < runs; run++) {
+        const [from, to] = part(networks, run, runs);
+        for (const each of [raw.user, user]) await each.createNetworks(from, to);
+        floor.push(
+          await secondsOf(() => writeRaw(raw.stage.controlPlane, { from, to, workers: WORKERS }, sample)),
+        );
+        ours.push(
+          await secondsOf(async () => {
+            await stage.operator.restart();
+            pin(stage.operator.process.pid, SERVER_CORE);
+            await untilReady(to);
+          }),
+        );
+        await endOperator(stage);
+      }
+      await end();
+      return [
+        {
+          name: `${networks} Networks to Ready`,
+          unit: 's',
+          ours: summarise([sum(ours)]),
+          floor: summarise([sum(floor)]),
+          ratio: summarise(ratios(ours, floor)),
+          bound: { most: 3 },
+        },
+      ];
+    });
+  });
 }
 
-/** The seconds that the work takes in a control plane with so many new Networks, and an operator that has ended. */
-async function withNetworks(
-  count: number,
-  work: (stage: Stage, sample: Written, user: User) => Promise<void>,
-): Promise<number> {
+async function withStage<T>(work: (on: { stage: Stage; user: User }) => Promise<T>): Promise<T> {
   const stage = await setStage({ args: [ALONE] });
   const user = new User(stage.controlPlane);
   try {
-    const sample = await sampleOf(user);
-    stage.operator.process.kill();
-    await stage.operator.process.exited;
-    await user.createNetworks(0, count);
-    const start = performance.now();
-    await work(stage, sample, user);
-    return (performance.now() - start) / 1000;
+    return await work({ stage, user });
   } finally {
     await user.close();
     await stage.stop();
   }
 }
+
+async function endOperator({ operator }: Stage): Promise<void> {
+  operator.process.kill();
+  await operator.process.exited;
+}
+
+async function secondsOf(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1_000;
+}
+
+const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 /** What the operator makes of one Network, which is gone again afterwards. */
 async function sampleOf(user: User): Promise<Written> {

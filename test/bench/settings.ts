@@ -15,12 +15,17 @@ export interface BenchSettings {
 export function settingsFrom(env: Readonly<Record<string, string | undefined>>): BenchSettings {
   return {
     runs: whole(env, 'BENCH_RUNS', 5),
-    seconds: whole(env, 'BENCH_SECONDS', 10),
+    seconds: whole(env, 'BENCH_SECONDS', 4),
     networks: whole(env, 'BENCH_NETWORKS', 10_000),
     pods: whole(env, 'BENCH_PODS', 10_000),
     only: env.BENCH_ONLY ? env.BENCH_ONLY.split(',') : [],
     record: env.BENCH_RECORD === '1',
   };
+}
+
+/** The numbers of one part of several: from, and up to but not including. */
+export function part(count: number, index: number, parts: number): readonly [number, number] {
+  return [Math.round((index * count) / parts), Math.round(((index + 1) * count) / parts)];
 }
 
 function whole(env: Readonly<Record<string, string | undefined>>, name: string, otherwise: number): number {
