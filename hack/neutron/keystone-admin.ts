@@ -35,10 +35,10 @@ export class KeystoneAdmin {
   }
 
   /** Names the service's public address in the catalog. */
-  async addEndpoint(type: string, url: string): Promise<void> {
+  async addEndpoint(type: string, url: string, region: string): Promise<void> {
     const services = recordsIn(await this.#call('GET', `/services?type=${type}`), 'services');
     const service = services[0]?.id ?? (await this.#create('service', { type, name: type }));
-    await this.#create('endpoint', { interface: 'public', region_id: 'RegionOne', url, service_id: service });
+    await this.#create('endpoint', { interface: 'public', region_id: region, url, service_id: service });
   }
 
   async addRegion(id: string): Promise<void> {

@@ -40,6 +40,7 @@ export interface RunningKeystone {
 
 const PORT_ATTEMPTS = 5;
 const SERVICE_PASSWORD = 'service';
+const REGION = 'RegionOne';
 
 /** Starts it with empty databases, and waits until it serves. Rejects, leaving nothing behind, where it does not. */
 export async function startNeutron(options: NeutronOptions): Promise<RunningNeutron> {
@@ -148,9 +149,9 @@ function serviceSpec(
 async function setUpKeystone(url: string, neutronUrl: string): Promise<RunningKeystone> {
   const admin = new KeystoneAdmin(url, ADMIN_PASSWORD);
   await admin.logIn();
-  await admin.addRegion('RegionOne');
-  await admin.addEndpoint('identity', url);
-  await admin.addEndpoint('network', neutronUrl);
+  await admin.addRegion(REGION);
+  await admin.addEndpoint('identity', url, REGION);
+  await admin.addEndpoint('network', neutronUrl, REGION);
   await admin.createUser('neutron', SERVICE_PASSWORD, 'admin', 'service');
   return { url, admin, user: await admin.createUser('demo', 'demo', 'member') };
 }

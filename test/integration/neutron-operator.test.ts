@@ -7,6 +7,7 @@ import type { Network } from '../../src/network/types.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { TlsCloud, tlsClouds } from '../support/tls-cloud.ts';
 
 jest.setTimeout(900_000);
 
@@ -23,12 +24,12 @@ function network(name: string, cidr: string, gateway: string, spec: object = {})
   };
 }
 
-function secret(cloudsYaml: string): object {
+function secret(cloudsYaml: string, cacert?: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace: OPERATOR_NAMESPACE, name: SECRET },
-    stringData: { 'clouds.yaml': cloudsYaml },
+    stringData: { 'clouds.yaml': cloudsYaml, ...(cacert && { cacert }) },
   };
 }
 
@@ -44,44 +45,41 @@ const metric = async (fixture: OperatorFixture, name: string) =>
 describeWithNeutron('the operator on a real Neutron with a real Keystone', (environment) => {
   let lab: NeutronLab;
   let keystone: RunningKeystone;
+  let cloud: TlsCloud;
   let fixture: OperatorFixture;
 
   beforeAll(async () => {
     lab = await NeutronLab.start(environment, { tokenLifetimeS: 3_600 });
     if (!lab.neutron.keystone) throw new Error('expected a Keystone');
     keystone = lab.neutron.keystone;
+    cloud = await TlsCloud.start(lab);
     fixture = await startOperatorFixture({ args: ARGS });
   });
   afterAll(async () => {
     await fixture?.stop();
+    await cloud?.close();
     await lab?.stop();
   });
 
   test('follows the Secret, and a Network through its life', async () => {
     await fixture.apply(network('walk', '10.30.0.0/24', '10.30.0.1'));
     await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
-    expect(await fixture.kubectl('describe', 'network', 'walk')).toContain(
+    await told(
       `Secret ${OPERATOR_NAMESPACE}/${SECRET} does not exist: write an application credential into it`,
     );
     expect(await metric(fixture, 'envoy_initializer_neutron_available')).toBeUndefined();
 
-    const clouds = (id: string, hidden: string) =>
-      JSON.stringify({
-        clouds: {
-          openstack: {
-            auth: {
-              auth_url: keystone.url,
-              application_credential_id: id,
-              application_credential_secret: hidden,
-            },
-            region_name: 'RegionOne',
-          },
-        },
-      });
-    await fixture.apply(secret(clouds('an-id', 'a-wrong-secret')));
-    await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
+    const { url } = await cloud.newKeystone();
+    const { certPem } = cloud.authority;
+    const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
     const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
-    await fixture.apply(secret(clouds(credential.id, credential.secret)));
+    await fixture.apply(secret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
+    await told('cacert in clouds.yaml cannot be used: expected certificates and no path');
+    await fixture.apply(secret(tlsClouds(url, credential)));
+    await told('the authority of its certificate is not trusted');
+    await fixture.apply(secret(tlsClouds(url, wrong), certPem));
+    await told('refuses the application credential');
+    await fixture.apply(secret(tlsClouds(url, credential), certPem));
     await wait(fixture, 'walk', reason('Ready', 'ProviderCannotAttach'));
     const created = await live('walk');
     expect(created.status).toMatchObject({
@@ -104,6 +102,13 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     expect(log).toContain('credentials of OpenStack read');
     for (const hidden of [credential.secret, 'a-wrong-secret']) expect(log).not.toContain(hidden);
   });
+
+  /** What is wrong is to be read in `kubectl describe`. */
+  async function told(message: string): Promise<void> {
+    await eventually(`it is told that ${message}`, async () =>
+      (await fixture.kubectl('describe', 'network', 'walk')).includes(message),
+    );
+  }
 
   async function live(name: string): Promise<Network> {
     return JSON.parse(await fixture.kubectl('get', 'network', name, '-o', 'json'));

@@ -42,14 +42,15 @@ export class NeutronLab {
     await this.neutron.stop();
   }
 
-  connect(cloudsYaml: string, timeoutMs?: number): NeutronConnection {
+  connect(cloudsYaml: string, timeoutMs?: number, cacert?: string): NeutronConnection {
     const connection = new NeutronConnection({
       clock: systemClock,
       secretName: 'the/secret',
       onChange: () => {},
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
-    const data = { 'clouds.yaml': Buffer.from(cloudsYaml).toString('base64') };
+    const encoded = (text: string) => Buffer.from(text).toString('base64');
+    const data = { 'clouds.yaml': encoded(cloudsYaml), ...(cacert && { cacert: encoded(cacert) }) };
     connection.update({ metadata: { name: 'secret' }, data });
     this.#connections.push(connection);
     return connection;
@@ -60,8 +61,9 @@ export class NeutronLab {
     cluster = CLUSTER,
     cloudsYaml = noAuth(this.proxy.url),
     timeoutMs = 60_000,
+    cacert = '',
   } = {}): NeutronProvider {
-    const connection = this.connect(cloudsYaml, timeoutMs);
+    const connection = this.connect(cloudsYaml, timeoutMs, cacert);
     const api = () => connection.api();
     const store = new NeutronStore({ api, clock: systemClock });
     return new NeutronProvider({ api, store, clusterId: async () => cluster });

@@ -5,7 +5,9 @@ import {
   type ServerResponse,
   request as sendRequest,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { CertificateAndKey } from '../../src/tls/authority.ts';
 
 /** What happens to a request. `unanswered`: it is done, and nobody is told. */
 export type Mishap =
@@ -27,26 +29,32 @@ export class OpenStackProxy {
   /** What is to be over before a request passes. */
   waitBefore: () => Promise<void> | undefined = () => undefined;
   readonly #server: Server;
+  readonly #scheme: 'http' | 'https';
   readonly #upstream: string;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(upstream: string) {
+  private constructor(upstream: string, identity: CertificateAndKey | undefined) {
     this.#upstream = upstream;
-    this.#server = createServer((request, response) => this.#meet(request, response));
+    this.#scheme = identity ? 'https' : 'http';
+    const meet = (request: IncomingMessage, response: ServerResponse) => this.#meet(request, response);
+    this.#server = identity
+      ? createTlsServer({ cert: identity.certPem, key: identity.keyPem }, meet)
+      : createServer(meet);
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
     });
   }
 
-  static async start(upstream: string): Promise<OpenStackProxy> {
-    const proxy = new OpenStackProxy(upstream);
+  /** With an identity it is by TLS that one comes to it. */
+  static async start(upstream: string, identity?: CertificateAndKey): Promise<OpenStackProxy> {
+    const proxy = new OpenStackProxy(upstream, identity);
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** From the nth request on (from 0), each meets this. */

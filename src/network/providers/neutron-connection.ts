@@ -1,7 +1,8 @@
 import type { Secret } from '../../kube/core-resources.ts';
 import type { Clock } from '../../workqueue/clock.ts';
 import { NeutronClient } from './neutron-client.ts';
-import { CA_KEY, CLOUDS_KEY, type Cloud, parseClouds } from './openstack-cloud.ts';
+import { CA_KEY } from './openstack-authorities.ts';
+import { CLOUDS_KEY, type Cloud, parseClouds } from './openstack-cloud.ts';
 import { NotConfiguredError } from './openstack-error.ts';
 import { type HttpMetrics, OpenStackHttp } from './openstack-http.ts';
 import { OpenStackSession } from './openstack-session.ts';

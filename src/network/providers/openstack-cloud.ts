@@ -1,5 +1,6 @@
 import { load } from 'js-yaml';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../inject/json.ts';
+import { authoritiesOf, CA_KEY } from './openstack-authorities.ts';
 import { NotConfiguredError } from './openstack-error.ts';
 
 /** How one OpenStack is reached, and as whom. */
@@ -28,15 +29,14 @@ export type ApplicationCredential = {
 
 /** The file name that OpenStack's own tools give it, and Horizon the download. */
 export const CLOUDS_KEY = 'clouds.yaml';
-export const CA_KEY = 'cacert';
 const PREFERRED = 'openstack';
 
 /**
  * Reads a clouds.yaml (openstacksdk's format, as Horizon offers it for an application credential): its only cloud, or
- * the one named `openstack`. `ca` is PEM, beside it, since a path of the file means nothing here.
+ * the one named `openstack`. `cacert` is what the Secret has beside it.
  * @throws NotConfiguredError, whose message quotes no value of the file.
  */
-export function parseClouds(text: string, ca: string | undefined): Cloud {
+export function parseClouds(text: string, cacert: string | undefined): Cloud {
   const clouds = own(parseYaml(text), 'clouds');
   if (!isObject(clouds)) throw unusable('expected a mapping `clouds`');
   const names = Object.keys(clouds);
@@ -53,7 +53,7 @@ export function parseClouds(text: string, ca: string | undefined): Cloud {
     ...access(cloud),
     region: ownString(cloud, 'region_name'),
     interface: interfaceOf(ownString(cloud, 'interface')),
-    ca,
+    ca: authoritiesOf(cacert, ownString(cloud, CA_KEY)),
   };
 }
 

@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { asTransportError } from '../../kube/api-error.ts';
 import { within } from '../../kube/within.ts';
 import type { Clock } from '../../workqueue/clock.ts';
+import { explained } from './openstack-authorities.ts';
 import { UnusableAnswerError } from './openstack-error.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -79,7 +80,7 @@ export class OpenStackHttp {
         code = String(answer.status);
         return answer;
       } catch (error) {
-        throw asTransportError(error, what);
+        throw explained(asTransportError(error, what), what);
       }
     };
     try {

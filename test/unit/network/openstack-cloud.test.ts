@@ -25,7 +25,7 @@ const auth = {
 
 describe('a clouds.yaml', () => {
   test('is read as Horizon offers it', () => {
-    const { keystone, ...rest } = parseClouds(DOWNLOADED, 'PEM');
+    const { keystone, ...rest } = parseClouds(DOWNLOADED, undefined);
     expect(keystone?.url.href).toBe('https://keystone.example.org:5000/v3');
     expect(keystone?.credential).toEqual({ id: 'the-id', secret: 'the-secret' });
     expect(rest).toEqual({
@@ -33,7 +33,7 @@ describe('a clouds.yaml', () => {
       region: 'RegionOne',
       interface: 'public',
       endpoint: undefined,
-      ca: 'PEM',
+      ca: undefined,
     });
   });
 
@@ -81,6 +81,17 @@ describe('a clouds.yaml', () => {
     ['needs an address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
   ])('that %s is refused with what to write', (_, text, message) => {
     expect(() => parseClouds(text, undefined)).toThrow(message);
+  });
+
+  test('is told of a certificate that is none, and of where to put it', () => {
+    const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+    const told = (where: string) =>
+      `${where} cannot be used: expected certificates and no path: put the authority's certificate`;
+    for (const none of ['', 'rubbish', broken]) {
+      expect(() => parseClouds(cloud({ auth }), none)).toThrow(told('key cacert'));
+    }
+    const path = cloud({ auth, cacert: '/etc/ssl/ca.pem' });
+    expect(() => parseClouds(path, undefined)).toThrow(told('cacert in clouds.yaml'));
   });
 
   test.each([
