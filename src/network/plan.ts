@@ -100,20 +100,21 @@ function ready(situation: Situation, outcome: Outcome | undefined): Verdict {
     return { status: 'False', reason: 'ReconcileFailed', message: outcome.message };
   if (outcome.kind === 'notReady')
     return { status: 'False', reason: outcome.reason, message: outcome.message };
-  if (!situation.attachesPods) {
-    const message = `${describe(target)} is there, but pods cannot attach to networks of this provider`;
-    return { status: 'False', reason: 'ProviderCannotAttach', message };
-  }
   if (outcome.limit) return { status: 'False', ...outcome.limit };
-  if (sameShape(target, desired)) {
-    return { status: 'True', reason: 'Ready', message: `pods can attach to ${describe(target)}` };
-  }
-  const reason = refusal ? 'ChangeRefused' : 'ChangePending';
+  const { reason, message } = made(target, situation.attachesPods);
+  if (sameShape(target, desired)) return { status: 'True', reason, message };
   return {
     status: 'True',
-    reason,
-    message: `pods can attach to ${describe(target)}, not yet what spec asks for`,
+    reason: refusal ? 'ChangeRefused' : 'ChangePending',
+    message: `${message}; it is not yet what spec asks for`,
   };
+}
+
+/** What a real network is good for. One that no pod can attach to is Ready, too, for what its provider makes it for. */
+function made(shape: Shape, attachesPods: boolean): Omit<Verdict, 'status'> {
+  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(shape)}` };
+  const message = `${describe(shape)} is there; pods cannot attach to networks of this provider`;
+  return { reason: 'ProviderCannotAttach', message };
 }
 
 function progressing(situation: Situation, outcome: Outcome | undefined): Verdict {

@@ -52,7 +52,7 @@ export interface NetworkStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Accepted: the spec is valid and meets no other Network's range. Ready: a pod created now gets an interface on it. Progressing: the operator is still changing it, or retries. InUse: pods are attached to it.
+   * Accepted: the spec is valid and meets no other Network's range. Ready: the network is there; a pod created now gets an interface on it, unless the reason is ProviderCannotAttach. Progressing: the operator is still changing it, or retries. InUse: pods are attached to it.
    *
    * @maxItems 16
    */

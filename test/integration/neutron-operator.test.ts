@@ -80,7 +80,7 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     await fixture.apply(secret(tlsClouds(url, wrong), certPem));
     await told('refuses the application credential');
     await fixture.apply(secret(tlsClouds(url, credential), certPem));
-    await wait(fixture, 'walk', reason('Ready', 'ProviderCannotAttach'));
+    await wait(fixture, 'walk', 'condition=Ready');
     const created = await live('walk');
     expect(created.status).toMatchObject({
       ...{ cidr: '10.30.0.0/24', gateway: '10.30.0.1', provider: 'neutron' },
@@ -172,7 +172,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     });
     await fixture.kubectl(
       ...['wait', ...good.map((name) => `network/${name}`), '--timeout=300s'],
-      `--for=${reason('Ready', 'ProviderCannotAttach')}`,
+      '--for=condition=Ready',
     );
     await kill();
     const real = await realNames();
@@ -186,9 +186,35 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     expect(await realNames()).toEqual([]);
   });
 
+  test('makes what is Ready for others than pods, and tells a pod that asks for it', async () => {
+    const pod = (name: string) => ({
+      ...{ apiVersion: 'v1', kind: 'Pod' },
+      metadata: { namespace: 'default', name, annotations: { 'samplecrd.k8s.io/network': 'no-pods' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    });
+    await fixture.apply(pod('early'));
+    await fixture.apply(network('no-pods', '10.201.0.0/24', '10.201.0.1'));
+    await wait(fixture, 'no-pods', 'condition=Ready');
+    expect(await fixture.kubectl('get', 'network', 'no-pods', '-o', 'wide')).toMatch(
+      /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
+    );
+    await expect(fixture.apply(pod('late'))).rejects.toThrow(
+      'denied the request: ProviderCannotAttach: Network default/no-pods is of provider neutron, whose networks pods cannot be attached to: name a Network of provider multus',
+    );
+    await eventually('the pod that came first is told', async () =>
+      / Warning +ProviderCannotAttach +Pod\/early +waits for its Network: ProviderCannotAttach/.test(
+        await fixture.kubectl('events', '--for', 'pod/early'),
+      ),
+    );
+    expect(await fixture.kubectl('get', 'pod', 'early', '-o', 'jsonpath={.spec.schedulingGates}')).toBe(
+      '[{"name":"samplecrd.k8s.io/network"}]',
+    );
+    await fixture.kubectl('delete', 'network', 'no-pods', '--timeout=120s');
+  });
+
   test('removes what a Network left behind whose finalizer somebody took off', async () => {
     await fixture.apply(network('left', '10.200.0.0/24', '10.200.0.1'));
-    await wait(fixture, 'left', reason('Ready', 'ProviderCannotAttach'));
+    await wait(fixture, 'left', 'condition=Ready');
     fixture.operator.process.kill('SIGKILL');
     await fixture.kubectl('delete', 'network', 'left', '--wait=false');
     const patch = '{"metadata":{"finalizers":null}}';

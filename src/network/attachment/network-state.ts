@@ -18,7 +18,7 @@ export function networkState(
   if (!network) return waiting('does not exist');
   const provider = providerOf(network);
   if (!provider.attachesPods) {
-    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, whose networks pods cannot be attached to`;
+    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, whose networks pods cannot be attached to: name a Network of provider multus`;
     return { kind: 'unattachable', why };
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');

@@ -58,7 +58,7 @@ export interface Usage {
  */
 export interface Provider {
   readonly name: string;
-  /** Whether pods can be attached to its networks. One where they cannot is never Ready for them. */
+  /** Whether pods can be attached to its networks. Where they cannot, a pod that asks for one is refused. */
   readonly attachesPods: boolean;
   /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
   validate(network: Network): Refusal | undefined;
