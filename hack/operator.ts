@@ -19,6 +19,8 @@ const WEBHOOKS = {
 };
 
 export interface OperatorOptions {
+  /** Of its process and of its files: `operator` unless there are several. */
+  readonly name?: string;
   /** Flags beside those that say where things are. */
   readonly args?: readonly string[];
   /** File that its log goes to. */
@@ -45,7 +47,8 @@ export interface Operator {
  * and starts `serve` as it is started in a cluster. Resolves when it is ready.
  */
 export async function startOperator(controlPlane: ControlPlane, options: OperatorOptions): Promise<Operator> {
-  const directory = join(controlPlane.directory, 'operator');
+  const { name = 'operator' } = options;
+  const directory = join(controlPlane.directory, name);
   await mkdir(directory, { recursive: true });
   const [port = 0, metricsPort = 0] = await freePorts(2);
   const webhookUrl = `https://127.0.0.1:${port}`;
@@ -56,7 +59,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
 
   const start = async (): Promise<SupervisedProcess> => {
     const started = await controlPlane.supervisor.start({
-      name: 'envoy-initializer',
+      name,
       command: process.execPath,
       args: [
         join(projectDirectory(), 'dist/main.js'),

@@ -6,32 +6,14 @@ import { OPERATOR_NAMESPACE } from '../../hack/operator.ts';
 import type { Network } from '../../src/network/types.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
+import { NEUTRON_SECRET, neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { TlsCloud, tlsClouds } from '../support/tls-cloud.ts';
 
 jest.setTimeout(900_000);
 
-const TYPE = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network' };
-const SECRET = 'envoy-initializer-neutron';
 const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s'];
 const { signal } = new AbortController();
-
-function network(name: string, cidr: string, gateway: string, spec: object = {}): object {
-  return {
-    ...TYPE,
-    metadata: { namespace: 'default', name },
-    spec: { provider: 'neutron', cidr, gateway, ...spec },
-  };
-}
-
-function secret(cloudsYaml: string, cacert?: string): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { namespace: OPERATOR_NAMESPACE, name: SECRET },
-    stringData: { 'clouds.yaml': cloudsYaml, ...(cacert && { cacert }) },
-  };
-}
 
 const wait = (fixture: OperatorFixture, name: string, what: string) =>
   fixture.kubectl('wait', `network/${name}`, `--for=${what}`, '--timeout=120s');
@@ -62,10 +44,10 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
   });
 
   test('follows the Secret, and a Network through its life', async () => {
-    await fixture.apply(network('walk', '10.30.0.0/24', '10.30.0.1'));
+    await fixture.apply(neutronNetwork('walk', { cidr: '10.30.0.0/24', gateway: '10.30.0.1' }));
     await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
     await told(
-      `Secret ${OPERATOR_NAMESPACE}/${SECRET} does not exist: write an application credential into it`,
+      `Secret ${OPERATOR_NAMESPACE}/${NEUTRON_SECRET} does not exist: write an application credential into it`,
     );
     expect(await metric(fixture, 'envoy_initializer_neutron_available')).toBeUndefined();
 
@@ -73,13 +55,13 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     const { certPem } = cloud.authority;
     const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
     const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
-    await fixture.apply(secret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
+    await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
     await told('cacert in clouds.yaml cannot be used: expected certificates and no path');
-    await fixture.apply(secret(tlsClouds(url, credential)));
+    await fixture.apply(neutronSecret(tlsClouds(url, credential)));
     await told('the authority of its certificate is not trusted');
-    await fixture.apply(secret(tlsClouds(url, wrong), certPem));
+    await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));
     await told('refuses the application credential');
-    await fixture.apply(secret(tlsClouds(url, credential), certPem));
+    await fixture.apply(neutronSecret(tlsClouds(url, credential), certPem));
     await wait(fixture, 'walk', 'condition=Ready');
     const created = await live('walk');
     expect(created.status).toMatchObject({
@@ -125,7 +107,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
   beforeAll(async () => {
     lab = await NeutronLab.start(environment);
     fixture = await startOperatorFixture({ args: ARGS });
-    await fixture.apply(secret(noAuth(lab.neutron.url)));
+    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
   });
   afterAll(async () => {
     await fixture?.stop();
@@ -141,7 +123,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     // Bad by what only Neutron knows: the CRD would have refused the rest.
     const mtu = isBad(i) ? { mtu: 9_000 } : {};
     const range = isOverlapping(i) ? cidrOf(i + 1) : cidrOf(i);
-    return network(`churn-${i}`, `${range}.0/25`, `${range}.1`, mtu);
+    return neutronNetwork(`churn-${i}`, { cidr: `${range}.0/25`, gateway: `${range}.1`, ...mtu });
   }
 
   async function kill(): Promise<void> {
@@ -186,6 +168,23 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     expect(await realNames()).toEqual([]);
   });
 
+  test('waits with a deletion for the ports, and names them', async () => {
+    await fixture.apply(neutronNetwork('held', { cidr: '10.202.0.0/24', gateway: '10.202.0.1' }));
+    await wait(fixture, 'held', 'condition=Ready');
+    const id = await fixture.kubectl('get', 'network', 'held', '-o', 'jsonpath={.status.externalID}');
+    const vm = { network_id: id, name: 'vm-1', device_owner: 'compute:nova' };
+    const { port } = await lab.call('POST', '/ports', { port: vm });
+    await fixture.kubectl('delete', 'network', 'held', '--wait=false');
+    const message = `waits for the ports on its network in Neutron: ${port?.id} (vm-1, compute:nova)`;
+    await eventually('the port is named', async () =>
+      (await fixture.kubectl('describe', 'network', 'held')).includes(message),
+    );
+    expect(await realNames()).toEqual(['default/held']);
+    await lab.call('DELETE', `/ports/${port?.id}`);
+    await wait(fixture, 'held', 'delete');
+    expect(await realNames()).toEqual([]);
+  });
+
   test('makes what is Ready for others than pods, and tells a pod that asks for it', async () => {
     const pod = (name: string) => ({
       ...{ apiVersion: 'v1', kind: 'Pod' },
@@ -193,7 +192,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
       spec: { containers: [{ name: 'app', image: 'busybox' }] },
     });
     await fixture.apply(pod('early'));
-    await fixture.apply(network('no-pods', '10.201.0.0/24', '10.201.0.1'));
+    await fixture.apply(neutronNetwork('no-pods', { cidr: '10.201.0.0/24', gateway: '10.201.0.1' }));
     await wait(fixture, 'no-pods', 'condition=Ready');
     expect(await fixture.kubectl('get', 'network', 'no-pods', '-o', 'wide')).toMatch(
       /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
@@ -213,7 +212,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
   });
 
   test('removes what a Network left behind whose finalizer somebody took off', async () => {
-    await fixture.apply(network('left', '10.200.0.0/24', '10.200.0.1'));
+    await fixture.apply(neutronNetwork('left', { cidr: '10.200.0.0/24', gateway: '10.200.0.1' }));
     await wait(fixture, 'left', 'condition=Ready');
     fixture.operator.process.kill('SIGKILL');
     await fixture.kubectl('delete', 'network', 'left', '--wait=false');
