@@ -51,7 +51,18 @@ export function* baselineViolations(pod: Pod): Generator<string, void> {
   for (const volume of volumes(pod)) {
     if (isSet(volume, 'hostPath')) yield `volume ${nameOf(volume)} must not be a hostPath`;
   }
-  for (const container of [...initContainers(pod), ...containers(pod)]) yield* containerViolations(container);
+  // By baseline alone, in a user namespace, since Kubernetes 1.35.
+  const mayUnmask = specField(pod, 'hostUsers') === false;
+  for (const container of [...initContainers(pod), ...containers(pod)]) {
+    yield* containerViolations(container);
+    if (!mayUnmask) yield* procMountViolations(container);
+  }
+}
+
+/** What both levels forbid, but for pods that baseline lets. */
+export function* procMountViolations(container: JsonObject): Generator<string, void> {
+  const procMount = own(own(container, 'securityContext'), 'procMount') ?? 'Default';
+  if (procMount !== 'Default') yield `container ${nameOf(container)} must not set procMount`;
 }
 
 function* containerViolations(container: JsonObject): Generator<string, void> {
@@ -59,7 +70,6 @@ function* containerViolations(container: JsonObject): Generator<string, void> {
   const context = own(container, 'securityContext');
   yield* contextViolations(context, name);
   if (own(context, 'privileged') === true) yield `${name} must not be privileged`;
-  if ((own(context, 'procMount') ?? 'Default') !== 'Default') yield `${name} must not set procMount`;
   const added = own(own(context, 'capabilities'), 'add');
   for (const capability of isArray(added) ? added : []) {
     if (!CAPABILITIES.includes(capability)) yield `${name} must not add the capability ${capability}`;

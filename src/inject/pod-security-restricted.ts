@@ -1,5 +1,6 @@
 import { isArray, type JsonObject, type JsonValue, own } from './json.ts';
 import { containers, initContainers, nameOf, type Pod, specField, volumes } from './pod.ts';
+import { procMountViolations } from './pod-security-baseline.ts';
 import { isSet } from './rules.ts';
 
 const VOLUME_SOURCES: readonly string[] = [
@@ -31,7 +32,8 @@ export function* restrictedViolations(pod: Pod): Generator<string, void> {
   }
   for (const container of [...initContainers(pod), ...containers(pod)]) {
     yield* containerViolations(container, podContext);
-    if (!mayBeRoot) yield* rootViolations(container, podContext);
+    if (mayBeRoot) yield* procMountViolations(container);
+    else yield* rootViolations(container, podContext);
   }
 }
 
