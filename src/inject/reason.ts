@@ -20,6 +20,7 @@ export const SKIP_REASONS = [
   'invalid-override',
   'conflict',
   'pod-resources',
+  'grace-period',
   'pod-security',
 ] as const;
 

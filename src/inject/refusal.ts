@@ -1,3 +1,4 @@
+import { gracePeriodViolations } from './grace-period.ts';
 import type { Pod } from './pod.ts';
 import { podResourceViolations } from './pod-resources.ts';
 import { ENFORCE_LABEL, podSecurityViolations } from './pod-security.ts';
@@ -14,6 +15,8 @@ export function findRefusal(
 ): Obstacle | undefined {
   const resources = news(podResourceViolations(after), podResourceViolations(before));
   if (resources.length > 0) return { reason: 'pod-resources', messages: resources };
+  const sleeps = news(gracePeriodViolations(after), gracePeriodViolations(before));
+  if (sleeps.length > 0) return { reason: 'grace-period', messages: sleeps };
   const level = Object.hasOwn(namespaceLabels, ENFORCE_LABEL) ? namespaceLabels[ENFORCE_LABEL] : undefined;
   const security = news(podSecurityViolations(after, level), podSecurityViolations(before, level));
   if (security.length === 0) return undefined;

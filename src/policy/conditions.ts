@@ -1,5 +1,6 @@
 import { AUTO_IMAGE } from '../inject/container-rules.ts';
 import { MIRROR_ANNOTATION } from '../inject/decision-table.ts';
+import { longestSleep } from '../inject/grace-period.ts';
 import { type JsonObject, own, ownObjects } from '../inject/json.ts';
 import type { Keys } from '../inject/keys.ts';
 import { nameOf } from '../inject/pod.ts';
@@ -62,6 +63,11 @@ const RULES: Readonly<Record<SkipReason, (subject: Subject) => Rule>> = {
     return found.length === 0 ? 'elsewhere' : { unless: alternatives(...found) };
   },
   'pod-resources': () => ({ unless: 'has(object.spec.resources)' }),
+  'grace-period': ({ template }) => {
+    const seconds = longestSleep([...template.containers, ...template.initContainers]);
+    const given = 'object.spec.terminationGracePeriodSeconds';
+    return seconds === 0 ? 'elsewhere' : { unless: `has(${given}) && ${given} < ${seconds}` };
+  },
 };
 
 /** What a pod must be for a policy to inject it, in the order of the decision table. */

@@ -12,6 +12,7 @@ import { uninject } from '../../src/inject/uninject.ts';
 import { objectsOf, type PodSite, type PodTemplateRule, podSites } from '../../src/inject/workload.ts';
 import { readManifests } from '../../src/manifests/manifests.ts';
 import { readTemplateFile } from '../../src/manifests/template-file.ts';
+import { DEFAULT_TEMPLATE } from '../../src/webhook/default-template.ts';
 import { RICH_TEMPLATE } from '../support/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../support/demo.ts';
 import { metadataOf, specOf } from '../support/inject-checked.ts';
@@ -136,6 +137,7 @@ function plainPod(securityContext: JsonObject): JsonObject {
 describe('for generated pods', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the template of the demo', { config: DEMO_TEMPLATE }],
+    ['the template that comes with the operator', { config: DEFAULT_TEMPLATE }],
     ['a template with something of everything', { config: RICH_TEMPLATE }],
     [
       'native sidecars, before all others',

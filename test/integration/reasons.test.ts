@@ -5,7 +5,7 @@ import { SKIP_REASONS } from '../../src/inject/reason.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../support/demo.ts';
 import { namesOf, specOf } from '../support/inject-checked.ts';
 import { type Answer, InjectionStage } from '../support/injection-stage.ts';
-import { appPod, NAMESPACES, REASON_CASES, type ReasonCase } from '../support/reason-cases.ts';
+import { appPod, NAMESPACES, REASON_CASES, type ReasonCase, TEMPLATES } from '../support/reason-cases.ts';
 
 let starting: Promise<InjectionStage>;
 let stage: InjectionStage;
@@ -13,6 +13,7 @@ let stage: InjectionStage;
 beforeAll(async () => {
   starting = InjectionStage.start();
   stage = await starting;
+  await stage.adopt(TEMPLATES);
   await stage.namespaces(NAMESPACES);
   for (const name of ['kube-system', 'kube-public', 'kube-node-lease', 'envoy-initializer']) {
     await stage.serviceAccount(name);

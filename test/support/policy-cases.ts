@@ -90,6 +90,7 @@ const containerContext = some(
 );
 const lifecycle = fc.constantFrom<JsonObject>(
   { preStop: { exec: { command: ['sh', '-c', 'echo "bye" && sleep 1'] } } },
+  { preStop: { sleep: { seconds: 5 } } },
   { postStart: { httpGet: { port: 80, host: 'localhost', httpHeaders: [{ name: 'X-A', value: '"' }] } } },
 );
 const volume = fc.constantFrom<JsonObject>(
@@ -366,6 +367,8 @@ export function podsFor(key: string): fc.Arbitrary<JsonObject> {
             weight: 1,
             arbitrary: fc.constantFrom<JsonObject>(
               { hostNetwork: true },
+              { terminationGracePeriodSeconds: 4 },
+              { terminationGracePeriodSeconds: 5 },
               { os: { name: 'windows' } },
               { nodeSelector: { 'kubernetes.io/os': 'windows' } },
               { nodeSelector: { 'kubernetes.io/os': 'linux' } },

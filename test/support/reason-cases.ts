@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/inject/json.ts';
 import type { SkipReason } from '../../src/inject/reason.ts';
-import { OPT_IN, STATUS } from './demo.ts';
+import { DEMO_TEMPLATE, OPT_IN, STATUS } from './demo.ts';
 
 /** A pod that gets no sidecar. */
 export interface ReasonCase {
@@ -54,6 +54,13 @@ const RESTRICTED = {
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
     },
   ],
+};
+
+/** The templates that the cases are about. */
+export const TEMPLATES = {
+  config: DEMO_TEMPLATE,
+  'config.gentle':
+    'containers: [{name: envoy, image: "busybox:1", lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
 };
 
 /** At least one for each reason: the compiler asks for it. Those of no creation are in a table of their own. */
@@ -247,6 +254,16 @@ export const REASON_CASES: Readonly<
       pod: asking({ resources: { requests: { cpu: '50m' } } }),
       asked: true,
       warning: /^its containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
+    },
+  ],
+  'grace-period': [
+    {
+      name: 'shorter than the sleep of a template',
+      namespace: 'plain',
+      pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
+      asked: true,
+      warning:
+        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4$/,
     },
   ],
   'pod-security': [

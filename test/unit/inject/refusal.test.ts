@@ -20,6 +20,50 @@ const refused = (input: ReturnType<typeof decideInput>) => {
   return result.outcome === 'injected' ? [] : [result.skip.reason, ...result.skip.messages];
 };
 
+describe('a pod that has little time to end', () => {
+  const sleeping = (hook: string) =>
+    state(`containers: [{name: envoy, image: i, lifecycle: {${hook}: {sleep: {seconds: 5}}}}]`);
+  const ending = (terminationGracePeriodSeconds: number) => podWith({ terminationGracePeriodSeconds });
+
+  test.each(['preStop', 'postStart'])(
+    'is not given a sidecar that sleeps for longer in its %s hook',
+    (hook) => {
+      expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
+        'grace-period',
+        `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4`,
+      ]);
+      injectChecked(decideInput(ending(5), sleeping(hook)));
+    },
+  );
+
+  test('may have 30 seconds where it does not say', () => {
+    injectChecked(decideInput(demoPod(), sleeping('preStop')));
+    const long = state('containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 31}}}}]');
+    expect(refused(decideInput(demoPod(), long))[0]).toBe('grace-period');
+  });
+
+  test('is not given a native sidecar that sleeps for longer, either', () => {
+    const native = {
+      state: {
+        set: templateSet({
+          config: 'containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
+          options: 'nativeSidecar: always',
+        }),
+      },
+    };
+    expect(refused(decideInput(ending(4), native))[0]).toBe('grace-period');
+  });
+
+  test('is given a sidecar that sleeps for less than the pod’s own containers, which are its own matter', () => {
+    const lifecycle = { preStop: { sleep: { seconds: 9 } } };
+    const own = podWith({
+      terminationGracePeriodSeconds: 6,
+      containers: [{ name: 'app', image: 'a', lifecycle }],
+    });
+    injectChecked(decideInput(own, sleeping('preStop')));
+  });
+});
+
 describe('a namespace that enforces pod security', () => {
   test('at the level restricted is not given the sidecar of the demo', () => {
     const says = 'the namespace enforces restricted pod security: container envoy';
@@ -58,6 +102,18 @@ describe('a namespace that enforces pod security', () => {
     const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
     injectChecked(decideInput(podWith({ hostUsers: false }), { ...enforce('restricted'), ...state(root) }));
     expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(root) }))).toHaveLength(3);
+  });
+
+  test('lets a pod of a user namespace see all of /proc at the level baseline, and not at restricted', () => {
+    const unmasked = restricted.replace('capabilities', 'procMount: Unmasked\n      capabilities');
+    const own = podWith({ hostUsers: false });
+    injectChecked(decideInput(own, { ...enforce('baseline'), ...state(unmasked) }));
+    const says = ': container envoy must not set procMount';
+    expect(refused(decideInput(own, { ...enforce('restricted'), ...state(unmasked) }))).toEqual([
+      'pod-security',
+      `the namespace enforces restricted pod security${says}`,
+    ]);
+    expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(unmasked) }))).toHaveLength(2);
   });
 
   const envoy = (more: string) => `containers: [{name: envoy, image: i, ${more}}]`;

@@ -79,6 +79,15 @@ describe('a template', () => {
     ]);
   });
 
+  test('passes over a pod that ends sooner than the template’s hooks do', () => {
+    const config = 'containers: [{name: a, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]';
+    expect(policyOf({ config }).matchConditions).toContainEqual({
+      name: 'grace-period',
+      expression:
+        '!(has(object.spec.terminationGracePeriodSeconds) && object.spec.terminationGracePeriodSeconds < 5)',
+    });
+  });
+
   test('that can conflict with nothing has no condition for that', () => {
     expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
       '"conflict"',
