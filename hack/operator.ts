@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The path of each webhook of deploy/base. */
 const WEBHOOKS = {
   MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
-  ValidatingWebhookConfiguration: ['/validate'],
+  ValidatingWebhookConfiguration: ['/validate', '/validate-envoy'],
 };
 
 export interface OperatorOptions {

@@ -1,5 +1,5 @@
-import { bootstrapFaults } from '../envoy/bootstrap.ts';
-import { holdsWeights, isBootstrapKey, weightFaults } from '../envoy/weights.ts';
+import { configurationFaults } from '../envoy/configuration-faults.ts';
+import { holdsWeights, isBootstrapKey } from '../envoy/weights.ts';
 import { readConfigMapTexts, type TextSource } from '../manifests/template-file.ts';
 import type { ExitCode } from './cli.ts';
 import { validateWithEnvoy } from './envoy-binary.ts';
@@ -45,15 +45,13 @@ export async function lintEnvoy(
 
 async function lintSource(source: TextSource) {
   const { data } = source;
-  if (holdsWeights(data)) {
-    const faults = weightFaults(data);
-    return { faults, good: faults.length === 0 ? ['weights'] : [] };
-  }
+  const found = configurationFaults(data);
+  if (holdsWeights(data)) return { faults: found, good: found.length === 0 ? ['weights'] : [] };
   const results = await Promise.all(
     Object.entries(data)
       .filter(([key]) => isBootstrapKey(key))
       .map(async ([key, text]) => {
-        const faults = bootstrapFaults(key, text);
+        const faults = found.filter(({ source: at }) => at === key);
         return faults.length > 0 ? { key, faults } : { key, ...(await validateWithEnvoy(key, text)) };
       }),
   );

@@ -6,6 +6,7 @@ import type { InjectionMetrics } from '../metrics.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
 import { type Attach, createAttachHandler } from '../webhook/attach-handler.ts';
+import { createEnvoyHandler } from '../webhook/envoy-handler.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
 import { reportInjection } from '../webhook/injection-events.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
@@ -74,6 +75,7 @@ export function webhookDuty({
       '/inject': inject,
       '/attach': createAttachHandler({ attach, log }),
       '/validate': createTemplateHandler({ namespace, configMap, log }),
+      '/validate-envoy': createEnvoyHandler(),
     },
     log,
     answered: metrics.answered,

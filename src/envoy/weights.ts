@@ -1,5 +1,8 @@
 import type { Fault } from '../inject/fault.ts';
 
+/** On a ConfigMap that holds weights: such a one is looked through when it is applied. */
+export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
+
 /**
  * Looks through the weights of a canary, as Envoy's runtime reads them from a ConfigMap's keys (`canary.app_v1: "90"`).
  * Envoy takes what is no number for not there, and when all are 0 answers every request with 404: both without a word.
