@@ -4,7 +4,7 @@ import { type CommandResult, runCommand } from '../../hack/control-plane/run-com
 import { undeploy } from '../../hack/deploy/undeploy.ts';
 
 /** Where the suites that run in any cluster make what they make. */
-export const TEST_NAMESPACES = ['e2e-install', 'e2e-load'] as const;
+export const TEST_NAMESPACES = ['e2e-install', 'e2e-load', 'e2e-fleet', 'e2e-copies'] as const;
 
 /** A cluster with the operator's image on its nodes: one of our own, or the one that E2E_KUBECONFIG names. */
 export interface E2eCluster {
