@@ -11,7 +11,7 @@ import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
-import type { FleetMetrics } from '../metrics.ts';
+import type { FleetMetrics } from '../metrics/fleet.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
 import { createWhereMissing } from './create-where-missing.ts';

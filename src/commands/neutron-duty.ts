@@ -5,7 +5,7 @@ import { NAMESPACES, SECRETS, type Secret } from '../kube/core-resources.ts';
 import { Informer } from '../kube/informer.ts';
 import type { ObjectKey } from '../kube/object.ts';
 import { sleep } from '../kube/sleep.ts';
-import { neutronMetrics } from '../metrics.ts';
+import { neutronMetrics } from '../metrics/neutron.ts';
 import { NeutronProvider } from '../network/providers/neutron.ts';
 import { NeutronConnection } from '../network/providers/neutron-connection.ts';
 import { NeutronKeeper } from '../network/providers/neutron-keeper.ts';

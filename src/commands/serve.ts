@@ -9,16 +9,16 @@ import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
-import {
-  certificateMetrics,
-  clientMetrics,
-  createRegistry,
-  eventMetrics,
-  fleetMetrics,
-  injectionMetrics,
-  leaderMetrics,
-  policyMetrics,
-} from '../metrics.ts';
+import { certificateMetrics } from '../metrics/certificate.ts';
+import { clientMetrics } from '../metrics/client.ts';
+import { eventMetrics } from '../metrics/events.ts';
+import { fleetMetrics } from '../metrics/fleet.ts';
+import { injectionMetrics } from '../metrics/injection.ts';
+import { leaderMetrics } from '../metrics/leader.ts';
+import { policyMetrics } from '../metrics/policy.ts';
+import { createRegistry } from '../metrics/registry.ts';
+import { templateMetrics } from '../metrics/template.ts';
+import { webhookMetrics } from '../metrics/webhook.ts';
 import { createProbesServer } from '../probes.ts';
 import { NewPodEvents } from '../webhook/new-pod-events.ts';
 import { systemClock } from '../workqueue/clock.ts';
@@ -114,8 +114,15 @@ async function run(
     neutronSecret: options.neutronSecret,
   });
   const { namespace, configmap: configMap } = options;
-  const metrics = injectionMetrics(registry);
-  const template = templateDuty({ client: api.client, clock, log, events, metrics, namespace, configMap });
+  const template = templateDuty({
+    client: api.client,
+    clock,
+    log,
+    events,
+    metrics: templateMetrics(registry),
+    namespace,
+    configMap,
+  });
   const namespaces = namespaceLabels(api.client, clock, informerLog(log, 'namespaces'));
   const fleet = fleetDuty({
     options,
@@ -138,7 +145,7 @@ async function run(
     template,
     namespaces,
     attach,
-    metrics,
+    metrics: { ...injectionMetrics(registry), ...webhookMetrics(registry) },
     clock,
     log,
   });

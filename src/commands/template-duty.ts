@@ -4,7 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
-import type { InjectionMetrics } from '../metrics.ts';
+import type { TemplateMetrics } from '../metrics/template.ts';
 import { DEFAULT_TEMPLATE } from '../webhook/default-template.ts';
 import { LiveTemplates } from '../webhook/live-templates.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -17,7 +17,7 @@ export interface TemplateDutyOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly events: EventRecorder;
-  readonly metrics: InjectionMetrics;
+  readonly metrics: TemplateMetrics;
   readonly namespace: string;
   readonly configMap: string;
 }
@@ -51,7 +51,7 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
   const listeners: (() => void)[] = [];
   const templates = new LiveTemplates({
     adopted(set, generation) {
-      metrics.templateAdopted(generation);
+      metrics.adopted(generation);
       const names = [...set.templates.keys()];
       log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
       const note = `Pods created from now on get the templates ${names.join(', ')}`;
@@ -59,7 +59,7 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
       for (const listener of listeners) listener();
     },
     rejected(faults, staying) {
-      metrics.templateRejected();
+      metrics.rejected();
       const found = faults.map(formatFault);
       const outcome = staying
         ? 'The last good template stays'

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import type { InjectionMetrics } from '../metrics.ts';
+import type { InjectionMetrics } from '../metrics/injection.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
 import { type Attach, createAttachHandler } from '../webhook/attach-handler.ts';
@@ -12,6 +12,7 @@ import { reportInjection } from '../webhook/injection-events.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
 import { WebhookServer } from '../webhook/server.ts';
 import { createTemplateHandler } from '../webhook/template-handler.ts';
+import type { WebhookMetrics } from '../webhook/webhook-metrics.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { NamespaceLabels } from './namespace-labels.ts';
 import type { TemplateDuty } from './template-duty.ts';
@@ -23,7 +24,7 @@ export interface WebhookDutyOptions {
   /** Attaches pods to Networks. */
   readonly attach: Attach;
   readonly events: EventRecorder;
-  readonly metrics: InjectionMetrics;
+  readonly metrics: InjectionMetrics & WebhookMetrics;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -78,7 +79,7 @@ export function webhookDuty({
       '/validate-envoy': createEnvoyHandler(),
     },
     log,
-    answered: metrics.answered,
+    metrics,
     now: () => clock.now(),
   });
   const server = new WebhookServer({ app, log });

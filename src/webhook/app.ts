@@ -5,19 +5,19 @@ import { HttpError } from './http-error.ts';
 import { readJson } from './read-body.ts';
 import { formatReview, type ReviewHandler } from './response.ts';
 import { parseReview } from './review.ts';
+import type { WebhookMetrics } from './webhook-metrics.ts';
 
 interface AppOptions {
   /** The webhooks by the path at which each is called. */
   readonly routes: Readonly<Record<string, ReviewHandler>>;
   readonly log: Logger;
-  /** Told of every answer: the path of the route, empty when there is none, the HTTP status, and how long it took. */
-  readonly answered: (path: string, status: number, seconds: number) => void;
+  readonly metrics: WebhookMetrics;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 }
 
 /** The Express application: how a call becomes a review, and what a webhook says an answer. */
-export function createApp({ routes, log, answered, now }: AppOptions): Express {
+export function createApp({ routes, log, metrics, now }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -28,12 +28,16 @@ export function createApp({ routes, log, answered, now }: AppOptions): Express {
     next();
   });
   const done = (response: Response, path: string, status: number) =>
-    answered(path, status, (now() - response.locals.startedAt) / 1000);
+    metrics.answered(path, status, (now() - response.locals.startedAt) / 1000);
   for (const [path, handler] of Object.entries(routes)) {
     app.post(path, async (request, response) => {
-      const text = await review(request, response, handler);
-      send(response, 200, 'application/json', text);
-      done(response, path, 200);
+      metrics.inFlight(path, 1);
+      try {
+        send(response, 200, 'application/json', await review(request, response, handler));
+        done(response, path, 200);
+      } finally {
+        metrics.inFlight(path, -1);
+      }
     });
     app.all(path, (_, response) => {
       response.setHeader('Allow', 'POST');

@@ -17,6 +17,7 @@ import type { ReviewHandler } from '../../src/webhook/response.ts';
 import { WebhookServer } from '../../src/webhook/server.ts';
 import { connect } from './api-access.ts';
 import { templateSet } from './demo.ts';
+import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
 import { testAuthority } from './test-authority.ts';
 
 /** Who looks at the pods of a namespace. */
@@ -155,7 +156,7 @@ export class PolicyLab {
     const app = createApp({
       routes: { '/inject': dispatch },
       log,
-      answered() {},
+      metrics: NO_WEBHOOK_METRICS,
       now: () => performance.now(),
     });
     const server = new WebhookServer({ app, keyPair: { cert, key }, log });

@@ -8,6 +8,7 @@ import { createApp } from '../../src/webhook/app.ts';
 import { WebhookServer } from '../../src/webhook/server.ts';
 import { systemClock } from '../../src/workqueue/clock.ts';
 import type { CertificateStage } from './certificate-stage.ts';
+import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
 
 export interface WebhookReplicaOptions {
   readonly stage: CertificateStage;
@@ -102,5 +103,5 @@ export class WebhookReplica {
 
 function admitAll(log: Logger) {
   const routes = { '/admit': async () => ({ allowed: true }) as const };
-  return createApp({ routes, log, answered() {}, now: () => performance.now() });
+  return createApp({ routes, log, metrics: NO_WEBHOOK_METRICS, now: () => performance.now() });
 }

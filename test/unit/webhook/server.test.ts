@@ -10,6 +10,7 @@ import { podReview } from '../../support/admission-review.ts';
 import { makeKeyPair, type TestKeyPair } from '../../support/certificates.ts';
 import { answerTo, HttpsClient } from '../../support/https-client.ts';
 import { type MemoryLog, memoryLog } from '../../support/memory-log.ts';
+import { NO_WEBHOOK_METRICS } from '../../support/no-metrics.ts';
 
 type Handler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
@@ -17,6 +18,8 @@ let keyPair: TestKeyPair;
 let otherKeyPair: TestKeyPair;
 let logged: MemoryLog;
 let answers: [string, number][];
+/** Calls that are not answered yet, by path. */
+let underWay: Record<string, number>;
 let handler: Handler;
 let server: WebhookServer;
 let client: HttpsClient;
@@ -30,11 +33,15 @@ beforeAll(() => {
 beforeEach(async () => {
   logged = memoryLog();
   answers = [];
+  underWay = {};
   handler = async () => ({ allowed: true });
   const app = createApp({
     routes: { '/inject': (request, signal) => handler(request, signal) },
     log: logged.log,
-    answered: (path, status) => answers.push([path, status]),
+    metrics: {
+      inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
+      answered: (path, status) => answers.push([path, status]),
+    },
     now: () => performance.now(),
   });
   server = new WebhookServer({ app, keyPair, log: logged.log });
@@ -59,6 +66,19 @@ describe('a call', () => {
     expect(Object.keys(headers)).not.toContain('etag');
     expect(JSON.parse(body)).toMatchObject({ response: { uid: '0a1b', patchType: 'JSONPatch' } });
     expect(answers).toEqual([['/inject', 200]]);
+  });
+
+  test.each([
+    ['an answer', async () => ({ allowed: true }) as const, 200],
+    ['an error', () => Promise.reject(new Error('broken')), 500],
+  ])('is counted as under way until it has %s', async (_, outcome, expected) => {
+    let during: number | undefined;
+    handler = async () => {
+      during = underWay['/inject'];
+      return await outcome();
+    };
+    expect(await client.call('/inject', review)).toMatchObject({ status: expected });
+    expect([during, underWay]).toEqual([1, { '/inject': 0 }]);
   });
 
   test('may say its charset', async () => {
@@ -282,7 +302,7 @@ describe('the TLS server', () => {
   });
 
   test('rejects when its port is taken', async () => {
-    const app = createApp({ routes: {}, log: logged.log, answered: () => {}, now: () => 0 });
+    const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
     const second = new WebhookServer({ app, keyPair, log: logged.log });
     await expect(second.listen(port, 'localhost')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await second.close(0);

@@ -1,0 +1,35 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { WebhookMetrics } from '../webhook/webhook-metrics.ts';
+import { SECONDS_BUCKETS } from './buckets.ts';
+
+/** The webhooks, each by its path, under controller-runtime's names (pkg/webhook/internal/metrics). */
+export function webhookMetrics(registry: Registry): WebhookMetrics {
+  const registers = [registry];
+  const labelNames = ['webhook'];
+  const requests = new Counter({
+    name: 'controller_runtime_webhook_requests_total',
+    help: 'Admission requests by HTTP status code',
+    labelNames: ['webhook', 'code'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'controller_runtime_webhook_latency_seconds',
+    help: 'How long admission requests took',
+    labelNames,
+    registers,
+    buckets: SECONDS_BUCKETS,
+  });
+  const inFlight = new Gauge({
+    name: 'controller_runtime_webhook_requests_in_flight',
+    help: 'Admission requests that are not answered yet',
+    labelNames,
+    registers,
+  });
+  return {
+    inFlight: (webhook, change) => inFlight.inc({ webhook }, change),
+    answered(webhook, code, seconds) {
+      requests.inc({ webhook, code: String(code) });
+      latency.observe({ webhook }, seconds);
+    },
+  };
+}

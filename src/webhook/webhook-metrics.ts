@@ -1,0 +1,7 @@
+/** What is told of calls of the webhooks, for metrics; each webhook by its path. */
+export interface WebhookMetrics {
+  /** A call has begun, or has ended. */
+  inFlight(webhook: string, change: 1 | -1): void;
+  /** A call was answered with this HTTP status after so long; the path is empty where there is no such webhook. */
+  answered(webhook: string, code: number, seconds: number): void;
+}
