@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isDnsLabel } from './inject/names.ts';
+import { LOG_LEVELS } from './log.ts';
 import { parseRange } from './network/cidr.ts';
 
 /** One option: how its text is read, its text by default (none: undefined), and what it is for. */
@@ -129,7 +130,7 @@ const SERVE_OPTIONS = {
     help: 'auto: the API server injects by itself what it can (Kubernetes 1.36); off: the webhook does it all',
   },
   'log-level': {
-    parse: oneOf('debug', 'info', 'warn', 'error'),
+    parse: oneOf(...LOG_LEVELS),
     value: 'level',
     default: 'info',
     help: 'debug, info, warn or error',

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import express from 'express';
 import type { Registry } from 'prom-client';
+import { LOG_LEVELS, type LogVerbosity } from './log.ts';
 
 /** One thing that must be so before the process takes work. */
 export interface ReadinessCheck {
@@ -14,14 +15,20 @@ export interface ProbesOptions {
   readonly checks: readonly ReadinessCheck[];
   /** Pages under /debug: name to what it shows, as JSON. */
   readonly debug: Readonly<Record<string, () => unknown>>;
+  /** Told at /debug/log-level, and changed there. */
+  readonly verbosity: LogVerbosity;
 }
+
+/** As Node writes the address of who calls from this pod, and so of who calls by `kubectl port-forward`. */
+const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
  * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns; the API server is none of
  * its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what is missing, one a
- * line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. It does not listen yet.
+ * line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. PUT `/debug/log-level`, with the level as
+ * its body, changes it, for who calls from this pod. It does not listen yet.
  */
-export function createProbesServer({ registry, checks, debug }: ProbesOptions): Server {
+export function createProbesServer({ registry, checks, debug, verbosity }: ProbesOptions): Server {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -48,5 +55,22 @@ export function createProbesServer({ registry, checks, debug }: ProbesOptions): 
       response.json(page());
     });
   }
+  app.get('/debug/log-level', (_request, response) => {
+    response.type('text/plain').send(`${verbosity.level()}\n`);
+  });
+  // Whatever the type that the caller says it is: curl has one of its own for --data.
+  app.put('/debug/log-level', express.text({ type: () => true, limit: 100 }), (request, response) => {
+    response.type('text/plain');
+    if (!LOOPBACK.includes(request.socket.remoteAddress ?? '')) {
+      response.status(403).send('only from this pod: by kubectl port-forward\n');
+      return;
+    }
+    const wanted = String(request.body).trim();
+    const level = LOG_LEVELS.find((each) => each === wanted);
+    if (level) verbosity.setLevel(level);
+    response
+      .status(level ? 200 : 400)
+      .send(level ? `${level}\n` : `expected ${LOG_LEVELS.join(', ')}, got ${wanted}\n`);
+  });
   return createServer(app);
 }

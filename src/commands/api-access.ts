@@ -1,4 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
 import { KubeClient } from '../kube/client.ts';
 import type { ClientMetrics } from '../kube/rest-client.ts';
 import { Transport } from '../kube/transport.ts';
@@ -17,7 +18,20 @@ export interface ApiAccess {
 /** Less than the time in which a leader must renew, so that a renewal can be tried again. */
 const LEASE_TIMEOUT_MS = 4_000;
 
-export function apiAccess(config: KubeConfig, clock: Clock, metrics: ClientMetrics): ApiAccess {
+export interface ApiAccessOptions {
+  readonly config: KubeConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: ClientMetrics;
+}
+
+export function apiAccess({ config, clock, log, metrics: counted }: ApiAccessOptions): ApiAccess {
+  const metrics: ClientMetrics = {
+    requestFinished(method, code, seconds, path) {
+      counted?.requestFinished(method, code, seconds, path);
+      log.debug({ method, path, code, ms: Math.round(seconds * 1000) }, 'request to the API server');
+    },
+  };
   const transport = new Transport(config, clock);
   const leaseTransport = new Transport(config, clock);
   return {

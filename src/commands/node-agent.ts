@@ -33,9 +33,9 @@ export function addNodeAgentOptions(command: Command): Command {
 
 /** Keeps one node clean of networks that are gone, until `stop` aborts. Runs in the node's network, as root. */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<ExitCode> {
-  const log = createLogger(options.logLevel, options.logFormat);
+  const { log } = createLogger(options.logLevel, options.logFormat);
   const clock = systemClock;
-  const api = apiAccess(loadKubeConfig(options), clock, { requestFinished() {} });
+  const api = apiAccess({ config: loadKubeConfig(options), clock, log });
   const attachments = new Informer({
     client: api.client,
     clock,

@@ -8,7 +8,7 @@ import type { ServeOptions } from '../config.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
-import { createLogger } from '../log.ts';
+import { createLogger, type LogVerbosity } from '../log.ts';
 import { certificateMetrics } from '../metrics/certificate.ts';
 import { clientMetrics } from '../metrics/client.ts';
 import { eventMetrics } from '../metrics/events.ts';
@@ -49,13 +49,21 @@ export async function serve(options: ServeOptions, stop: AbortSignal): Promise<E
     throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
   }
   const config = usableKubeConfig(options);
-  const log = createLogger(options.logLevel, options.logFormat);
+  const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
   try {
-    return await run(options, config, log, stop);
+    return await run({ options, config, log, verbosity, stop });
   } catch (err) {
     log.fatal({ err }, 'cannot go on');
     return 2;
   }
+}
+
+interface Run {
+  readonly options: ServeOptions;
+  readonly config: KubeConfig;
+  readonly log: Logger;
+  readonly verbosity: LogVerbosity;
+  readonly stop: AbortSignal;
 }
 
 function usableKubeConfig(options: ServeOptions): KubeConfig {
@@ -67,15 +75,10 @@ function usableKubeConfig(options: ServeOptions): KubeConfig {
   }
 }
 
-async function run(
-  options: ServeOptions,
-  config: KubeConfig,
-  log: Logger,
-  stop: AbortSignal,
-): Promise<ExitCode> {
+async function run({ options, config, log, verbosity, stop }: Run): Promise<ExitCode> {
   const clock = systemClock;
   const registry = createRegistry();
-  const api = apiAccess(config, clock, clientMetrics(registry));
+  const api = apiAccess({ config, clock, log, metrics: clientMetrics(registry) });
   const identity = hostname();
   const events = new QueuedEventRecorder({
     client: api.client,
@@ -174,6 +177,7 @@ async function run(
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
+    verbosity,
     debug: { controllers: () => [...networks.debug(), ...fleet.debug(), policies.debug()] },
   });
 

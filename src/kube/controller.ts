@@ -103,7 +103,9 @@ export class Controller {
     const result = await this.#reconcile(key, signal);
     this.#running.delete(key);
     metrics?.activeWorkers(this.#running.size);
-    metrics?.reconciled(result, (clock.now() - started) / 1000);
+    const milliseconds = clock.now() - started;
+    metrics?.reconciled(result, milliseconds / 1000);
+    this.#log.debug({ key, result, ms: Math.round(milliseconds) }, 'reconciled');
   }
 
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {

@@ -25,8 +25,11 @@ export interface RequestOptions extends CallOptions {
 }
 
 export interface ClientMetrics {
-  /** An attempt ended: its HTTP status, or `<error>` where none came (client-go's rest_client_requests_total). */
-  requestFinished(method: Method, code: string, seconds: number): void;
+  /**
+   * An attempt ended: its HTTP status, or `<error>` where none came (client-go's rest_client_requests_total). The path, with
+   * its query, is for a log, and of too many kinds for a metric.
+   */
+  requestFinished(method: Method, code: string, seconds: number, path: string): void;
 }
 
 export interface ClientOptions {
@@ -135,7 +138,8 @@ export class RestClient {
       code = String(response.status);
       return response;
     } finally {
-      this.#metrics?.requestFinished(request.method, code, (this.#clock.now() - start) / 1000);
+      const seconds = (this.#clock.now() - start) / 1000;
+      this.#metrics?.requestFinished(request.method, code, seconds, request.path);
     }
   }
 }

@@ -10,7 +10,7 @@ const LINES = 300;
 function logging(ending: string): readonly string[] {
   const module = join(projectDirectory(), 'build/src/log.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
-    const log = createLogger('info', 'json');
+    const { log } = createLogger('info', 'json');
     for (let line = 0; line < ${LINES}; line += 1) log.info({ line, filler: 'x'.repeat(100) }, 'logged');
     ${ending}`;
   return ['--input-type=module', '--eval', code];
@@ -34,6 +34,30 @@ test.each([
   ['by a rejection', 'await Promise.reject(new Error("nobody expected this"));'],
 ])('a process that ends %s has written every line, in order', async (_, ending) => {
   expect(await logged(ending)).toEqual(Array.from({ length: LINES }, (_, line) => line));
+});
+
+test('a new level holds for the children that there are, too', async () => {
+  const module = join(projectDirectory(), 'build/src/log.js');
+  const code = `import { createLogger } from ${JSON.stringify(module)};
+    const { log, verbosity } = createLogger('info', 'json');
+    const child = log.child({ child: true });
+    const sayAll = (when) => { for (const each of [log, child]) each.debug(when); };
+    sayAll('before');
+    verbosity.setLevel('debug');
+    sayAll(verbosity.level());
+    verbosity.setLevel('info');
+    sayAll('after');`;
+  const stdout = await new Promise<string>((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '--eval', code], (_, out) => resolve(out));
+  });
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ msg, child = false }) => [msg, child])).toEqual([
+    ['debug', false],
+    ['debug', true],
+  ]);
 });
 
 test('lines are written while the process goes on', async () => {

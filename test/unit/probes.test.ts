@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Counter, Registry } from 'prom-client';
 import { createProbesServer, type ReadinessCheck } from '../../src/probes.ts';
 
 let server: Server | undefined;
+let level: string;
 
 afterEach(async () => {
   server?.closeAllConnections();
@@ -12,12 +14,22 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function serving(checks: readonly ReadinessCheck[], registry = new Registry()): Promise<string> {
-  server = createProbesServer({ registry, checks, debug: { controllers: () => ({ network: [] }) } });
-  server.listen(0, '127.0.0.1');
+async function serving(
+  checks: readonly ReadinessCheck[],
+  registry = new Registry(),
+  host = '127.0.0.1',
+): Promise<string> {
+  level = 'info';
+  server = createProbesServer({
+    registry,
+    checks,
+    debug: { controllers: () => ({ network: [] }) },
+    verbosity: { level: () => level, setLevel: (wanted) => (level = wanted) },
+  });
+  server.listen(0, host);
   await once(server, 'listening');
   const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  return `http://${host}:${typeof address === 'object' ? address?.port : ''}`;
 }
 
 describe('the probes server', () => {
@@ -59,5 +71,33 @@ describe('the probes server', () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain('things_total 3');
     expect(await (await fetch(`${url}/debug/controllers`)).json()).toEqual({ network: [] });
     expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
+  });
+
+  test('tells the log level, and changes it', async () => {
+    const page = `${await serving([])}/debug/log-level`;
+    expect(await (await fetch(page)).text()).toBe('info\n');
+    const answer = await fetch(page, { method: 'PUT', body: 'debug' });
+    expect([answer.status, await answer.text(), level]).toEqual([200, 'debug\n', 'debug']);
+    expect(await (await fetch(page)).text()).toBe('debug\n');
+  });
+
+  test.each(['', 'loud', 'x'.repeat(200)])('refuses %j for a log level', async (body) => {
+    const answer = await fetch(`${await serving([])}/debug/log-level`, { method: 'PUT', body });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+    expect(level).toBe('info');
+  });
+
+  test('lets nobody from elsewhere change the log level', async () => {
+    const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    const page = `${await serving([], new Registry(), outside)}/debug/log-level`;
+    const answer = await fetch(page, { method: 'PUT', body: 'debug' });
+    expect([answer.status, await answer.text(), level]).toEqual([
+      403,
+      'only from this pod: by kubectl port-forward\n',
+      'info',
+    ]);
+    expect((await fetch(page)).status).toBe(200);
   });
 });
