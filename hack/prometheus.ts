@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { chmod, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cacheRoot, hostTarget } from './control-plane/cache-directory.ts';
+import { type ProgressStream, withProgress } from './control-plane/progress.ts';
+import { runCommand } from './control-plane/run-command.ts';
+
+/** Paths of the two programs. */
+export interface Prometheus {
+  readonly prometheus: string;
+  readonly promtool: string;
+}
+
+/**
+ * Finds Prometheus in the cache, and first gets it, from its Debian package, which is unpacked there and not installed.
+ * Rejects where there is no apt-get, or it has no such package; root is needed only where its lists are missing.
+ */
+export async function ensurePrometheus(
+  env: NodeJS.ProcessEnv,
+  progress: ProgressStream,
+): Promise<Prometheus> {
+  const { goos, goarch } = hostTarget();
+  const directory = join(cacheRoot(env), 'prometheus', `${goos}-${goarch}`);
+  if (!existsSync(directory)) {
+    await withProgress(progress, 'getting Prometheus', (detail) => unpack(directory, detail));
+  }
+  const program = (name: string) => join(directory, 'usr', 'bin', name);
+  return { prometheus: program('prometheus'), promtool: program('promtool') };
+}
+
+/** The directory is there whole or not at all; of two that get it at once, the second has done so in vain. */
+async function unpack(directory: string, detail: (text: string) => void): Promise<void> {
+  await mkdir(dirname(directory), { recursive: true });
+  const temporary = await mkdtemp(`${directory}.`);
+  // apt-get as root downloads as a user of its own.
+  await chmod(temporary, 0o777);
+  try {
+    const download = [
+      'cd "$0" && apt-get --option=Acquire::Retries=3 --quiet download prometheus',
+      temporary,
+    ];
+    await run('sh', ['-c', ...download]).catch(async (err: unknown) => {
+      if (process.getuid?.() !== 0) throw err;
+      detail('apt-get update');
+      await run('apt-get', ['--option=Acquire::Retries=3', '--quiet', 'update']);
+      await run('sh', ['-c', ...download]);
+    });
+    const whole = join(temporary, 'whole');
+    for await (const file of glob(join(temporary, '*.deb')))
+      await run('dpkg-deb', ['--extract', file, whole]);
+    await rename(whole, directory).catch((err: unknown) => {
+      if (!existsSync(directory)) throw err;
+    });
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+async function run(command: string, args: readonly string[]): Promise<void> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const { code, stderr } = await runCommand(command, args, env, '');
+  if (code !== 0) throw new Error(`${[command, ...args].join(' ')}: ${stderr.trim()}`);
+}

@@ -1,0 +1,72 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+
+/** A document of the project. */
+export interface Document {
+  /** From the project's root, such as `docs/cli.md`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The README and all under docs/. */
+export function documents(): readonly Document[] {
+  const paths = [
+    'README.md',
+    'CONTRIBUTING.md',
+    ...globSync('docs/**/*.md', { cwd: projectDirectory() }).toSorted(),
+  ];
+  return paths.map((path) => ({ path, text: readFileSync(join(projectDirectory(), path), 'utf8') }));
+}
+
+/** What a section says: from its heading to the next of any level. */
+export function section(text: string, heading: string): string {
+  const [, after] = text.split(`\n${heading}\n`, 2);
+  if (after === undefined) throw new Error(`expected a heading ${heading}`);
+  return after.split(/^#+ /m, 1)[0] ?? '';
+}
+
+/** The text without its code blocks. */
+export function prose(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** The anchors of a text's headings, as GitHub makes them. */
+export function anchors(text: string): readonly string[] {
+  return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** A command that a document tells its reader to type, with what it says that is printed. */
+export interface PrintedCommand {
+  readonly command: string;
+  readonly output: readonly string[];
+}
+
+/**
+ * The commands of a text's `console` blocks: lines that begin with `$`, each with the output below it; all lines of a
+ * block without any. A line that ends with a backslash goes on in the next; comments at the end are left out.
+ */
+export function commandsOf(text: string): readonly PrintedCommand[] {
+  return [...text.matchAll(/^```console\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) => {
+    const lines = block.replaceAll('\\\n', ' ').trimEnd().split('\n');
+    const isSession = lines.some((line) => line.startsWith('$ '));
+    if (!isSession)
+      return lines.filter(Boolean).map((line) => ({ command: withoutComment(line), output: [] }));
+    const commands: { command: string; output: string[] }[] = [];
+    for (const line of lines) {
+      if (line.startsWith('$ ')) commands.push({ command: withoutComment(line.slice(2)), output: [] });
+      else commands.at(-1)?.output.push(line);
+    }
+    return commands;
+  });
+}
+
+function withoutComment(line: string): string {
+  return line.replace(/\s+# .*$/, '').trim();
+}

@@ -1,0 +1,56 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import { anchors, prose } from '../../support/markdown.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly runbook: string };
+}
+interface RuleTest {
+  readonly alertname: string;
+  readonly exp_alerts: readonly object[];
+}
+
+const read = (file: string) => readFileSync(file, 'utf8');
+const rules = (
+  load(read('deploy/monitoring/alerts.yaml')) as {
+    readonly groups: readonly { readonly rules: readonly Rule[] }[];
+  }
+).groups.flatMap((group) => group.rules);
+const tests = (
+  load(read('deploy/monitoring/alerts.test.yaml')) as {
+    readonly tests: readonly { readonly alert_rule_test: readonly RuleTest[] }[];
+  }
+).tests.flatMap((each) => each.alert_rule_test);
+const monitoring = read('docs/monitoring.md');
+const troubleshooting = read('docs/troubleshooting.md');
+
+test.each(rules)('$alert is tested as it fires and as it does not, and documented', ({ alert, ...rule }) => {
+  const own = tests.filter(({ alertname }) => alertname === alert);
+  expect(own.map(({ exp_alerts }) => exp_alerts.length > 0).sort()).toEqual([false, true]);
+  const [file, anchor = ''] = rule.annotations.runbook.split('#');
+  expect([file, anchors(troubleshooting).includes(anchor)]).toEqual(['docs/troubleshooting.md', true]);
+  expect(monitoring).toContain(`| \`${alert}\` | ${rule.labels.severity} |`);
+});
+
+test('the documents name no alert that is not there', () => {
+  const named = [...`${monitoring}${troubleshooting}`.matchAll(/\bEnvoyInitializer\w+/g)].map(
+    ([name]) => name,
+  );
+  expect(named.filter((name) => !rules.some(({ alert }) => alert === name))).toEqual([]);
+});
+
+test('what docs/troubleshooting.md quotes from the log, from Events and conditions is what the code says', () => {
+  const source = globSync('src/**/*.ts').map(read).join('\n');
+  const quoted = [
+    ...prose(troubleshooting).matchAll(/(?:log[^|`]*: |Event |warning or Event: |reason )`([^`]+)`/g),
+  ];
+  expect(quoted.length).toBeGreaterThan(20);
+  const missing = quoted
+    .flatMap(([, message = '']) => message.split('…'))
+    .map((part) => part.trim())
+    .filter((part) => !source.includes(part));
+  expect(missing).toEqual([]);
+});
