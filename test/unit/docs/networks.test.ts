@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import { documents, section } from '../../support/markdown.ts';
+
+interface Schema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+const crd = load(readFileSync('crd/networks.yaml', 'utf8')) as {
+  readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
+};
+const root = crd.spec.versions[0]?.schema.openAPIV3Schema;
+const text = documents().find(({ path }) => path === 'docs/networks.md')?.text ?? '';
+
+/** The fields that the first column of a section's table names. */
+function fields(heading: string): string[] {
+  return [...section(text, heading).matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, field = '']) => field),
+  );
+}
+
+test.each([
+  ['## The spec', 'spec'],
+  ['## The status', 'status'],
+])('docs/networks.md has under %s the fields of the CRD', (heading, part) => {
+  const inDocument = new Set(fields(heading).map((field) => field.split('.')[0]));
+  expect([...inDocument].sort()).toEqual(Object.keys(root?.properties?.[part]?.properties ?? {}).sort());
+});
+
+test('kubectl explain has something to say of every field', () => {
+  const silent: string[] = [];
+  const look = (schema: Schema | undefined, path: string) => {
+    for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+      const here = `${path}.${name}`;
+      if (!property.description && !/^\.(apiVersion|kind|metadata)$/.test(here)) silent.push(here);
+      look(property, here);
+      look(property.items, here);
+    }
+  };
+  look(root, '');
+  expect(silent).toEqual([]);
+});
