@@ -79,6 +79,10 @@ generate: node_modules/.installed ## Writes src/network/types.ts from crd/, and 
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
 
+.PHONY: pictures
+pictures: dist/.built control-plane ## Draws the pictures of the documents: docs/run.svg, docs/growth.svg
+	@node hack/pictures/cli.ts
+
 .PHONY: control-plane
 control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-controller-manager and kubectl, once
 	@node hack/control-plane/cli.ts build

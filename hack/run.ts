@@ -14,7 +14,10 @@ import { must, OPERATOR_NAMESPACE, startOperator } from './operator.ts';
 
 const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
 const stop = stopOnSignals();
-const narrator = new Narrator((text) => process.stdout.write(text), process.stdout.isTTY ?? false);
+const narrator = new Narrator(
+  (text) => process.stdout.write(text),
+  process.stdout.isTTY || process.env.FORCE_COLOR !== undefined,
+);
 
 narrator.heading('Setting up');
 const controlPlane = await startControlPlane({ log: (message) => narrator.say(message) });

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { growthPlot, type Point } from './growth-plot.ts';
+import type { Point } from '../../hack/pictures/growth-plot.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import type { BenchSettings } from './settings.ts';
@@ -11,8 +11,8 @@ import { summarise } from './statistics.ts';
 
 /** By the number of Networks of the settings: 10,000 gives 1,000 to 20,000. */
 const SIZES = [0.1, 0.25, 0.5, 1, 1.5, 2];
-/** Where the plot goes when the figures are recorded. */
-const PLOT = 'docs/growth.svg';
+/** Where the points go when the figures are recorded: `make pictures` draws them. */
+const POINTS = 'docs/growth.json';
 
 /** The design's, by how many pods there are, in MB; of more pods nothing is said. */
 const MOST_MB = [
@@ -20,7 +20,7 @@ const MOST_MB = [
   { pods: 100_000, most: 512 },
 ];
 
-/** What a Network more costs, the more there are, beside so many pods: a curve, drawn when it is recorded. */
+/** What a Network more costs, the more there are, beside so many pods: a curve. */
 export async function growthBench({
   networks,
   pods,
@@ -46,7 +46,7 @@ export async function growthBench({
     await end();
     const directory = record ? projectDirectory() : join(projectDirectory(), 'out');
     await mkdir(join(directory, 'docs'), { recursive: true });
-    await writeFile(join(directory, PLOT), growthPlot(points));
+    await writeFile(join(directory, POINTS), `${JSON.stringify(points, undefined, 2)}\n`);
     const [first, last] = [points.at(0), points.at(-1)];
     if (!first || !last) return [];
     const kilobytes = ((last.residentMb - first.residentMb) * 1024) / (last.networks - first.networks);

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import { runCommand } from '../control-plane/run-command.ts';
+import { growthPlot } from './growth-plot.ts';
+import { terminalPicture } from './terminal-picture.ts';
+
+// Draws the pictures of the documents: what `make run` prints, and the curve that BENCH_RECORD=1 make bench measured last.
+
+const CHAPTERS = [
+  'A pod that opts in by annotation',
+  'A Deployment in a namespace that opts in',
+  'A pod that does not opt in',
+  'A Network',
+  'An update of it',
+  'A Network that cannot be',
+  'So',
+];
+const path = (file: string) => join(projectDirectory(), file);
+
+const env = { ...(process.env as Record<string, string>), FORCE_COLOR: '1' };
+const { stdout, stderr, code } = await runCommand(process.execPath, [path('hack/run.ts'), '--once'], env, '');
+if (code !== 0) throw new Error(`the demo ended with ${code}:\n${stdout}${stderr}`);
+await writeFile(path('docs/run.svg'), terminalPicture(stdout, CHAPTERS));
+process.stdout.write('docs/run.svg\n');
+
+const measured = path('docs/growth.json');
+if (existsSync(measured)) {
+  await writeFile(path('docs/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
+  process.stdout.write('docs/growth.svg\n');
+} else process.stdout.write('no docs/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');

@@ -1,0 +1,69 @@
+/** Columns that are shown; longer lines are cut. */
+const COLUMNS = 104;
+/** Of what one command printed, this many lines at most. */
+const OUTPUT_LINES = 7;
+const CELL = { width: 7.8, height: 18 };
+const MARGIN = 16;
+/** SGR codes of the narrator's, and what they look like here. */
+const STYLES: Readonly<Record<string, string>> = {
+  1: 'font-weight="bold" fill="#ffffff"',
+  31: 'fill="#ff7b72"',
+  32: 'fill="#7ee787"',
+  36: 'fill="#79c0ff"',
+};
+const ESCAPE = '\u001b';
+
+/** What a program printed on a terminal in colour, as an SVG; of its chapters, which begin with ▸, those that are named. */
+export function terminalPicture(printed: string, chapters: readonly string[]): string {
+  const lines = chapters.flatMap((title) => shortened(chapter(printed, title)));
+  const width = COLUMNS * CELL.width + 2 * MARGIN;
+  const height = lines.length * CELL.height + 2 * MARGIN;
+  const rows = lines.map((line, i) => row(line, MARGIN + (i + 0.75) * CELL.height));
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width.toFixed(0)} ${height}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">
+<rect width="100%" height="100%" rx="8" fill="#0d1117"/>
+${rows.join('\n')}
+</svg>
+`;
+}
+
+/** The lines of a chapter, from its heading on. */
+function chapter(printed: string, title: string): readonly string[] {
+  const found = printed.split(/\n(?=\S*▸)/).find((each) => plain(each).startsWith(`▸ ${title}\n`));
+  if (found === undefined) throw new Error(`expected a chapter ▸ ${title}`);
+  return [...found.trimEnd().split('\n'), ''];
+}
+
+/** Without most of what commands print at length: lines in colour are the narrator's own. */
+function shortened(lines: readonly string[]): readonly string[] {
+  let printed = 0;
+  return lines.flatMap((line) => {
+    printed = line.includes(ESCAPE) || line === '' ? 0 : printed + 1;
+    if (printed <= OUTPUT_LINES) return [line];
+    return printed === OUTPUT_LINES + 1 ? ['  …'] : [];
+  });
+}
+
+function row(line: string, y: number): string {
+  const spans = cut(line)
+    .split(ESCAPE)
+    .map((part, i) => {
+      const [, code = '', text = part] = i === 0 ? [] : (/^\[(\d+)m(.*)$/.exec(part) ?? []);
+      const style = STYLES[code];
+      return style ? `<tspan ${style}>${escaped(text)}</tspan>` : escaped(text);
+    });
+  return `<text x="${MARGIN}" y="${y.toFixed(1)}" fill="#c9d1d9" xml:space="preserve">${spans.join('')}</text>`;
+}
+
+/** Colour takes no column. */
+function cut(line: string): string {
+  const text = plain(line);
+  return text.length <= COLUMNS ? line : `${text.slice(0, COLUMNS - 1)}…`;
+}
+
+function plain(text: string): string {
+  return text.replaceAll(new RegExp(`${ESCAPE}\\[\\d+m`, 'g'), '');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { terminalPicture } from '../../../hack/pictures/terminal-picture.ts';
+
+const bold = (text: string) => `\u001b[1m${text}\u001b[0m`;
+const green = (text: string) => `\u001b[32m${text}\u001b[0m`;
+
+const printed = [
+  ...['', bold('▸ First'), '  not shown'],
+  ...['', bold('▸ Second'), '  <one> & only', ...Array.from({ length: 9 }, (_, i) => `  line ${i}`)],
+  `  ${green('✓ it holds')}`,
+  `  ${'x'.repeat(200)}`,
+  '',
+].join('\n');
+
+/** What a reader of the picture sees, line by line. */
+const seen = (svg: string) =>
+  [...svg.matchAll(/<text.*?>(.*)<\/text>/g)].map(([, text = '']) => text.replaceAll(/<[^>]+>/g, ''));
+
+test('shows the chapters that are named, long output and long lines cut', () => {
+  const lines = seen(terminalPicture(printed, ['Second']));
+  expect(lines.slice(0, 2)).toEqual(['▸ Second', '  &lt;one&gt; &amp; only']);
+  expect(lines.slice(7, 10)).toEqual(['  line 5', '  …', '  ✓ it holds']);
+  expect(lines.at(10)).toBe(`  ${'x'.repeat(101)}…`);
+});
+
+test('has the colours', () => {
+  const svg = terminalPicture(printed, ['Second']);
+  expect(svg).toContain('<tspan font-weight="bold" fill="#ffffff">▸ Second</tspan>');
+  expect(svg).toContain('<tspan fill="#7ee787">✓ it holds</tspan>');
+});
+
+test('says which chapter is not there', () => {
+  expect(() => terminalPicture(printed, ['Third'])).toThrow('expected a chapter ▸ Third');
+});
