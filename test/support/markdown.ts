@@ -19,11 +19,17 @@ export function documents(): readonly Document[] {
   return paths.map((path) => ({ path, text: readFileSync(join(projectDirectory(), path), 'utf8') }));
 }
 
-/** What a section says: from its heading to the next of any level. */
+/** What a section says: from its heading to the next of any level. In code a line may begin with a #, too. */
 export function section(text: string, heading: string): string {
-  const [, after] = text.split(`\n${heading}\n`, 2);
-  if (after === undefined) throw new Error(`expected a heading ${heading}`);
-  return after.split(/^#+ /m, 1)[0] ?? '';
+  const lines = text.split('\n');
+  const from = lines.indexOf(heading) + 1;
+  if (from === 0) throw new Error(`expected a heading ${heading}`);
+  let inCode = false;
+  const length = lines.slice(from).findIndex((line) => {
+    if (line.startsWith('```')) inCode = !inCode;
+    return !inCode && /^#+ /.test(line);
+  });
+  return lines.slice(from, length < 0 ? undefined : from + length).join('\n');
 }
 
 /** The text without its code blocks. */
