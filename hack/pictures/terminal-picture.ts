@@ -54,10 +54,12 @@ function row(line: string, y: number): string {
   return `<text x="${MARGIN}" y="${y.toFixed(1)}" fill="#c9d1d9" xml:space="preserve">${spans.join('')}</text>`;
 }
 
-/** Colour takes no column. */
+/** Colour takes no column; of a line that is cut, the first one stays. */
 function cut(line: string): string {
   const text = plain(line);
-  return text.length <= COLUMNS ? line : `${text.slice(0, COLUMNS - 1)}…`;
+  if (text.length <= COLUMNS) return line;
+  const [indent = '', color = ''] = /^( *)(\S\[\d+m)?/.exec(line)?.slice(1) ?? [];
+  return `${indent}${color}${text.slice(indent.length, COLUMNS - 1)}…`;
 }
 
 function plain(text: string): string {

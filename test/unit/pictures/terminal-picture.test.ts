@@ -9,6 +9,7 @@ const printed = [
   ...['', bold('▸ Second'), '  <one> & only', ...Array.from({ length: 9 }, (_, i) => `  line ${i}`)],
   `  ${green('✓ it holds')}`,
   `  ${'x'.repeat(200)}`,
+  `  ${green('y'.repeat(200))}`,
   '',
 ].join('\n');
 
@@ -27,6 +28,7 @@ test('has the colours', () => {
   const svg = terminalPicture(printed, ['Second']);
   expect(svg).toContain('<tspan font-weight="bold" fill="#ffffff">▸ Second</tspan>');
   expect(svg).toContain('<tspan fill="#7ee787">✓ it holds</tspan>');
+  expect(svg).toContain(`<tspan fill="#7ee787">${'y'.repeat(101)}…</tspan>`);
 });
 
 test('says which chapter is not there', () => {
