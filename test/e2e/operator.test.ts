@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Cluster } from '../../hack/cluster/cluster.ts';
 import { startCluster } from '../../hack/cluster/start-cluster.ts';
+import { ensureBinaries } from '../../hack/control-plane/build.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-with-cluster.ts';
@@ -79,5 +82,27 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
     await run('delete pod left right --now');
     await run('delete network example-network --timeout=60s');
     await run('wait net-attach-def/example-network --for=delete --timeout=60s');
+  });
+
+  // As docs/monitoring.md has it.
+  test('changes its log level for who comes by kubectl port-forward, and for nobody else', async () => {
+    const { kubectl: program } = await ensureBinaries(process.env, process.stderr);
+    const args = ['port-forward', '--namespace=envoy-initializer', 'deployment/envoy-initializer', ':8080'];
+    const forwarding = spawn(program, args, { env: { KUBECONFIG: cluster.kubeconfigPath, HOME: '/' } });
+    try {
+      const [told] = await once(forwarding.stdout, 'data');
+      const [, port] = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(String(told)) ?? [];
+      const page = `http://127.0.0.1:${port}/debug/log-level`;
+      expect(await (await fetch(page)).text()).toBe('info\n');
+      expect(await (await fetch(page, { method: 'PUT', body: 'debug' })).text()).toBe('debug\n');
+    } finally {
+      forwarding.kill();
+    }
+    const path = '-o jsonpath={.items[0].status.podIP}';
+    const address = await run(`get pods --namespace envoy-initializer ${path}`);
+    const put = 'PUT /debug/log-level HTTP/1.0\\r\\nContent-Length: 4\\r\\n\\r\\ninfo';
+    expect(await shell(cluster, 'client', `printf '${put}' | nc ${address} 8080`)).toContain(
+      'only from this pod: by kubectl port-forward',
+    );
   });
 });
