@@ -20,6 +20,7 @@ export function growthPlot(points: readonly Point[]): string {
   const memory = points.map((point) => [x(point.networks), y(point.residentMb / memoryTop)] as const);
   const time = points.map((point) => [x(point.networks), y(point.millisecondsEach / timeTop)] as const);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
+<title>Memory and time for one Network more, by how many there are</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
 ${[0, 0.25, 0.5, 0.75, 1].map((part) => gridline(y(part), memoryTop * part, timeTop * part)).join('\n')}
 ${points.map(({ networks }) => text(x(networks), HEIGHT - MARGIN.bottom + 18, networks.toLocaleString('en'), 'middle')).join('\n')}

@@ -20,6 +20,7 @@ export function terminalPicture(printed: string, chapters: readonly string[]): s
   const height = lines.length * CELL.height + 2 * MARGIN;
   const rows = lines.map((line, i) => row(line, MARGIN + (i + 0.75) * CELL.height));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width.toFixed(0)} ${height}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">
+<title>What the demo prints</title>
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 ${rows.join('\n')}
 </svg>

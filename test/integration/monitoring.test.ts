@@ -147,6 +147,7 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
       const since = told.slice(told.findLastIndex(({ level }) => level === 'debug') + 1);
       return since.filter(({ msg }) => msg === 'pod decided').length > 10;
     });
+    expect(await readFile(fixture.logFile, 'utf8')).not.toContain(PASSWORD);
   });
 
   test('promtool finds nothing in our metrics to complain of', async () => {
@@ -177,6 +178,7 @@ describeWithPrometheus('the alert rules', ({ promtool }) => {
   });
 });
 
+const PASSWORD = 'not-for-the-log';
 const METADATA = { namespace: 'default' };
 
 function pod(name: string, metadata: object = {}): object {
@@ -184,7 +186,7 @@ function pod(name: string, metadata: object = {}): object {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { ...METADATA, name, ...metadata },
-    spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    spec: { containers: [{ name: 'app', image: 'busybox', env: [{ name: 'PASSWORD', value: PASSWORD }] }] },
   };
 }
 
