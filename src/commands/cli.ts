@@ -1,16 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { addServeOptions, type ServeOptions } from '../config.ts';
-import { stopSignal } from '../shutdown.ts';
 import { VERSION } from '../version.ts';
-import { addCheckOptions, type CheckOptions, checkCommand } from './check.ts';
-import { addDriftOptions, type DriftOptions, driftCommand } from './drift.ts';
-import { addInjectOptions, type InjectOptions, injectCommand } from './inject.ts';
-import { addLintOptions, type LintOptions, lintCommand } from './lint.ts';
-import { addNodeAgentOptions, type NodeAgentOptions, nodeAgent } from './node-agent.ts';
-import { addPolicyOptions, type PolicyCommandOptions, policyCommand } from './policy.ts';
-import { serve } from './serve.ts';
+import { COMMANDS } from './command-table.ts';
 import { processTerminal, type Terminal, UsageError } from './terminal.ts';
-import { addUninjectOptions, type UninjectOptions, uninjectCommand } from './uninject.ts';
 
 /** 0 fine, 1 findings, 2 usage or failure. */
 export type ExitCode = 0 | 1 | 2;
@@ -33,65 +24,18 @@ export async function runCli(
       writeErr: (text) => terminal.err(text),
     });
 
-  addServeOptions(
-    program
-      .command('serve')
-      .description('run the webhook and the Network controller')
-      .allowExcessArguments(false),
-  ).action(async (options: ServeOptions) => {
-    exitCode = await serve(options, stopSignal());
-  });
-  addNodeAgentOptions(
-    program
-      .command('node-agent')
-      .description('keep a node clean of Networks that are gone')
-      .allowExcessArguments(false),
-  ).action(async (options: NodeAgentOptions) => {
-    exitCode = await nodeAgent(options, stopSignal());
-  });
-  addInjectOptions(
-    program
-      .command('inject')
-      .description('print manifests with the sidecar in their pods')
-      .allowExcessArguments(false),
-  ).action(async (options: InjectOptions) => {
-    exitCode = await injectCommand(options, terminal);
-  });
-  addUninjectOptions(
-    program
-      .command('uninject')
-      .description('print manifests as they were before inject')
-      .allowExcessArguments(false),
-  ).action(async (options: UninjectOptions) => {
-    exitCode = await uninjectCommand(options, terminal);
-  });
-  addCheckOptions(
-    program.command('check').description('say why a pod or workload is, or is not, injected'),
-  ).action(async (target: string | undefined, options: CheckOptions) => {
-    exitCode = await checkCommand(target, options, terminal);
-  });
-  addLintOptions(program.command('lint').description('find the faults of templates')).action(
-    async (files: string[], options: LintOptions) => {
-      exitCode = await lintCommand(files, options, terminal);
+  const context = {
+    terminal,
+    ended(code: ExitCode) {
+      exitCode = code;
     },
-  );
-  addPolicyOptions(
-    program
-      .command('policy')
-      .description('print what makes the API server inject a template by itself (Kubernetes 1.36)')
-      .allowExcessArguments(false),
-  ).action(async (options: PolicyCommandOptions) => {
-    exitCode = await policyCommand(options, terminal);
-  });
-
-  addDriftOptions(
-    program
-      .command('drift')
-      .description('list pods whose sidecar is missing or stale')
-      .allowExcessArguments(false),
-  ).action(async (options: DriftOptions) => {
-    exitCode = await driftCommand(options, terminal);
-  });
+  };
+  const asked = COMMANDS.filter(({ name }) => argv.includes(name));
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.name).description(entry.description);
+    // The help of the program tells of them all.
+    if (asked.includes(entry) || asked.length === 0) await entry.load(command, context);
+  }
 
   try {
     await program.parseAsync(argv);
