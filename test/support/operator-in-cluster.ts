@@ -96,16 +96,23 @@ export class OperatorInCluster {
     ]);
   }
 
-  /** How long ago its first process was started, in milliseconds: by the kernel, where Kubernetes rounds to seconds. */
-  async age({ containerId }: OperatorPod): Promise<number> {
+  /**
+   * How long ago its first process was started, and how long it has had a CPU since, in milliseconds: by the kernel,
+   * where Kubernetes rounds to seconds.
+   */
+  async age({ containerId }: OperatorPod): Promise<{ readonly ms: number; readonly cpuMs: number }> {
     const ctr = ['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io', 'tasks', 'list'];
     const task = (await this.#onNode('ctr', ctr)).split('\n').find((line) => line.startsWith(containerId));
     const [, pid = ''] = task?.split(/ +/) ?? [];
     const read = await this.#onNode('cat', ['/proc/uptime', `/proc/${pid}/stat`]);
     const [uptime = '', stat = ''] = read.split('\n');
-    // proc(5): field 22, in ticks; the second field, a name in brackets, may hold spaces.
-    const ticks = Number(stat.slice(stat.lastIndexOf(')')).split(' ')[20]);
-    return Number(uptime.split(' ')[0]) * 1000 - (ticks * 1000) / TICKS_PER_SECOND;
+    // proc(5), from field 2 on, a name in brackets that may hold spaces: fields 14, 15 and 22, in ticks.
+    const fields = stat.slice(stat.lastIndexOf(')')).split(' ');
+    const [user, system, start] = [12, 13, 20].map((n) => (Number(fields[n]) * 1000) / TICKS_PER_SECOND);
+    return {
+      ms: Number(uptime.split(' ')[0]) * 1000 - (start ?? 0),
+      cpuMs: (user ?? 0) + (system ?? 0),
+    };
   }
 
   /** Evicts a pod as a drain does, which asks again as long as the budget does not allow it. */
