@@ -15,6 +15,7 @@ import { apply, kubectl } from '../support/cluster-kubectl.ts';
 import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
 import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
 import { OperatorInCluster, type OperatorPod } from '../support/operator-in-cluster.ts';
+import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -36,7 +37,7 @@ function say(text: string): void {
 
 describeWithCluster('two replicas, while 10 pods a second opt in', () => {
   beforeAll(async () => {
-    cluster = await startE2eCluster({ images: ['busybox', 'envoy-initializer'] });
+    cluster = await startE2eCluster({ images: ['busybox', 'envoy-initializer'], auditLog: 'Metadata' });
     operator = new OperatorInCluster(cluster);
     api = connect(cluster.kubeconfigPath);
     await operator.install();
@@ -97,6 +98,10 @@ describeWithCluster('two replicas, while 10 pods a second opt in', () => {
       expect({ bare: load.bare, names }).toEqual({ bare: [], names: [] });
     },
   );
+
+  testWithNode('has needed no right that the roles do not give', async () => {
+    expect(await forbiddenCalls(cluster.own?.controlPlane.auditLogPath ?? '')).toEqual([]);
+  });
 });
 
 /** Kills replicas at once, and scales a Deployment meanwhile. */

@@ -9,6 +9,7 @@ import { projectDirectory } from '../../hack/control-plane/project-directory.ts'
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-with-cluster.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
+import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the node, Envoy's image, Multus and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -34,7 +35,11 @@ async function containersOf(selector: string): Promise<object[]> {
 // The steps of docs/install.md, and the demo's, on a node that runs what is applied.
 describeUnless(await multusObstacle(), 'the operator, from its own image and manifests', () => {
   beforeAll(async () => {
-    cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
+    cluster = await startCluster({
+      images: ['busybox', 'envoy', 'envoy-initializer'],
+      multus: true,
+      auditLog: 'Metadata',
+    });
     await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
     await run('rollout status deployment/envoy-initializer --namespace envoy-initializer --timeout=120s');
     await run('wait configmap/envoy-initializer --namespace envoy-initializer --for=create --timeout=60s');
@@ -104,5 +109,9 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
     expect(await shell(cluster, 'client', `printf '${put}' | nc ${address} 8080`)).toContain(
       'only from this pod: by kubectl port-forward',
     );
+  });
+
+  test('has needed no right that the roles do not give', async () => {
+    expect(await forbiddenCalls(cluster.controlPlane.auditLogPath)).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { apply, kubectl } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { fakedClockConfigMap, fakedClockPatch, setClock } from '../support/faked-clock.ts';
 import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
+import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -62,7 +63,7 @@ async function restarts(): Promise<number[]> {
 
 describeWithNode('the operator recovers by itself', () => {
   beforeAll(async () => {
-    cluster = await startCluster({ images: ['busybox', 'envoy-initializer'] });
+    cluster = await startCluster({ images: ['busybox', 'envoy-initializer'], auditLog: 'Metadata' });
     operator = new OperatorInCluster({
       own: cluster,
       kubectl: (args, input) => cluster.kubectl(args, input),
@@ -106,6 +107,10 @@ describeWithNode('the operator recovers by itself', () => {
       await recovered(`a clock that is set to ${offset}`);
     }
     expect(await restarts()).toEqual([0, 0]);
+  });
+
+  test('has needed no right that the roles do not give', async () => {
+    expect(await forbiddenCalls(cluster.controlPlane.auditLogPath)).toEqual([]);
   });
 });
 

@@ -48,12 +48,16 @@ export async function operatorCalls(auditLogPath: string): Promise<readonly Call
     }));
 }
 
-/** `VERB URI` of the calls that RBAC has refused, each once. */
+/**
+ * `VERB URI` of the calls that RBAC has refused, each once. Not of those that it has also let pass: an API server that was
+ * started a moment ago, and has not read its roles yet, refuses everything.
+ */
 export async function forbiddenCalls(auditLogPath: string): Promise<readonly string[]> {
   const calls = await operatorCalls(auditLogPath);
-  return [
-    ...new Set(calls.filter(({ isForbidden }) => isForbidden).map(({ verb, uri }) => `${verb} ${uri}`)),
-  ];
+  const right = ({ verb, resource, namespace, name }: Call) => [verb, resource, namespace, name].join(' ');
+  const granted = new Set(calls.filter(({ isForbidden }) => !isForbidden).map(right));
+  const forbidden = calls.filter((call) => call.isForbidden && !granted.has(right(call)));
+  return [...new Set(forbidden.map(({ verb, uri }) => `${verb} ${uri}`))];
 }
 
 /** A rule of rbac.authorization.k8s.io/v1. */
