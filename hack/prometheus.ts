@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cacheRoot, hostTarget } from './control-plane/cache-directory.ts';
+import { hasCode } from './control-plane/has-code.ts';
 import { type ProgressStream, withProgress } from './control-plane/progress.ts';
 import { runCommand } from './control-plane/run-command.ts';
 
@@ -60,6 +61,9 @@ async function run(command: string, args: readonly string[]): Promise<void> {
   const env = Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
-  const { code, stderr } = await runCommand(command, args, env, '');
+  const { code, stderr } = await runCommand(command, args, env, '').catch((err: unknown) => {
+    if (hasCode(err, 'ENOENT')) throw new Error(`no ${command}: it is had from its Debian package`);
+    throw err;
+  });
   if (code !== 0) throw new Error(`${[command, ...args].join(' ')}: ${stderr.trim()}`);
 }

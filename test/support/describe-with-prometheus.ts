@@ -1,7 +1,9 @@
 import { ensurePrometheus, type Prometheus } from '../../hack/prometheus.ts';
 import { describeUnless } from './describe-with-cluster.ts';
 
-const found = await ensurePrometheus(process.env, process.stderr).catch((err: unknown) => String(err));
+const found = await ensurePrometheus(process.env, process.stderr).catch((err: unknown) =>
+  err instanceof Error ? err.message : String(err),
+);
 
 /** `describe` where a real Prometheus can be had (Debian); elsewhere its tests are skipped, and say why. */
 export function describeWithPrometheus(name: string, tests: (programs: Prometheus) => void): void {

@@ -4,11 +4,23 @@ interface Results {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numRuntimeErrorTestSuites: number;
+  readonly testResults: readonly {
+    readonly testResults: readonly {
+      readonly title: string;
+      readonly ancestorTitles: readonly string[];
+    }[];
+  }[];
 }
 
-/** Closes a jest run with the plain line `N passed, N failed` that CI adds up. */
+/** Closes a jest run with what was skipped and why, and the plain line `N passed, N failed` that CI adds up. */
 export default class PlainReporter {
   onRunComplete(_: unknown, results: Results): void {
+    // Jest itself says nothing of a file all of whose tests are skipped.
+    const titles = results.testResults
+      .flatMap((file) => file.testResults)
+      .flatMap(({ title, ancestorTitles }) => [...ancestorTitles, title])
+      .filter((title) => title.includes('(skipped: '));
+    for (const title of new Set(titles)) process.stdout.write(`\n○ ${title}`);
     // A suite that could not even load has no tests to count: it is one failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests > 0 ? `, ${results.numPendingTests} skipped` : '';
