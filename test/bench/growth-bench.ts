@@ -5,6 +5,7 @@ import { projectDirectory } from '../../hack/control-plane/project-directory.ts'
 import type { Point } from '../../hack/pictures/growth-plot.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
+import { progress } from './progress.ts';
 import type { BenchSettings } from './settings.ts';
 import { ALONE, setStage } from './stage.ts';
 import { summarise } from './statistics.ts';
@@ -40,6 +41,7 @@ export async function growthBench({
       const millisecondsEach = (performance.now() - start) / (size - there);
       // What was needed for a moment is given back within a few seconds.
       await pause(5_000);
+      progress(`  ${size} Networks are Ready`);
       points.push({ networks: size, millisecondsEach, residentMb: await stage.residentMb() });
       there = size;
     }

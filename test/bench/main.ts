@@ -10,6 +10,7 @@ import { loadTool } from './load.ts';
 import { isMet, type Measurement } from './measurement.ts';
 import { mixedBench } from './mixed-bench.ts';
 import { canPin } from './pinned.ts';
+import { progress } from './progress.ts';
 import { queueBench } from './queue-bench.ts';
 import { readyBench } from './ready-bench.ts';
 import { report } from './report.ts';
@@ -40,10 +41,8 @@ if (unknown.length > 0)
   throw new RangeError(`BENCH_ONLY: expected ${Object.keys(scenarios)}, got ${unknown}`);
 
 const measurements: Measurement[] = [];
-const start = performance.now();
 for (const [i, name] of names.entries()) {
-  const minutes = ((performance.now() - start) / 60_000).toFixed(1);
-  process.stderr.write(`${i + 1} of ${names.length}, after ${minutes} min: ${name}…\n`);
+  progress(`${i + 1} of ${names.length}: ${name}`);
   measurements.push(...((await scenarios[name]?.(settings)) ?? []));
 }
 

@@ -6,6 +6,7 @@ import { projectDirectory } from '../../hack/control-plane/project-directory.ts'
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { LOAD_CORE, pinned } from './pinned.ts';
+import { progress } from './progress.ts';
 import { REVIEWS } from './reviews.ts';
 import { type BenchSettings, part } from './settings.ts';
 import { ALONE, setStage } from './stage.ts';
@@ -40,6 +41,7 @@ export async function mixedBench({
           await untilReady(to);
         }),
       );
+      progress(`  ${to} Networks are Ready`);
     }
     await end();
     const name = `p99 of a review while ${networks} Networks are reconciled`;

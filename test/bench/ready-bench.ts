@@ -3,6 +3,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/reso
 import type { Measurement } from './measurement.ts';
 import { NAMESPACE, User } from './networks.ts';
 import { pin, SERVER_CORE } from './pinned.ts';
+import { progress } from './progress.ts';
 import { type Written, writeRaw } from './raw-client.ts';
 import { type BenchSettings, part } from './settings.ts';
 import { ALONE, type Stage, setStage } from './stage.ts';
@@ -38,6 +39,7 @@ export async function readyBench({ runs, networks }: BenchSettings): Promise<rea
           }),
         );
         await endOperator(stage);
+        progress(`  ${to} Networks are Ready`);
       }
       await end();
       return [

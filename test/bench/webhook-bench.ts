@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LoadOptions, requestsPerSecond } from './load.ts';
 import type { Bound, Measurement } from './measurement.ts';
+import { progress } from './progress.ts';
 import { REVIEWS, type ReviewKind } from './reviews.ts';
 import type { BenchSettings } from './settings.ts';
 import { post, type Stage, setStage, startFloor } from './stage.ts';
@@ -34,6 +35,7 @@ async function compared(
   fresh: boolean,
 ): Promise<Measurement> {
   const bound = fresh ? undefined : BOUNDS[review.name];
+  progress(`  ${review.name}${fresh ? ', a connection each' : ''}`);
   const oursUrl = `${stage.operator.webhookUrl}/inject`;
   const answer = await post(oursUrl, review.body);
   if (answer.includes('"patch"') !== review.injected) {
