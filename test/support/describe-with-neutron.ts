@@ -1,16 +1,17 @@
 import { describe } from '@jest/globals';
 import { findEnvironment, type PythonEnvironment } from '../../hack/neutron/python-environment.ts';
 
-const found = await findEnvironment(process.env).then(
+/** Where a real Neutron can run from, or why it cannot. */
+export const neutronEnvironment = await findEnvironment(process.env).then(
   (environment) => environment ?? 'it is not installed: run `make neutron`',
   (error: unknown) => String(error),
 );
 
 /** `describe` where a real Neutron can run; elsewhere its tests are skipped, and say why. */
 export function describeWithNeutron(name: string, tests: (environment: PythonEnvironment) => void): void {
-  if (typeof found === 'string') {
-    describe.skip(`${name} (skipped: no Neutron, ${found})`, () => tests(nowhere));
-  } else describe(name, () => tests(found));
+  if (typeof neutronEnvironment === 'string') {
+    describe.skip(`${name} (skipped: no Neutron, ${neutronEnvironment})`, () => tests(nowhere));
+  } else describe(name, () => tests(neutronEnvironment));
 }
 
 /** For the names of tests that are skipped. */

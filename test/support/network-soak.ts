@@ -10,6 +10,7 @@ import {
   type NetworkAttachmentDefinition,
 } from '../../src/network/resources.ts';
 import type { Network } from '../../src/network/types.ts';
+import type { SoakNeutron } from './soak-neutron.ts';
 import { randomNumbers, type SoakNetwork, soakNetwork, soakSpec } from './soak-world.ts';
 
 /** The machine is shared with others. */
@@ -20,18 +21,22 @@ const USERS = 6;
 export class NetworkSoak {
   readonly #client: KubeClient;
   readonly #networks: readonly SoakNetwork[];
+  readonly #neutron: SoakNeutron | undefined;
   readonly #random: () => number;
   requests = 0;
   /** Specs that the API server has refused, as it should. */
   refused = 0;
 
-  constructor(client: KubeClient, count: number, seed: number) {
+  /** `neutron`: some of the Networks are to be there, too. */
+  constructor(client: KubeClient, count: number, seed: number, neutron?: SoakNeutron) {
     this.#client = client;
-    this.#networks = Array.from({ length: count }, (_, number) => soakNetwork(number));
+    this.#neutron = neutron;
+    const hasNeutron = neutron !== undefined;
+    this.#networks = Array.from({ length: count }, (_, number) => soakNetwork(number, hasNeutron));
     this.#random = randomNumbers(seed);
   }
 
-  /** Makes the attachments of somebody else. */
+  /** Makes the attachments, and the networks in OpenStack, of somebody else. */
   async prepare(): Promise<void> {
     for (const { kind, ...metadata } of this.#networks) {
       if (kind !== 'conflicting') continue;
@@ -40,6 +45,7 @@ export class NetworkSoak {
       const foreign = { ...type, metadata: { namespace, name }, spec: { config: '{"theirs":true}' } };
       await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, foreign);
     }
+    await this.#neutron?.prepare(this.#networks);
   }
 
   /** Goes on until the signal aborts. */
@@ -78,8 +84,9 @@ export class NetworkSoak {
       if (isReady && readyOf.has(soak.block)) faults.push(`${key} meets ${readyOf.get(soak.block)}`);
       if (isReady) readyOf.set(soak.block, key);
       const reason = `${ready?.reason}`;
-      if (!expectedReasons(soak).includes(reason)) faults.push(`${key} is ${reason}`);
-      const fault = attachmentFault(network, soak, isReady, attachments.get(key));
+      if (!this.#expectedReasons(soak).includes(reason)) faults.push(`${key} is ${reason}`);
+      const hasAttachment = isReady && soak.provider === 'multus';
+      const fault = attachmentFault(network, soak, hasAttachment, attachments.get(key));
       if (fault) faults.push(`${key} ${fault}`);
     }
     for (const [key, network] of networks) {
@@ -94,7 +101,8 @@ export class NetworkSoak {
         faults.push(`attachment ${key} is orphaned`);
       }
     }
-    return faults;
+    // Neutron is asked when there is nothing else left to wait for: it is slow enough.
+    return faults.length > 0 ? faults : ((await this.#neutron?.faults(networks)) ?? []);
   }
 
   async #use(signal: AbortSignal): Promise<void> {
@@ -144,6 +152,13 @@ export class NetworkSoak {
     }
   }
 
+  #expectedReasons({ kind, provider }: SoakNetwork): readonly string[] {
+    if (kind === 'unattainable') return [this.#neutron ? 'ReconcileFailed' : 'ProviderUnavailable'];
+    if (kind === 'conflicting') return ['NameConflict'];
+    // One that overlaps, and the one that it overlaps: whoever came first has the range.
+    return [provider === 'neutron' ? 'ProviderCannotAttach' : 'Ready', 'Overlap'];
+  }
+
   async #forAll(act: (network: SoakNetwork) => Promise<void>): Promise<void> {
     const rest = [...this.#networks];
     const work = async () => {
@@ -158,23 +173,16 @@ export class NetworkSoak {
   }
 }
 
-function expectedReasons({ kind }: SoakNetwork): readonly string[] {
-  // One that overlaps, and the one that it overlaps: whoever came first has the range.
-  if (kind === 'unavailable') return ['ProviderUnavailable'];
-  if (kind === 'conflicting') return ['NameConflict'];
-  return ['Ready', 'Overlap'];
-}
-
 function attachmentFault(
   network: Network,
   { kind }: SoakNetwork,
-  isReady: boolean,
+  isThere: boolean,
   found: NetworkAttachmentDefinition | undefined,
 ): string | undefined {
   if (kind === 'conflicting') {
     return found?.spec?.config === '{"theirs":true}' ? undefined : 'has taken what was somebody else’s';
   }
-  if (!isReady) return found ? 'has an attachment' : undefined;
+  if (!isThere) return found ? 'has an attachment' : undefined;
   if (!found) return 'has no attachment';
   const config = found.spec?.config ?? '';
   const { cidr, gateway } = network.spec;

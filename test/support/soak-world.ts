@@ -1,38 +1,44 @@
 import type { NetworkSpec } from '../../src/network/types.ts';
 
 /**
- * What a Network of the soak is meant to be. Of ten, seven are fine, one overlaps the one before it, one names a
- * provider that this operator has not, and one has a name that somebody else's attachment has.
+ * What a Network of the soak is meant to be. Of ten, seven are fine, one overlaps the one before it, one asks OpenStack
+ * for what it has not, and one has a name that somebody else's attachment has.
  */
-export type SoakKind = 'fine' | 'overlapping' | 'unavailable' | 'conflicting';
+export type SoakKind = 'fine' | 'overlapping' | 'unattainable' | 'conflicting';
 
 export interface SoakNetwork {
   readonly namespace: string;
   readonly name: string;
   readonly kind: SoakKind;
+  readonly provider: 'multus' | 'neutron';
   /** Of equal block at most one can be Ready. */
   readonly block: number;
 }
 
 export const SOAK_NAMESPACES = ['soak-0', 'soak-1', 'soak-2', 'soak-3'] as const;
 
-export function soakNetwork(number: number): SoakNetwork {
-  const kinds: Readonly<Record<number, SoakKind>> = { 7: 'overlapping', 8: 'unavailable', 9: 'conflicting' };
+/** With an OpenStack every third ten of them are there, where a name conflicts with nobody's. */
+export function soakNetwork(number: number, hasNeutron: boolean): SoakNetwork {
+  const isThere = hasNeutron && Math.floor(number / 10) % 3 === 2;
+  const last = isThere ? 'unattainable' : 'conflicting';
+  const kinds: Readonly<Record<number, SoakKind>> = { 7: 'overlapping', 8: 'unattainable', 9: last };
   const kind = kinds[number % 10] ?? 'fine';
   return {
     namespace: SOAK_NAMESPACES[number % SOAK_NAMESPACES.length] ?? '',
     name: `net-${number}`,
     kind,
+    provider: isThere || kind === 'unattainable' ? 'neutron' : 'multus',
     block: kind === 'overlapping' ? number - 1 : number,
   };
 }
 
 /** Its spec, in one of two versions, of which the second has another gateway. */
-export function soakSpec({ kind, block }: SoakNetwork, version: 0 | 1): NetworkSpec {
+export function soakSpec({ kind, provider, block }: SoakNetwork, version: 0 | 1): NetworkSpec {
   const base = `10.${block >> 8}.${block & 255}`;
   const cidr = kind === 'overlapping' ? `${base}.0/25` : `${base}.0/24`;
-  const provider = kind === 'unavailable' ? ({ provider: 'neutron' } as const) : {};
-  return { cidr, gateway: `${base}.${version + 1}`, ...provider };
+  // Only Neutron knows that it carries no such packets.
+  const mtu = kind === 'unattainable' ? { mtu: 9_000 } : {};
+  return { cidr, gateway: `${base}.${version + 1}`, provider, ...mtu };
 }
 
 /** Numbers that look random, the same for the same seed (mulberry32). */
