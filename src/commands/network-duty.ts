@@ -21,6 +21,7 @@ import { allSynced } from './all-synced.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
+import { NetworkWork } from './network-work.ts';
 import { neutronDuty } from './neutron-duty.ts';
 
 export interface NetworkDutyOptions {
@@ -65,7 +66,11 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const { resyncMs, defaultProvider, sharedNamespaces } = options;
   const events = logged(options.events, log);
   const { networks, attachments, pods, nodes } = informers(options);
-  const networkWork = makeController('network', workers);
+  const networkWork: NetworkWork = new NetworkWork({
+    makeController,
+    workers,
+    isRemote: (key) => network.isRemote(key),
+  });
   const podWork = makeController('pod-gate', workers);
   const users = new NetworkUsers(pods.lister);
   const ranges = new ClusterRanges();
@@ -126,7 +131,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
         neutron.keep(signal),
       ]);
     },
-    debug: () => [networkWork.debug(), podWork.debug()],
+    debug: () => [...networkWork.debug(), podWork.debug()],
   };
 }
 

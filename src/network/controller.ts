@@ -51,6 +51,8 @@ export interface NetworkController {
   readonly reconcile: Reconcile;
   /** What there is to look at, from the caches: where a new leader starts, who heard of it while another led. */
   keys(): ReadonlySet<ObjectKey>;
+  /** Whether the Network of the key is made outside of the cluster. */
+  isRemote(key: ObjectKey): boolean;
   /** What the Network of the key is to a pod that asks for it; undefined: there is none. */
   judge(key: ObjectKey, network: Network | undefined): NetworkState;
 }
@@ -80,6 +82,10 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
   return {
     reconcile,
     keys: () => new Set([...networks.lister.list(), ...leftBehind()].map(keyOf)),
+    isRemote(key) {
+      const network = networks.lister.get(key);
+      return network !== undefined && providers.of(network).isRemote;
+    },
     judge: (key, network) => networkState(key, network, (of) => providers.of(of)),
   };
 }

@@ -7,6 +7,7 @@ import type { Network } from '../../src/network/types.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
 import { NEUTRON_SECRET, neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';
+import { OpenStackProxy } from '../support/openstack-proxy.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { TlsCloud, tlsClouds } from '../support/tls-cloud.ts';
 
@@ -103,6 +104,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
   const KILLS = 4;
   let lab: NeutronLab;
   let fixture: OperatorFixture;
+  let hung: OpenStackProxy | undefined;
 
   beforeAll(async () => {
     lab = await NeutronLab.start(environment);
@@ -111,6 +113,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
   });
   afterAll(async () => {
     await fixture?.stop();
+    await hung?.close();
     await lab?.stop();
   });
 
@@ -166,6 +169,36 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
     await kill();
     await fixture.kubectl('wait', 'network', '--all', '--for=delete', '--timeout=300s');
     expect(await realNames()).toEqual([]);
+  });
+
+  test('lets no Network of Multus wait for a Neutron that hangs', async () => {
+    const names = Array.from({ length: 8 }, (_, i) => `slow-${i}`);
+    let hangs: () => void = () => undefined;
+    const hanging = new Promise<void>((resolve) => {
+      hangs = resolve;
+    });
+    hung = await OpenStackProxy.start(lab.neutron.url);
+    const { givenUp, url } = hung;
+    hung.mishap = () => {
+      hangs();
+      return { kind: 'hangs' };
+    };
+    await fixture.apply(neutronSecret(noAuth(url)));
+    const slow = names.map((name, i) =>
+      neutronNetwork(name, { cidr: `10.203.${i}.0/24`, gateway: `10.203.${i}.1` }),
+    );
+    await fixture.apply(...slow);
+    await hanging;
+    const spec = { cidr: '10.204.0.0/24', gateway: '10.204.0.1', provider: 'multus' };
+    const quick = { ...Object(slow[0]), metadata: { namespace: 'default', name: 'quick' }, spec };
+    await fixture.apply(quick);
+    const first = await Promise.race([
+      wait(fixture, 'quick', 'condition=Ready').then(() => 'it is Ready'),
+      givenUp.then(() => 'Neutron was given up'),
+    ]);
+    expect(first).toBe('it is Ready');
+    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
+    await fixture.kubectl('delete', 'network', 'quick', ...names, '--timeout=120s');
   });
 
   test('waits with a deletion for the ports, and names them', async () => {

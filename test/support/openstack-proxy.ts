@@ -28,6 +28,9 @@ export class OpenStackProxy {
   mishap: (request: Passing, nth: number) => Mishap | undefined = () => undefined;
   /** What is to be over before a request passes. */
   waitBefore: () => Promise<void> | undefined = () => undefined;
+  /** Resolves when somebody has waited in vain for what hangs. */
+  readonly givenUp: Promise<void>;
+  #onGivenUp: () => void = () => undefined;
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
   readonly #upstream: string;
@@ -35,6 +38,9 @@ export class OpenStackProxy {
 
   private constructor(upstream: string, identity: CertificateAndKey | undefined) {
     this.#upstream = upstream;
+    this.givenUp = new Promise((resolve) => {
+      this.#onGivenUp = resolve;
+    });
     this.#scheme = identity ? 'https' : 'http';
     const meet = (request: IncomingMessage, response: ServerResponse) => this.#meet(request, response);
     this.#server = identity
@@ -86,6 +92,7 @@ export class OpenStackProxy {
         request.socket.destroy();
         return;
       case 'hangs':
+        request.socket.once('close', this.#onGivenUp);
         return;
       case 'answers':
         response.writeHead(mishap.status, { 'content-type': 'application/json' }).end(mishap.body);

@@ -38,6 +38,7 @@ export interface MultusOptions extends AttachmentStoreOptions {
 export class MultusProvider implements Provider {
   readonly name = 'multus';
   readonly attachesPods = true;
+  readonly isRemote = false;
   readonly #client: MultusOptions['client'];
   readonly #usageOf: MultusOptions['usageOf'];
   readonly #reach: NonNullable<MultusOptions['reach']>;

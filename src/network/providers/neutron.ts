@@ -33,6 +33,7 @@ const MAX_ROUNDS = 8;
 export class NeutronProvider implements Provider {
   readonly name = 'neutron';
   readonly attachesPods = false;
+  readonly isRemote = true;
   readonly #api: () => NeutronApi;
   readonly #store: NeutronStore;
   readonly #clusterId: NeutronOptions['clusterId'];

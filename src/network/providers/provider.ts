@@ -60,6 +60,8 @@ export interface Provider {
   readonly name: string;
   /** Whether pods can be attached to its networks. Where they cannot, a pod that asks for one is refused. */
   readonly attachesPods: boolean;
+  /** Whether what it asks is not the API server, and may take its time. */
+  readonly isRemote: boolean;
   /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
   validate(network: Network): Refusal | undefined;
   /** What it has for this Network now; undefined for nothing. */

@@ -5,6 +5,7 @@ export class UnconfiguredProvider implements Provider {
   readonly name: string;
   /** Not known: pods wait at their gate until it is. */
   readonly attachesPods = true;
+  readonly isRemote = false;
   readonly #configured: readonly string[];
 
   constructor(name: string, configured: readonly string[]) {

@@ -1,0 +1,58 @@
+import type { Reconcile } from '../kube/controller.ts';
+import type { ObjectKey } from '../kube/object.ts';
+import type { LedController, MakeController } from './led-controller.ts';
+
+export interface NetworkWorkOptions {
+  readonly makeController: MakeController;
+  /** Of each of the two. */
+  readonly workers: number;
+  /** Whether the Network of the key is with a provider outside of the cluster. */
+  readonly isRemote: (key: ObjectKey) => boolean;
+}
+
+/** The controller of Networks, twice: those that are made elsewhere are apart, and however slow it is there, no other waits. */
+export class NetworkWork {
+  readonly #near: LedController;
+  readonly #remote: LedController;
+  readonly #isRemote: NetworkWorkOptions['isRemote'];
+
+  constructor({ makeController, workers, isRemote }: NetworkWorkOptions) {
+    this.#near = makeController('network', workers);
+    this.#remote = makeController('remote-network', workers);
+    this.#isRemote = isRemote;
+  }
+
+  /** For event handlers. */
+  readonly queue = {
+    add: (key: ObjectKey): void => this.#of(key).queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#of(key).queue.addAfter(key, delayMs),
+  };
+
+  /** Reconciles, first all these keys, until the signal aborts and what runs has ended. */
+  async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
+    const all = [...keys];
+    const run = (work: LedController) => {
+      const own: Reconcile = async (key, stop) => {
+        if (this.#of(key) === work) return reconcile(key, stop);
+        // Its name is another Network's by now, or nobody's.
+        this.queue.add(key);
+        return {};
+      };
+      return work.run(
+        own,
+        all.filter((key) => this.#of(key) === work),
+        signal,
+      );
+    };
+    await Promise.all([run(this.#near), run(this.#remote)]);
+  }
+
+  /** For /debug/controllers. */
+  debug(): readonly unknown[] {
+    return [this.#near.debug(), this.#remote.debug()];
+  }
+
+  #of(key: ObjectKey): LedController {
+    return this.#isRemote(key) ? this.#remote : this.#near;
+  }
+}
