@@ -62,6 +62,7 @@ compare: node_modules/.installed control-plane ## Shows what client-node's infor
 
 .PHONY: soak-networks
 soak-networks: build/.compiled dist/.built control-plane ## 1,000 Networks at random for 5 minutes, the operator killed ten times (SOAK_SEED=123 replays the users)
+	-@node hack/neutron/cli.ts install
 	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
 
 .PHONY: bench
