@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { KubeClient } from '../kube/client.ts';
 import type { ClientMetrics } from '../kube/rest-client.ts';
 import { Transport } from '../kube/transport.ts';
+import { USER_AGENT } from '../version.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /** The ways in which the process talks to the API server. */
@@ -32,8 +33,8 @@ export function apiAccess({ config, clock, log, metrics: counted }: ApiAccessOpt
       log.debug({ method, path, code, ms: Math.round(seconds * 1000) }, 'request to the API server');
     },
   };
-  const transport = new Transport(config, clock);
-  const leaseTransport = new Transport(config, clock);
+  const transport = new Transport(config, clock, USER_AGENT);
+  const leaseTransport = new Transport(config, clock, USER_AGENT);
   return {
     client: new KubeClient({ transport, clock, metrics }),
     leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),

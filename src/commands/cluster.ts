@@ -3,6 +3,7 @@ import { ApiError, TransportError } from '../kube/api-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { Transport } from '../kube/transport.ts';
+import { USER_AGENT } from '../version.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { UsageError } from './terminal.ts';
 import type { ClusterOptions } from './tool-options.ts';
@@ -20,7 +21,7 @@ export async function withCluster<T>(
   run: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
   const config = configOf(options);
-  const transport = new Transport(config, systemClock);
+  const transport = new Transport(config, systemClock, USER_AGENT);
   try {
     const client = new KubeClient({ transport, clock: systemClock });
     const context = config.getContextObject(config.getCurrentContext());

@@ -43,7 +43,6 @@ export interface ClientOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-const USER_AGENT = { 'User-Agent': 'envoy-initializer' };
 export const JSON_TYPE = 'application/json';
 
 /** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a turn to wait for, metrics. */
@@ -72,7 +71,6 @@ export class RestClient {
       method,
       path: withQuery(path, query),
       headers: {
-        ...USER_AGENT,
         Accept: accept,
         ...(body === undefined ? {} : { 'Content-Type': contentType }),
       },
@@ -114,7 +112,7 @@ export class RestClient {
     const response = await this.#send({
       method: 'GET',
       path: withQuery(path, query),
-      headers: { ...USER_AGENT, Accept: accept },
+      headers: { Accept: accept },
       signal,
       streaming: true,
     });

@@ -53,13 +53,16 @@ const MAX_CONNECTIONS = 32;
 export class Transport {
   readonly #config: KubeConfig;
   readonly #credentials: Credentials;
+  readonly #ownHeaders: Readonly<Record<string, string>>;
   #connections: Connections | undefined;
   /** Also those of former credentials, until their last request has ended. */
   readonly #open = new Set<Connections>();
   #closed = false;
 
-  constructor(config: KubeConfig, clock: Clock) {
+  /** `userAgent` is how the API server's audit log, and its field managers by default, name who asks. */
+  constructor(config: KubeConfig, clock: Clock, userAgent?: string) {
     this.#config = config;
+    this.#ownHeaders = userAgent === undefined ? {} : { 'User-Agent': userAgent };
     this.#credentials = new Credentials(config, clock);
   }
 
@@ -103,7 +106,7 @@ export class Transport {
         origin: server.origin,
         path: `${server.pathname.replace(/\/$/, '')}${path}`,
         method,
-        headers: { ...credential.headers, ...headers },
+        headers: { ...this.#ownHeaders, ...credential.headers, ...headers },
         body: body ?? null,
         signal,
       });

@@ -19,6 +19,16 @@ async function read(response: Promise<TransportResponse>): Promise<string> {
   return (await response).body.text();
 }
 
+test.each([true, false])('the API server is told who asks (by a watch: %s)', async (streaming) => {
+  const transport = new Transport(plainKubeConfig(api.server.port), new FakeClock(), 'a-program/1.0');
+  const response = transport.send({ ...get, streaming });
+  const request = await api.server.next();
+  request.answer({});
+  await (await response).body.text();
+  await transport.close();
+  expect(request.headers['user-agent']).toBe('a-program/1.0');
+});
+
 describe('connections', () => {
   test('are kept: fifty requests one after the other use two at most', async () => {
     for (let i = 0; i < 50; i++) {
