@@ -32,7 +32,7 @@ export function newController(reconcile: Reconcile, options: Partial<ControllerO
     reconcile,
     workers: 1,
     history,
-    log: pino({ level: 'trace', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
+    log: pino({ level: 'info', base: null }, { write: (line) => log.push(JSON.parse(line)) }),
     clock,
     metrics,
     ...options,
