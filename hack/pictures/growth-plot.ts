@@ -25,8 +25,8 @@ export function growthPlot(points: readonly Point[]): string {
 ${[0, 0.25, 0.5, 0.75, 1].map((part) => gridline(y(part), memoryTop * part, timeTop * part)).join('\n')}
 ${points.map(({ networks }) => text(x(networks), HEIGHT - MARGIN.bottom + 18, networks.toLocaleString('en'), 'middle')).join('\n')}
 ${text(WIDTH / 2, HEIGHT - 8, 'Networks', 'middle')}
-${text(MARGIN.left, 14, 'resident memory, MB', 'middle', MEMORY)}
-${text(WIDTH - MARGIN.right, 14, 'ms for one more', 'middle', TIME)}
+${text(8, 14, 'resident memory, MB', 'start', MEMORY)}
+${text(WIDTH - 8, 14, 'ms for one more', 'end', TIME)}
 ${curve(memory, MEMORY)}
 ${curve(time, TIME)}
 </svg>
