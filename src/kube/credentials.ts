@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { Clock } from '../workqueue/clock.ts';
 import { TransportError } from './api-error.ts';
 import { toError } from './to-error.ts';

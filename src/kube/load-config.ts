@@ -1,4 +1,4 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 
 /**
  * The configuration by which the API server is reached: of the file, else as kubectl finds it ($KUBECONFIG,
