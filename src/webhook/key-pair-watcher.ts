@@ -1,6 +1,6 @@
 import { watch } from 'node:fs';
 import { dirname } from 'node:path';
-import { Bell } from './bell.ts';
+import { Bell } from '../workqueue/bell.ts';
 import { type KeyPair, type KeyPairFiles, loadKeyPair } from './key-pair.ts';
 
 /** Should the file system not tell of a change (an NFS volume, no inotify left), it is found by then. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Bell } from '../../../src/webhook/bell.ts';
+import { Bell } from '../../../src/workqueue/bell.ts';
 
 const DAY_MS = 86_400_000;
 
