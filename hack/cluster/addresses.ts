@@ -1,9 +1,14 @@
-/** The node's name in the cluster. */
+/** The name in the cluster of the node that it is started with. */
 export const NODE_NAME = 'node';
 
-/** Ranges of pods and of Services; they exist in the node's own network only. */
-export const POD_RANGE = '10.244.0.0/24';
+/** Ranges of pods and of Services; they exist in the nodes' own network only. */
+export const POD_RANGE = '10.244.0.0/16';
 export const SERVICE_RANGE = '10.96.0.0/16';
+
+/** The range of the pods of one node: that which the cluster is started with is 0. */
+export function podRange(node: number): string {
+  return `10.244.${node}.0/24`;
+}
 
 export const CLUSTER_DOMAIN = 'cluster.local';
 

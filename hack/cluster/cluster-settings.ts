@@ -6,6 +6,8 @@ import type { NodeFiles } from './node-files.ts';
 /** All that the components of a cluster are told. */
 export interface ClusterSettings extends ComponentSettings {
   readonly machine: Machine;
+  /** The node's, in the cluster. */
+  readonly nodeName: string;
   readonly nodeBinaries: NodeBinaries;
   /** The path of CoreDNS. */
   readonly dns: string;

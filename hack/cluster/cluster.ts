@@ -5,19 +5,32 @@ import type { Supervisor } from '../control-plane/supervisor.ts';
 import type { Machine } from './machine.ts';
 import { nodeFiles } from './node-files.ts';
 import { replaceImage } from './replace-image.ts';
+import type { Worker } from './start-worker.ts';
 
-/** A running cluster of one node: `startCluster` makes one. */
+export interface ClusterParts {
+  readonly controlPlane: ControlPlane;
+  readonly machine: Machine;
+  /** Holds the machine. */
+  readonly supervisor: Supervisor;
+  /** Starts another node, of a number that no other has had. */
+  readonly addNode: (name: string, number: number) => Promise<Worker>;
+}
+
+/** A running cluster of one node, to which others can be added: `startCluster` makes one. */
 export class Cluster {
   /** What there is to do with it that a node adds nothing to. The process ids that it knows are those in the machine. */
   readonly controlPlane: ControlPlane;
   readonly machine: Machine;
   readonly #supervisor: Supervisor;
+  readonly #addNode: ClusterParts['addNode'];
+  readonly #workers: Worker[] = [];
+  #added = 0;
 
-  /** Takes the supervisor that holds the machine. */
-  constructor(controlPlane: ControlPlane, machine: Machine, supervisor: Supervisor) {
+  constructor({ controlPlane, machine, supervisor, addNode }: ClusterParts) {
     this.controlPlane = controlPlane;
     this.machine = machine;
     this.#supervisor = supervisor;
+    this.#addNode = addNode;
   }
 
   /** For a user of the group system:masters. */
@@ -45,8 +58,16 @@ export class Cluster {
     return replaceImage(this.machine, this.images, name, layout);
   }
 
+  /** Adds a node, in a machine of its own; resolves when its kubelet runs. It ends with the cluster, or before. */
+  async addNode(name: string): Promise<Worker> {
+    const worker = await this.#addNode(name, ++this.#added);
+    this.#workers.push(worker);
+    return worker;
+  }
+
   /** Resolves when no process, mount, network, cgroup or file is left. */
   async stop(): Promise<void> {
+    for (const worker of this.#workers) await worker.stop();
     await this.controlPlane.stop();
     await this.#supervisor.stop();
     await this.machine.gone;

@@ -1,4 +1,4 @@
-import { POD_RANGE, PORTS } from './addresses.ts';
+import { PORTS } from './addresses.ts';
 
 /** Where a node has its CNI configuration and plugins by convention, and what installs others looks for them. */
 export const CNI_DIRECTORIES = { config: '/etc/cni/net.d', plugins: '/opt/cni/bin' } as const;
@@ -55,7 +55,7 @@ export function registryHosts(address: string): string {
 }
 
 /** One bridge, from which pods reach each other, the node and, by its address, what the node reaches. */
-export function cniConfig(): string {
+export function cniConfig(range: string): string {
   return JSON.stringify({
     cniVersion: '1.0.0',
     name: 'bridge',
@@ -67,7 +67,7 @@ export function cniConfig(): string {
         ipMasq: true,
         // A pod may be sent to itself by its own Service.
         hairpinMode: true,
-        ipam: { type: 'host-local', ranges: [[{ subnet: POD_RANGE }]], routes: [{ dst: '0.0.0.0/0' }] },
+        ipam: { type: 'host-local', ranges: [[{ subnet: range }]], routes: [{ dst: '0.0.0.0/0' }] },
       },
       { type: 'portmap', capabilities: { portMappings: true } },
     ],

@@ -1,4 +1,4 @@
-import { CLUSTER_DOMAIN, NODE_NAME, POD_RANGE, PORTS } from './addresses.ts';
+import { CLUSTER_DOMAIN, POD_RANGE, PORTS } from './addresses.ts';
 import { CONTAINERD_SOCKET } from './container-config.ts';
 import type { Machine } from './machine.ts';
 
@@ -10,7 +10,7 @@ export interface KubeletConfigFiles {
 }
 
 /** Renders kubelet.config.k8s.io/v1beta1. Authentication and authorization are the defaults: certificates, tokens, RBAC. */
-export function kubeletConfig(machine: Machine, files: KubeletConfigFiles): string {
+export function kubeletConfig(machine: Machine, dnsAddress: string, files: KubeletConfigFiles): string {
   return JSON.stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -28,7 +28,7 @@ export function kubeletConfig(machine: Machine, files: KubeletConfigFiles): stri
     maxOpenFiles: 16_384,
     volumePluginDir: '/var/lib/kubelet/volumeplugins',
     clusterDomain: CLUSTER_DOMAIN,
-    clusterDNS: [machine.address],
+    clusterDNS: [dnsAddress],
     resolvConf: '',
     // The disk is not ours alone: that it is nearly full is no reason to evict a pod or to forget an image.
     evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '0%', 'imagefs.available': '0%' },
@@ -39,13 +39,13 @@ export function kubeletConfig(machine: Machine, files: KubeletConfigFiles): stri
 }
 
 /** Renders kubeproxy.config.k8s.io/v1alpha1. */
-export function kubeProxyConfig(machine: Machine, kubeconfig: string): string {
+export function kubeProxyConfig(machine: Machine, nodeName: string, kubeconfig: string): string {
   return JSON.stringify({
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
     clientConnection: { kubeconfig },
     mode: 'iptables',
-    hostnameOverride: NODE_NAME,
+    hostnameOverride: nodeName,
     clusterCIDR: POD_RANGE,
     healthzBindAddress: `${machine.address}:${PORTS.kubeProxyHealth}`,
     // These limits are the kernel's, for all of the machine outside: 0 leaves them.

@@ -1,6 +1,5 @@
 import type { CertificateAndKey } from '../../src/tls/authority.ts';
 import type { Credentials } from '../control-plane/credentials.ts';
-import { NODE_NAME } from './addresses.ts';
 import { DNS_USER } from './dns/dns.ts';
 
 /** What the parts of a node prove themselves with, to the API server and to each other. */
@@ -18,10 +17,11 @@ export interface NodeCredentials {
 /** Issues them, with the names that the API server's Node authorizer and built-in role bindings know. */
 export async function createNodeCredentials(
   { issue }: Credentials,
+  name: string,
   address: string,
 ): Promise<NodeCredentials> {
   const [kubelet, kubeProxy, scheduler, dns, kubeletClient, serving] = await Promise.all([
-    issue({ commonName: `system:node:${NODE_NAME}`, organization: ['system:nodes'], usage: 'client' }),
+    issue({ commonName: `system:node:${name}`, organization: ['system:nodes'], usage: 'client' }),
     issue({ commonName: 'system:kube-proxy', usage: 'client' }),
     issue({ commonName: 'system:kube-scheduler', usage: 'client' }),
     issue({ commonName: DNS_USER, usage: 'client' }),
@@ -30,7 +30,7 @@ export async function createNodeCredentials(
       organization: ['system:masters'],
       usage: 'client',
     }),
-    issue({ commonName: NODE_NAME, dnsNames: [NODE_NAME], ipAddresses: [address], usage: 'server' }),
+    issue({ commonName: name, dnsNames: [name], ipAddresses: [address], usage: 'server' }),
   ]);
   return { kubelet, kubeProxy, scheduler, dns, kubeletClient, serving };
 }

@@ -54,6 +54,11 @@ export function nodeFiles(directory: string): NodeFiles {
 /** What the files are to say. */
 export interface NodeFilesContent {
   readonly machine: Machine;
+  readonly nodeName: string;
+  /** Of its pods. */
+  readonly podRange: string;
+  /** Of the node that has the registry and the DNS server. */
+  readonly hubAddress: string;
   readonly credentials: Credentials;
   readonly nodeCredentials: NodeCredentials;
   /** The API server's base URL. */
@@ -64,18 +69,18 @@ export interface NodeFilesContent {
 
 /** Writes what the processes of a node read at start, each file for its owner alone. */
 export async function writeNodeFiles(files: NodeFiles, content: NodeFilesContent): Promise<void> {
-  const { machine, credentials, nodeCredentials, server, caFile } = content;
+  const { machine, nodeName, podRange, hubAddress, credentials, nodeCredentials, server, caFile } = content;
   const { kubelet, kubeProxy, scheduler, dns, kubeletClient, serving } = nodeCredentials;
   const { caPem } = credentials;
   const kubeconfig = (name: string, user: CertificateAndKey) =>
     renderKubeconfig({ name, server, caPem, user });
   const contents: readonly (readonly [string, string])[] = [
     [files.containerdConfig, containerdConfig(files.registryHosts)],
-    [join(files.registryHosts, '_default', 'hosts.toml'), registryHosts(machine.address)],
-    [join(machine.outside(CNI_DIRECTORIES.config), '10-bridge.conflist'), cniConfig()],
-    [files.kubeletConfig, kubeletConfig(machine, { ...files, caFile })],
+    [join(files.registryHosts, '_default', 'hosts.toml'), registryHosts(hubAddress)],
+    [join(machine.outside(CNI_DIRECTORIES.config), '10-bridge.conflist'), cniConfig(podRange)],
+    [files.kubeletConfig, kubeletConfig(machine, hubAddress, { ...files, caFile })],
     [files.kubeletKubeconfig, kubeconfig('kubelet', kubelet)],
-    [files.kubeProxyConfig, kubeProxyConfig(machine, files.kubeProxyKubeconfig)],
+    [files.kubeProxyConfig, kubeProxyConfig(machine, nodeName, files.kubeProxyKubeconfig)],
     [files.kubeProxyKubeconfig, kubeconfig('kube-proxy', kubeProxy)],
     [files.schedulerKubeconfig, kubeconfig('kube-scheduler', scheduler)],
     [files.corefile, corefile(machine.address, files.dnsKubeconfig)],

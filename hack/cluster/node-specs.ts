@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import type { ComponentSpec } from '../control-plane/component.ts';
 import { isOk } from '../control-plane/is-ok.ts';
 import type { CommandLine } from '../control-plane/supervisor.ts';
-import { NODE_NAME, PORTS } from './addresses.ts';
+import { PORTS } from './addresses.ts';
 import type { ClusterSettings } from './cluster-settings.ts';
 import { registryCommand } from './registry/command.ts';
 import { searchPath } from './search-path.ts';
 
 /** The processes of a node, as they are run within its machine. */
 export function nodeSpecs(settings: ClusterSettings) {
-  const { machine, nodeBinaries: binaries, nodeFiles: files } = settings;
+  const { machine, nodeName, nodeBinaries: binaries, nodeFiles: files } = settings;
   const spec = (name: string, commandLine: CommandLine, isReady: () => Promise<boolean>): ComponentSpec => ({
     name,
     ...commandLine,
@@ -36,7 +36,7 @@ export function nodeSpecs(settings: ClusterSettings) {
         args: [
           `--config=${files.kubeletConfig}`,
           `--kubeconfig=${files.kubeletKubeconfig}`,
-          `--hostname-override=${NODE_NAME}`,
+          `--hostname-override=${nodeName}`,
           `--node-ip=${machine.address}`,
         ],
       },

@@ -5,7 +5,7 @@ import { type AuditLevel, controlPlaneFiles, writeFiles } from '../control-plane
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
 import { startSupervisor } from '../control-plane/supervisor.ts';
-import { API_SERVICE_ADDRESS, NODE_NAME, PORTS } from './addresses.ts';
+import { API_SERVICE_ADDRESS, NODE_NAME, PORTS, podRange } from './addresses.ts';
 import { Cluster } from './cluster.ts';
 import type { ClusterSettings } from './cluster-settings.ts';
 import { DNS_MANIFEST } from './dns/dns.ts';
@@ -17,6 +17,7 @@ import { nodeFiles, writeNodeFiles } from './node-files.ts';
 import { type Preparation, prepareCluster } from './prepare.ts';
 import { linkImage } from './registry/image-links.ts';
 import { startComponents } from './start-components.ts';
+import { startWorker } from './start-worker.ts';
 
 export interface ClusterOptions {
   /** Told what has become ready. */
@@ -44,8 +45,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const outer = await startSupervisor();
   try {
     const machine = await startMachine(outer, preparation.pause);
-    const controlPlane = await startIn(machine, preparation, options);
-    return new Cluster(controlPlane, machine, outer);
+    const { controlPlane, settings } = await startIn(machine, preparation, options);
+    const addNode = (name: string, number: number) =>
+      startWorker({ name, number, hub: settings, preparation });
+    return new Cluster({ controlPlane, machine, supervisor: outer, addNode });
   } catch (err) {
     await outer.stop();
     throw err;
@@ -56,7 +59,7 @@ async function startIn(
   machine: Machine,
   preparation: Preparation,
   options: ClusterOptions,
-): Promise<ControlPlane> {
+): Promise<{ readonly controlPlane: ControlPlane; readonly settings: ClusterSettings }> {
   const { log = () => {} } = options;
   const supervisor = await startSupervisor(machine.inside);
   try {
@@ -70,9 +73,9 @@ async function startIn(
     const multus = preparation.multus === undefined ? [] : MULTUS_MANIFESTS;
     await apply(controlPlane, [DNS_MANIFEST, ...multus]);
     await startDns();
-    await untilNodeReady(controlPlane);
+    await untilNodeReady(controlPlane, NODE_NAME);
     log('the node is ready');
-    return controlPlane;
+    return { controlPlane, settings };
   } catch (err) {
     await supervisor.stop();
     throw err;
@@ -90,16 +93,20 @@ async function setUp(
   const { address, directory } = machine;
   const server = `https://${address}:${PORTS.apiServer}`;
   const credentials = await createCredentials(new Date(), [address, '127.0.0.1', API_SERVICE_ADDRESS]);
-  const nodeCredentials = await createNodeCredentials(credentials, address);
+  const nodeCredentials = await createNodeCredentials(credentials, NODE_NAME, address);
   const files = controlPlaneFiles(directory);
   const node = nodeFiles(directory);
   await writeFiles(files, credentials, server, auditLog ?? 'None');
-  await writeNodeFiles(node, { machine, credentials, nodeCredentials, server, caFile: files.ca });
-  if (multus !== undefined) await installMultus(machine, multus, credentials, server);
+  await writeNodeFiles(node, {
+    ...{ machine, credentials, nodeCredentials, server, caFile: files.ca },
+    ...{ nodeName: NODE_NAME, podRange: podRange(0), hubAddress: address },
+  });
+  if (multus !== undefined) await installMultus(machine, multus, podRange(0), credentials, server);
   for (const [name, layout] of layouts) await linkImage(node.images, name, layout);
   return {
     ...{
       machine,
+      nodeName: NODE_NAME,
       binaries,
       nodeBinaries,
       dns,
@@ -121,9 +128,10 @@ async function apply(controlPlane: ControlPlane, files: readonly string[]): Prom
   if (code !== 0) throw new Error(`kubectl apply of ${files.join(', ')}: ${stderr.trim()}`);
 }
 
-async function untilNodeReady(controlPlane: ControlPlane): Promise<void> {
+/** Waits for a node's own word that it is. */
+async function untilNodeReady(controlPlane: Pick<ControlPlane, 'kubectl'>, name: string): Promise<void> {
   const { code, stderr } = await controlPlane.kubectl([
-    ...['wait', `node/${NODE_NAME}`, '--for=create', '--for=condition=Ready', '--timeout=60s'],
+    ...['wait', `node/${name}`, '--for=create', '--for=condition=Ready', '--timeout=60s'],
   ]);
-  if (code !== 0) throw new Error(`the node is not ready after 60 s: ${stderr.trim()}`);
+  if (code !== 0) throw new Error(`node ${name} is not ready after 60 s: ${stderr.trim()}`);
 }

@@ -30,6 +30,7 @@ export async function ensureMultus(env: NodeJS.ProcessEnv, progress: ProgressStr
 export async function installMultus(
   machine: Machine,
   program: string,
+  podRange: string,
   credentials: Credentials,
   server: string,
 ): Promise<void> {
@@ -45,7 +46,7 @@ export async function installMultus(
     capabilities: { portMappings: true },
     binDir: CNI_DIRECTORIES.plugins,
     kubeconfig,
-    delegates: [JSON.parse(cniConfig())],
+    delegates: [JSON.parse(cniConfig(podRange))],
   };
   // Of the files there, the first by name is the one that counts.
   await writeFile(join(machine.outside(CNI_DIRECTORIES.config), '00-multus.conf'), JSON.stringify(config));
