@@ -1,8 +1,10 @@
-# From any base with Node 22.19 or newer, npm, a shell and glibc; where no registry is reachable, --build-arg BASE=
+# From any base with Node 22.19 or newer, npm, a shell and glibc, and Debian's packages or the CNI plugins in /usr/lib/cni;
+# where no registry is reachable, --build-arg BASE=
 ARG BASE=docker.io/library/node:26-slim
 
 FROM ${BASE} AS build
 WORKDIR /app
+RUN [ -x /usr/lib/cni/bridge ] || { apt-get update && apt-get install --yes --no-install-recommends containernetworking-plugins; }
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes the root of the image below the directory $1, in three parts, each a layer that seldom changes without those
 # before it: Node with the libraries that it is linked with, the packages, the program. There is no shell and no package
-# manager, and of other programs only chroot, by which the node agent runs those of its node. $2 is the time of all
+# manager, and of other programs only chroot, by which the node agent runs those of its node, and CNI plugins, which it
+# puts onto nodes that lack them. $2 is the time of all
 # files, in seconds since 1970.
 set -eu
 root=$1
@@ -21,6 +22,9 @@ copy_program() {
 
 copy_program "$(node --print process.execPath)" /usr/local/bin/node
 copy_program "$(which chroot)" /usr/sbin/chroot
+# For nodes that lack them: the node agent puts them there.
+mkdir -p "$root/node/opt/cni/bin"
+cp -L /usr/lib/cni/bridge /usr/lib/cni/host-local "$root/node/opt/cni/bin"
 mkdir -p "$root/node/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' >"$root/node/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/node/etc/group"

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { CNI_PLUGINS } from '../requirements.ts';
 import { searchPath } from '../search-path.ts';
 import { DEFAULT_PATH } from './default-path.ts';
 import { type CachedImage, imageKey } from './image-cache.ts';
@@ -9,23 +10,29 @@ import { writeOciLayout } from './oci-layout.ts';
 import { addBusybox, copyProgram, findProgram } from './rootfs.ts';
 
 const run = promisify(execFile);
+/** Those that our image has for nodes that lack them. */
+const OWN_PLUGINS = ['bridge', 'host-local'];
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
 
 /**
  * As docker.io/library/node, as far as our Dockerfile needs it: the Node that runs this program, the machine's npm with
- * the registry and the authorities that it is configured for, and busybox for a shell.
+ * the registry and the authorities that it is configured for, busybox for a shell, and the machine's CNI plugins.
  */
 export async function nodeBaseImage(): Promise<CachedImage> {
   const npm = dirname(dirname(await realpath(await findProgram('npm'))));
   const [registry = '', cafile] = await Promise.all([npmConfig('registry'), npmConfig('cafile')]);
   const authorities = cafile ?? process.env.NODE_EXTRA_CA_CERTS ?? '';
   const npmVersion = await readFile(join(npm, 'package.json'));
+  const plugins = await Promise.all(OWN_PLUGINS.map((name) => readFile(join(CNI_PLUGINS, name))));
   return {
     name: 'node',
-    key: await imageKey(process.version, npmVersion, registry, authorities),
+    key: await imageKey(process.version, npmVersion, registry, authorities, ...plugins),
     make: async (layout, scratch) => {
       await addBusybox(scratch);
       await copyProgram(scratch, process.execPath, '/usr/local/bin/node');
+      for (const name of OWN_PLUGINS) {
+        await copyProgram(scratch, join(CNI_PLUGINS, name), join(CNI_PLUGINS, name));
+      }
       await cp(npm, join(scratch, 'usr/local/lib/node_modules/npm'), { recursive: true });
       await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(scratch, 'usr/local/bin/npm'));
       // What npm's first line names.
