@@ -93,6 +93,11 @@ const SERVE_OPTIONS = {
     default: 'multus',
     help: 'what makes Networks real where they do not say: multus or neutron',
   },
+  'node-agent-namespace': {
+    parse: dnsName,
+    value: 'name',
+    help: 'namespace of the node agents, where they join the nodes: Networks of Multus span all of them (default: one node)',
+  },
   'neutron-secret': {
     parse: dnsName,
     value: 'name',

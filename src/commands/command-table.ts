@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'node-agent',
-    description: 'keep a node clean of Networks that are gone',
+    description: 'look after the Networks of a node: clean up after them, and join it with the other nodes',
     async load(command, { ended }) {
       const { addNodeAgentOptions, nodeAgent } = await import('./node-agent.ts');
       addNodeAgentOptions(command.allowExcessArguments(false)).action(async (options: NodeAgentOptions) =>

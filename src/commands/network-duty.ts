@@ -20,6 +20,7 @@ import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
+import { joinedNodes } from './joined-nodes.ts';
 import type { MakeController } from './led-controller.ts';
 import { NetworkWork } from './network-work.ts';
 import { neutronDuty } from './neutron-duty.ts';
@@ -43,6 +44,8 @@ export interface NetworkDutyOptions {
   readonly clusterCidrs: readonly string[];
   /** The operator's own. */
   readonly namespace: string;
+  /** That of the node agents which join the nodes; undefined where nothing does. */
+  readonly nodeAgentNamespace: string | undefined;
   readonly neutronSecret: string;
 }
 
@@ -75,9 +78,22 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const users = new NetworkUsers(pods.lister);
   const ranges = new ClusterRanges();
   ranges.set('--cluster-cidrs', options.clusterCidrs);
-  followNodes(nodes, ranges, () => {
+  const onReach = () => {
     for (const network of networks.lister.list()) networkWork.queue.add(keyOf(network));
-  });
+  };
+  followNodes(nodes, ranges, onReach);
+  const { nodeAgentNamespace } = options;
+  const joined =
+    nodeAgentNamespace === undefined
+      ? undefined
+      : joinedNodes({
+          ...options,
+          nodeAgentNamespace,
+          nodes,
+          pods: pods.lister,
+          onReach,
+          onReport: (key) => networkWork.queue.add(key),
+        });
   const neutron = neutronDuty({
     ...options,
     known: (key) => networks.lister.get(key),
@@ -97,7 +113,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     defaultProvider,
     otherProviders: [neutron.provider],
     usageOf: (key) => users.usageOf(key),
-    reach: singleNodeReach(nodes.lister),
+    reach: joined?.reach ?? singleNodeReach(nodes.lister),
     warningFor: (cidr) => ranges.warningFor(cidr),
   });
   const pod = setUpPodController({
@@ -117,11 +133,13 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
       const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
-      await Promise.all([...informing, neutron.watch(signal)]);
+      await Promise.all([...informing, neutron.watch(signal), joined?.watch(signal)]);
     },
     async reconcile(signal) {
-      // Without the pods, a Network in use would look like one that can go.
-      if (!(await allSynced([networks, pods, nodes], signal))) return;
+      // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
+      // yet would be said to be missing.
+      const informing = [networks, pods, nodes, ...(joined?.informers ?? [])];
+      if (!(await allSynced(informing, signal))) return;
       await allSynced([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
       if (signal.aborted) return;
       ranges.set('the Services', await serviceRanges(client, log, signal));
@@ -129,9 +147,10 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
         networkWork.run(network.reconcile, network.keys(), signal),
         podWork.run(pod.reconcile, pod.keys(), signal),
         neutron.keep(signal),
+        joined?.keep(signal),
       ]);
     },
-    debug: () => [...networkWork.debug(), podWork.debug()],
+    debug: () => [...networkWork.debug(), podWork.debug(), ...(joined ? [joined.debug()] : [])],
   };
 }
 

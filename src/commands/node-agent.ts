@@ -1,60 +1,145 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { duration, type ServeOptions, serveOption, text } from '../config.ts';
+import { dnsName, duration, ownNamespace, type ServeOptions, serveOption, text } from '../config.ts';
 import { Informer } from '../kube/informer.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { keyOf, withoutManagedFields } from '../kube/object.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
+import { clientMetrics } from '../metrics/client.ts';
+import { nodeMetrics } from '../metrics/node.ts';
+import { createRegistry } from '../metrics/registry.ts';
+import { installPlugins } from '../network/node/cni-plugins.ts';
 import { Host } from '../network/node/host.ts';
+import { programsOf } from '../network/node/programs.ts';
 import { Sweeper } from '../network/node/sweeper.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS } from '../network/resources.ts';
+import { createProbesServer, type ReadinessCheck } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
 import type { ExitCode } from './cli.ts';
 import { informerLog } from './informer-log.ts';
+import { joiningDuty } from './joining-duty.ts';
+import { UsageError } from './terminal.ts';
 
 export interface NodeAgentOptions
-  extends Pick<ServeOptions, 'kubeconfig' | 'master' | 'logLevel' | 'logFormat'> {
+  extends Pick<ServeOptions, 'kubeconfig' | 'master' | 'metricsPort' | 'logLevel' | 'logFormat'> {
   readonly hostRoot: string;
+  readonly cniBinDir: string;
+  readonly cniPlugins: string;
   /** In milliseconds. */
   readonly sweepInterval: number;
+  readonly joinNodes?: true;
+  readonly nodeName?: string;
+  readonly operatorNamespace: string;
 }
 
 export function addNodeAgentOptions(command: Command): Command {
-  for (const name of ['kubeconfig', 'master', 'log-level', 'log-format'] as const) {
+  for (const name of ['kubeconfig', 'master', 'metrics-port', 'log-level', 'log-format'] as const) {
     command.addOption(serveOption(name));
   }
   const root = new Option('--host-root <directory>', 'where the file system of the node is');
+  const plugins = new Option(
+    '--cni-plugins <directory>',
+    'where there are CNI plugins for a node that lacks them',
+  );
+  const directory = new Option('--cni-bin-dir <directory>', "where the node's CNI plugins are, on the node");
   const interval = new Option('--sweep-interval <duration>', 'how often the node is looked at');
+  const node = new Option('--node-name <name>', 'name of the node, for --join-nodes').env('NODE_NAME');
+  const namespace = new Option(
+    '--operator-namespace <name>',
+    'where the table of the nodes is, for --join-nodes',
+  );
   return command
     .addOption(root.argParser(text).default('/host'))
-    .addOption(interval.argParser(duration).default(duration('5s'), '5s'));
+    .addOption(directory.argParser(text).default('/opt/cni/bin'))
+    .addOption(plugins.argParser(text).default('/opt/cni/bin'))
+    .addOption(interval.argParser(duration).default(duration('5s'), '5s'))
+    .option('--join-nodes', 'join the Networks of the node with those of the other nodes')
+    .addOption(node.argParser(dnsName))
+    .addOption(namespace.argParser(dnsName).default('envoy-initializer'));
 }
 
-/** Keeps one node clean of networks that are gone, until `stop` aborts. Runs in the node's network, as root. */
+/**
+ * Looks after the networks of one node, until `stop` aborts: installs what CNI plugins it lacks, removes what is left
+ * of Networks that are gone, and joins the others with those of the other nodes. Runs in the node's network, as root.
+ * @throws UsageError where it is to join nodes and is not told which one it is on.
+ */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<ExitCode> {
-  const { log } = createLogger(options.logLevel, options.logFormat);
+  const { joinNodes, nodeName, hostRoot } = options;
+  if (joinNodes && nodeName === undefined) {
+    throw new UsageError('--join-nodes needs --node-name, or the variable NODE_NAME: the name of the node');
+  }
+  const logger = createLogger(options.logLevel, options.logFormat);
+  const { log } = logger;
+  try {
+    const source = options.cniPlugins;
+    const written = await installPlugins({ directory: join(hostRoot, options.cniBinDir), source });
+    if (written.length > 0)
+      log.info({ plugins: written, directory: options.cniBinDir }, 'installed CNI plugins');
+    await run(options, logger, stop);
+    return 0;
+  } catch (err) {
+    log.fatal({ err }, 'cannot go on');
+    return 2;
+  }
+}
+
+async function run(
+  options: NodeAgentOptions,
+  { log, verbosity }: ReturnType<typeof createLogger>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { hostRoot, sweepInterval, nodeName, joinNodes, operatorNamespace } = options;
   const clock = systemClock;
-  const api = apiAccess({ config: loadKubeConfig(options), clock, log });
+  const registry = createRegistry();
+  const metrics = nodeMetrics(registry);
+  const api = apiAccess({ config: loadKubeConfig(options), clock, log, metrics: clientMetrics(registry) });
+  const { client } = api;
   const attachments = new Informer({
-    client: api.client,
+    client,
     clock,
     resource: NETWORK_ATTACHMENT_DEFINITIONS,
-    transform: (attachment) => ({ metadata: withoutManagedFields(attachment).metadata }),
+    transform: withoutManagedFields,
     onError: informerLog(log, 'network-attachment-definitions'),
   });
+  const host = new Host(hostRoot, programsOf(hostRoot));
   const keys = () => attachments.lister.list().map(keyOf);
-  const sweeper = new Sweeper({ host: new Host(options.hostRoot), attachments: keys, log });
-  const watching = attachments.run(stop);
-  try {
+  const onRemoved = () => metrics.leftoverRemoved();
+  const sweeper = new Sweeper({ host, attachments: keys, onRemoved, log });
+  const joining =
+    joinNodes && nodeName !== undefined
+      ? joiningDuty({
+          ...{ client, clock, log, host, node: nodeName, operatorNamespace, attachments },
+          namespace: ownNamespace(),
+          intervalMs: sweepInterval,
+          onReport: ({ networks, problem }) =>
+            metrics.joined(Object.keys(networks).length, problem !== undefined),
+        })
+      : undefined;
+  const checks: ReadinessCheck[] = [
+    { name: 'networks', failure: () => (attachments.hasSynced() ? undefined : 'not listed yet') },
+    ...(joining ? [{ name: 'joined', failure: joining.failure }] : []),
+  ];
+  const probes = createProbesServer({ registry, checks, debug: {}, verbosity });
+
+  async function sweep(): Promise<void> {
     await attachments.waitForSync(stop).catch(() => undefined);
     while (!stop.aborted) {
       await sweeper.sweep().catch((err: unknown) => log.error({ err }, 'the node cannot be looked at'));
-      await sleep(clock, options.sweepInterval, stop).catch(() => undefined);
+      await sleep(clock, sweepInterval, stop).catch(() => undefined);
     }
+  }
+
+  try {
+    probes.listen(options.metricsPort);
+    // Rejects with the server's error where the port cannot be had.
+    await once(probes, 'listening');
+    await Promise.all([attachments.run(stop), sweep(), joining?.run(stop)]);
   } finally {
-    await watching;
+    probes.close();
+    probes.closeAllConnections();
     await api.close();
   }
-  return 0;
 }

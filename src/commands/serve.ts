@@ -115,6 +115,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     clusterCidrs: options.clusterCidrs,
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
+    nodeAgentNamespace: options.nodeAgentNamespace,
   });
   const { namespace, configmap: configMap } = options;
   const template = templateDuty({

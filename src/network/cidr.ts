@@ -51,7 +51,8 @@ export function podCapacity({ address, prefixLength }: Range): number {
   return Math.min(Math.max(total, 0), Number.MAX_SAFE_INTEGER);
 }
 
-function bitsOf(address: ipaddr.IPv4 | ipaddr.IPv6): 32 | 128 {
+/** 32 or 128: how long addresses of its kind are. */
+export function bitsOf(address: ipaddr.IPv4 | ipaddr.IPv6): 32 | 128 {
   return address.kind() === 'ipv4' ? 32 : 128;
 }
 
@@ -69,7 +70,8 @@ function networkAddress(address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number
     : ipaddr.IPv6.networkAddressFromCIDR(cidr);
 }
 
-function formatAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+/** In canonical form (RFC 5952 for IPv6). */
+export function formatAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }
 

@@ -2,18 +2,32 @@ import type { Informer } from '../kube/informer.ts';
 import type { Lister } from '../kube/store.ts';
 import type { RangeHolder } from './cluster-objects.ts';
 import type { ClusterRanges } from './cluster-ranges.ts';
+import type { JoinedNetwork } from './cni-config.ts';
 import type { Limit } from './providers/provider.ts';
 
-/** Why pods on some nodes would not be on the same network as others; undefined where all are. */
-export type Reach = () => Limit | undefined;
+/** How far networks of Multus reach. */
+export interface Reach {
+  /** Why pods on some nodes would not be on the network (undefined: one that is not joined); undefined where all are. */
+  limitOf(network: JoinedNetwork | undefined): Limit | undefined;
+  /** Where node agents join the nodes. */
+  readonly mesh?: {
+    /** What a network carries that says nothing of it, in bytes. */
+    mtu(): number;
+    /** How many addresses it has for pods. */
+    capacityOf(network: JoinedNetwork): number;
+  };
+}
 
 /** Networks whose bridge is on each node apart: they are whole where there is one node. */
 export function singleNodeReach(nodes: Pick<Lister<RangeHolder>, 'size'>): Reach {
-  return () => {
-    if (nodes.size <= 1) return undefined;
-    const message = `this cluster has ${nodes.size} nodes, and a network of Multus is on each of them apart: pods on different nodes would not reach each other`;
-    return { reason: 'SingleNodeOnly', message };
-  };
+  return { limitOf: () => singleNodeOnly(nodes.size) };
+}
+
+/** The limit of a network that is on each of so many nodes apart. */
+export function singleNodeOnly(nodes: number): Limit | undefined {
+  if (nodes <= 1) return undefined;
+  const message = `this cluster has ${nodes} nodes, and a network of Multus is on each of them apart: pods on different nodes would not reach each other`;
+  return { reason: 'SingleNodeOnly', message };
 }
 
 /** Follows the nodes: `ranges` has those of their pods, and `onReach` is called when there comes to be one, or more. */

@@ -6,14 +6,21 @@ export interface RangeHolder extends KubeObject {
   readonly cidrs: readonly string[];
 }
 
-/** core/v1 Node, cut down to its name and the ranges of its pods. */
-export const NODES: Resource<RangeHolder> = {
+/** core/v1 Node, cut down to what Networks have to do with. */
+export interface ClusterNode extends RangeHolder {
+  /** Its InternalIPs. */
+  readonly addresses: readonly string[];
+  /** Whether new pods may come to it, those apart that tolerate everything. */
+  readonly isOpen: boolean;
+}
+
+export const NODES: Resource<ClusterNode> = {
   group: '',
   version: 'v1',
   kind: 'Node',
   plural: 'nodes',
   namespaced: false,
-  narrow: (value) => holder(value, 'podCIDRs'),
+  narrow: clusterNode,
 };
 
 /** networking.k8s.io/v1 ServiceCIDR, of Kubernetes 1.33 and newer. */
@@ -25,6 +32,29 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
   namespaced: false,
   narrow: (value) => holder(value, 'cidrs'),
 };
+
+/** Taints by which no pod is scheduled to a node that is away. */
+const AWAY: ReadonlySet<unknown> = new Set([
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+]);
+
+function clusterNode(value: unknown): ClusterNode {
+  const { spec, status } = value as {
+    readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
+    readonly status?: { readonly addresses?: unknown };
+  };
+  const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
+  return {
+    ...holder(value, 'podCIDRs'),
+    addresses: internal.map(({ address }) => String(address)),
+    isOpen: spec?.unschedulable !== true && !items(spec?.taints).some(({ key }) => AWAY.has(key)),
+  };
+}
+
+function items(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value : [];
+}
 
 function holder(value: unknown, field: string): RangeHolder {
   const { name, uid = '', resourceVersion = '' } = narrowObject(value).metadata;

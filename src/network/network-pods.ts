@@ -6,6 +6,8 @@ import { type AttachedTo, parseNetworkStatus } from './attachment/network-status
 
 /** What is kept of a core/v1 Pod: the few things by which it may matter to a Network. */
 export interface NetworkPod extends KubeObject {
+  /** Where it runs, or is to run. */
+  readonly nodeName?: string;
   /** Names of the scheduling gates, where ours is among them; else none. */
   readonly gates: readonly string[];
   /** What Multus has attached it to, its first interface apart. */
@@ -24,6 +26,7 @@ export const NETWORK_PODS: Resource<NetworkPod> = {
     const { name, namespace = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
     const gates = gatesOf(value);
     const isGated = gates.includes(NETWORK_GATE);
+    const nodeName = field(field(value, 'spec'), 'nodeName');
     const kept = isGated ? [NETWORK_ANNOTATION, MULTUS_NETWORKS] : [NETWORK_ANNOTATION];
     return {
       metadata: {
@@ -33,6 +36,7 @@ export const NETWORK_PODS: Resource<NetworkPod> = {
           Object.entries(metadata.annotations ?? {}).filter(([key]) => kept.includes(key)),
         ),
       },
+      ...(typeof nodeName === 'string' && { nodeName }),
       gates: isGated ? gates : [],
       attachedTo: parseNetworkStatus(metadata.annotations?.[MULTUS_STATUS], namespace),
     };
@@ -60,10 +64,14 @@ export function networksOf(pod: NetworkPod): readonly ObjectKey[] {
   return [...new Set([...asked, ...pod.attachedTo.map(({ network }) => network)])];
 }
 
-/** For caches: `user` finds the pods that use the Network of a key, `gated` those that wait for it. */
+/**
+ * For caches: `user` finds the pods that use the Network of a key, `gated` those that wait for it, `node` those that are
+ * on a node.
+ */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),
   gated: (pod: NetworkPod) => (isGated(pod) ? networksOf(pod) : []),
+  node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
 
 function gatesOf(pod: unknown): readonly string[] {

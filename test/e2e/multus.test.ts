@@ -6,7 +6,7 @@ import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { bridgeName } from '../../src/network/providers/multus-attachment.ts';
+import { bridgeName } from '../../src/network/cni-config.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-with-cluster.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';

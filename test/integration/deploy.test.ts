@@ -110,13 +110,15 @@ describe('each overlay', () => {
   );
 });
 
-test('node-agent is accepted beside them, and labels all that it makes', async () => {
-  const directory = join(deploy, 'overlays/node-agent');
+test.each(['node-agent', 'multi-node'])('%s is accepted, and labels all that it makes', async (overlay) => {
+  const directory = join(deploy, 'overlays', overlay);
   const { code, stderr } = await apply('-k', directory, '--validate=strict');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { stdout } = await must(controlPlane, ['kustomize', directory]);
   const labels = (loadAll(stdout) as KubeObject[]).map(({ metadata }) => metadata.labels?.app);
-  expect(new Set(labels)).toEqual(new Set(['envoy-initializer']));
+  // One of them has the CRD of users' objects.
+  const unlabelled = overlay === 'multi-node' ? [undefined] : [];
+  expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
 });
 
 test('install.yaml is what the default overlay makes', async () => {

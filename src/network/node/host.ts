@@ -1,31 +1,40 @@
-import { spawn } from 'node:child_process';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { type Leftover, type NodeState, withoutRulesOf } from './leftovers.ts';
+import { type NodeLinks, parseLinks, tunnelName } from './links.ts';
+import type { MeshStep } from './mesh-plan.ts';
+import type { Programs } from './programs.ts';
+import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import { SLICES } from './slice-ipam.ts';
 
-const LINKS = '/sys/class/net';
 /** Where host-local keeps the addresses that it has given out, unless it is told otherwise: a directory a network. */
 const ADDRESSES = 'var/lib/cni/networks';
-const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
 const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The node that this process is on, in its network; its file system is at `root`, and has `ip` and `iptables`. */
+/** The node that this process is on; its file system is at `root`, and has `ip`, `bridge` and `iptables`. */
 export class Host {
   readonly #root: string;
+  readonly #programs: Programs;
 
-  constructor(root: string) {
+  constructor(root: string, programs: Programs) {
     this.#root = root;
+    this.#programs = programs;
   }
 
+  /** The interfaces that are ours. */
+  async links(): Promise<NodeLinks> {
+    const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
+    return parseLinks(addresses, await this.#programs('bridge', ['-json', 'fdb', 'show']));
+  }
+
+  /** What there is of networks. */
   async state(): Promise<NodeState> {
-    const names = (await readdir(LINKS)).filter((name) => OUR_BRIDGE.test(name));
-    const bridges = await Promise.all(
-      names.map(async (name) => ({ name, ports: (await entries(join(LINKS, name, 'brif'))).length })),
-    );
-    const networks = (await entries(join(this.#root, ADDRESSES))).filter((name) => CNI_NETWORK.test(name));
-    return { bridges, networks };
+    const { bridges, pods } = await this.links();
+    const networks = (await this.#entries(ADDRESSES)).filter((name) => CNI_NETWORK.test(name));
+    return {
+      bridges: Array.from(bridges.keys(), (name) => ({ name, ports: pods.get(name) ?? 0 })),
+      networks,
+    };
   }
 
   /** The bridge last: as long as it is there, what failed is tried again. */
@@ -34,32 +43,39 @@ export class Host {
       await rm(join(this.#root, ADDRESSES, name), { recursive: true, force: true });
     }
     for (const iptables of networks.length === 0 ? [] : ['iptables', 'ip6tables']) {
-      const script = withoutRulesOf(networks, await this.#run(`${iptables}-save`, ['-t', 'nat']));
-      if (script !== undefined) await this.#run(`${iptables}-restore`, ['--noflush'], script);
+      const script = withoutRulesOf(networks, await this.#programs(`${iptables}-save`, ['-t', 'nat']));
+      if (script !== undefined) await this.#programs(`${iptables}-restore`, ['--noflush'], script);
     }
-    await this.#run('ip', ['link', 'delete', bridge]);
+    const tunnel = tunnelName(bridge);
+    // Of a node that is joined with others no more.
+    if ((await this.links()).tunnels.has(tunnel)) await this.#programs('ip', ['link', 'delete', tunnel]);
+    await this.#programs('ip', ['link', 'delete', bridge]);
   }
 
-  /** Runs one of the node's own programs; resolves with what it printed. */
-  async #run(program: string, args: readonly string[], input = ''): Promise<string> {
-    const child = spawn('chroot', [this.#root, program, ...args], { env: { PATH }, stdio: 'pipe' });
-    child.stdin.end(input);
-    const ended = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
-    const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
-    return stdout;
+  /** @throws Error with what the program said, where a line of the step fails; those before it are done. */
+  async take({ ip, bridge }: MeshStep): Promise<void> {
+    if (ip.length > 0) await this.#programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
+    if (bridge.length > 0) await this.#programs('bridge', ['-batch', '-'], `${bridge.join('\n')}\n`);
   }
-}
 
-/** None where there is no such directory. */
-async function entries(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
+  /** Makes these the node's slices, by their bridges; others are removed. */
+  async keepSlices(slices: ReadonlyMap<string, string>): Promise<void> {
+    for (const name of await this.#entries(SLICES)) {
+      if (!slices.has(name)) await rm(join(this.#root, SLICES, name), { force: true });
+    }
+    for (const [name, text] of slices) {
+      const path = join(this.#root, SLICES, name);
+      if ((await readIfThere(path)) !== text) await replaceFile(path, text);
+    }
+  }
+
+  /** None where there is no such directory. */
+  async #entries(directory: string): Promise<readonly string[]> {
+    try {
+      return await readdir(join(this.#root, directory));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
   }
 }

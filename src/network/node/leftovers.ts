@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../kube/object.ts';
-import { bridgeName } from '../providers/multus-attachment.ts';
+import { bridgeName } from '../cni-config.ts';
 
 /** What a node has of networks, whether these are still there or not. */
 export interface NodeState {

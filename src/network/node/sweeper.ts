@@ -7,6 +7,7 @@ export interface SweeperOptions {
   readonly host: Pick<Host, 'state' | 'remove'>;
   /** The keys of all NetworkAttachmentDefinitions. */
   readonly attachments: () => Iterable<ObjectKey>;
+  readonly onRemoved?: () => void;
   readonly log: Logger;
 }
 
@@ -32,6 +33,7 @@ export class Sweeper {
       try {
         await host.remove(leftover);
         log.info({ ...leftover }, 'removed what was left of a network');
+        this.#options.onRemoved?.();
       } catch (err) {
         log.error({ ...leftover, err }, 'what is left of a network cannot be removed');
       }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import { type KubeObject, keyOf, type ObjectKey, type OwnerReference } from '../../kube/object.ts';
+import { type KubeObject, keyOf, type OwnerReference } from '../../kube/object.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import { cniConfig, isVni } from '../cni-config.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS, type NetworkAttachmentDefinition } from '../resources.ts';
 import type { Shape } from '../shape.ts';
@@ -10,6 +10,13 @@ export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 const NETWORK_LABEL = 'samplecrd.k8s.io/network';
 /** The shape that we gave it: the CNI configuration itself may have been edited by anybody. */
 const SHAPE_ANNOTATION = 'samplecrd.k8s.io/network-shape';
+
+/** What joins the bridges of a Network over the nodes. */
+export interface Mesh {
+  readonly vni: number;
+  /** In bytes, where the Network does not say. */
+  readonly mtu: number;
+}
 
 /** The parts of an attachment that are ours; whatever else is on it is left alone. */
 export interface WantedAttachment extends NetworkAttachmentDefinition {
@@ -24,8 +31,8 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
   readonly spec: { readonly config: string };
 }
 
-/** The attachment that makes the network real, as it is created. */
-export function attachmentFor(network: Network, shape: Shape): WantedAttachment {
+/** The attachment that makes the network real, as it is created; with a mesh, one that is joined over the nodes. */
+export function attachmentFor(network: Network, shape: Shape, mesh?: Mesh): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
     apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS),
@@ -34,7 +41,7 @@ export function attachmentFor(network: Network, shape: Shape): WantedAttachment 
       name,
       namespace,
       labels: { [MANAGED_BY_LABEL]: FIELD_MANAGER, [NETWORK_LABEL]: name },
-      annotations: { [SHAPE_ANNOTATION]: JSON.stringify(shape) },
+      annotations: { [SHAPE_ANNOTATION]: JSON.stringify({ ...shape, ...(mesh && { vni: mesh.vni }) }) },
       finalizers: [NETWORK_FINALIZER],
       ownerReferences: [
         {
@@ -47,48 +54,28 @@ export function attachmentFor(network: Network, shape: Shape): WantedAttachment 
         },
       ],
     },
-    spec: { config: JSON.stringify(cniConfig(`${namespace}.${name}`, bridgeName(keyOf(network)), shape)) },
+    spec: { config: cniConfig(keyOf(network), { ...(mesh && { mtu: mesh.mtu }), ...shape }, mesh?.vni) },
   };
-}
-
-/**
- * A bridge on the node, and addresses of the range from host-local (CNI specification 1.0.0). `ips` and `mac` let a
- * pod choose its own. `forceAddress`: bridges outlive their networks, and one that had another gateway must take the
- * new one. No routes: this is a pod's second interface, its default route stays where it is.
- */
-function cniConfig(name: string, bridge: string, { cidr, gateway, mtu }: Shape): object {
-  return {
-    cniVersion: '1.0.0',
-    name,
-    plugins: [
-      {
-        type: 'bridge',
-        bridge,
-        isGateway: true,
-        forceAddress: true,
-        ipMasq: true,
-        hairpinMode: true,
-        ...(mtu !== undefined && { mtu }),
-        capabilities: { ips: true, mac: true },
-        ipam: { type: 'host-local', ranges: [[{ subnet: cidr, gateway }]], routes: [] },
-      },
-    ],
-  };
-}
-
-/**
- * The bridge's name on the nodes: 15 characters, the most that Linux takes. Of the key and not the UID, so that a
- * Network that is deleted and made again finds the bridge it left behind instead of a second one with its addresses.
- */
-export function bridgeName(key: ObjectKey): string {
-  return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
 /** The shape that we gave the attachment; undefined where that is not to be read from it any more. */
-export function shapeIn({ metadata }: NetworkAttachmentDefinition): Shape | undefined {
+export function shapeIn(attachment: NetworkAttachmentDefinition): Shape | undefined {
+  const value = recorded(attachment);
+  if (!isShape(value)) return undefined;
+  const { cidr, gateway, mtu } = value;
+  return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
+}
+
+/** The VXLAN identifier that we gave it; undefined where it is on each node apart. */
+export function vniIn(attachment: NetworkAttachmentDefinition): number | undefined {
+  const value = recorded(attachment);
+  const vni = typeof value === 'object' && value !== null && 'vni' in value ? value.vni : undefined;
+  return isVni(vni) ? vni : undefined;
+}
+
+function recorded({ metadata }: NetworkAttachmentDefinition): unknown {
   try {
-    const value: unknown = JSON.parse(metadata.annotations?.[SHAPE_ANNOTATION] ?? '');
-    return isShape(value) ? value : undefined;
+    return JSON.parse(metadata.annotations?.[SHAPE_ANNOTATION] ?? '');
   } catch {
     // Somebody has written over it; the next repair writes it anew.
     return undefined;

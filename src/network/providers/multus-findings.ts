@@ -1,16 +1,9 @@
 import type { KubeObject } from '../../kube/object.ts';
-import { parseRange, podCapacity } from '../cidr.ts';
-import type { Shape } from '../shape.ts';
 import type { Network } from '../types.ts';
-import type { NotReady, Realised, Removal } from './provider.ts';
+import type { NotReady, Removal } from './provider.ts';
 
 /** How long until a missing CRD of Multus is looked for again. */
 const UNAVAILABLE_RETRY_MS = 10_000;
-
-export function ready({ cidr }: Shape, change: Realised['change']): Realised {
-  const range = parseRange(cidr);
-  return { kind: 'ready', change, capacity: range ? podCapacity(range) : 0 };
-}
 
 export function nameConflict(found: KubeObject): NotReady {
   const message = `${describe(found)} exists and does not belong to this Network: delete it, or give the Network another name`;

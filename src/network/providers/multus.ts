@@ -1,5 +1,6 @@
 import { isNamespaceTerminating, isNotFound } from '../../kube/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/object.ts';
+import type { Reach } from '../cluster-nodes.ts';
 import { hasFinalizer, withoutFinalizer } from '../finalizer.ts';
 import { NETWORK_FINALIZER } from '../names.ts';
 import { NETWORKS, type NetworkAttachmentDefinition } from '../resources.ts';
@@ -15,19 +16,19 @@ import { attachmentFor, networkOwner, shapeIn } from './multus-attachment.ts';
 import {
   heldByOthers,
   nameConflict,
-  ready,
   terminating,
   terminatingNamespace,
   unavailable,
 } from './multus-findings.ts';
+import { MultusMesh } from './multus-mesh.ts';
 import { disownmentOf, repairOf } from './multus-repair.ts';
-import type { Limit, NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
+import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** Who uses the Network of this key. Without it nobody counts them. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
-  /** Why its networks do not reach all nodes, where they do not: bridges are on each node apart, unless somebody joins them. */
-  readonly reach?: (() => Limit | undefined) | undefined;
+  /** How far its networks reach: bridges are on each node apart, unless somebody joins them. */
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -41,13 +42,14 @@ export class MultusProvider implements Provider {
   readonly isRemote = false;
   readonly #client: MultusOptions['client'];
   readonly #usageOf: MultusOptions['usageOf'];
-  readonly #reach: NonNullable<MultusOptions['reach']>;
+  readonly #mesh: MultusMesh;
   readonly #store: AttachmentStore;
 
   constructor(options: MultusOptions) {
     this.#client = options.client;
     this.#usageOf = options.usageOf;
-    this.#reach = options.reach ?? (() => undefined);
+    const reach = options.reach ?? { limitOf: () => undefined };
+    this.#mesh = new MultusMesh(reach, options.attachments.lister);
     this.#store = new AttachmentStore(options);
   }
 
@@ -74,8 +76,7 @@ export class MultusProvider implements Provider {
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, shape, found, signal);
     try {
-      const outcome = await this.#store.fromLiveIfStale(network, known, step, signal);
-      return outcome.kind === 'ready' ? { ...outcome, limit: this.#reach() } : outcome;
+      return await this.#store.fromLiveIfStale(network, known, step, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return terminatingNamespace(network);
       if (isNotFound(error)) return unavailable();
@@ -92,6 +93,7 @@ export class MultusProvider implements Provider {
   }
 
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    this.#mesh.release(key);
     const found = this.#store.known(key);
     if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#letGo(found, signal);
   }
@@ -102,23 +104,26 @@ export class MultusProvider implements Provider {
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
   ): Promise<Realised | NotReady> {
-    const wanted = attachmentFor(network, shape);
+    const ours = found && isOwnedBy(found, network) ? found : undefined;
+    const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
+    const wanted = attachmentFor(network, shape, this.#mesh.choose(keyOf(network), ours, inUse));
+    const ready = (change: Realised['change']) => this.#mesh.ready(wanted, shape, change);
     if (!found) {
       await this.#store.create(wanted, signal);
-      return ready(shape, network.status?.cidr === undefined ? 'created' : 'restored');
+      return ready(network.status?.cidr === undefined ? 'created' : 'restored');
     }
     if (!isOwnedBy(found, network)) return this.#inTheWay(found, signal);
     if (found.metadata.deletionTimestamp) {
       const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
       if (left.metadata.finalizers?.length) return terminating(left);
       await this.#store.create(wanted, signal);
-      return ready(shape, 'restored');
+      return ready('restored');
     }
     const repair = repairOf(found, wanted);
-    if (repair.length === 0) return ready(shape, 'none');
+    if (repair.length === 0) return ready('none');
     await this.#store.patch(found, repair, signal);
     const before = shapeIn(found);
-    return ready(shape, before && !sameShape(before, shape) ? 'updated' : 'restored');
+    return ready(before && !sameShape(before, shape) ? 'updated' : 'restored');
   }
 
   async #remove(

@@ -11,7 +11,7 @@ export interface Refusal {
 
 /** Why a network that is as asked is still not one for every pod. */
 export interface Limit {
-  readonly reason: 'SingleNodeOnly';
+  readonly reason: 'SingleNodeOnly' | 'NodesNotJoined' | 'TooManyNodes';
   readonly message: string;
 }
 

@@ -46,7 +46,7 @@ describe('nodes', () => {
     };
     const ranges = new ClusterRanges();
     const reached: string[] = [];
-    const reach = () => singleNodeReach(informer.lister)()?.message ?? 'all';
+    const reach = () => singleNodeReach(informer.lister).limitOf(undefined)?.message ?? 'all';
     followNodes(informer, ranges, () => reached.push(reach()));
     for (const name of ['n1', 'n2', 'n3']) {
       there.set(name, node(name));
@@ -65,6 +65,8 @@ describe('nodes', () => {
     expect(node('n1', ['10.244.1.0/24'])).toEqual({
       metadata: { name: 'n1', uid: '', resourceVersion: '' },
       cidrs: ['10.244.1.0/24'],
+      addresses: [],
+      isOpen: true,
     });
     expect(node('n1').cidrs).toEqual([]);
   });

@@ -1,13 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import jsonpatch, { type Operation } from 'fast-json-patch';
+import { bridgeName } from '../../../src/network/cni-config.ts';
 import { NETWORK_FINALIZER } from '../../../src/network/names.ts';
-import {
-  attachmentFor,
-  bridgeName,
-  networkOwner,
-  shapeIn,
-} from '../../../src/network/providers/multus-attachment.ts';
+import { attachmentFor, networkOwner, shapeIn } from '../../../src/network/providers/multus-attachment.ts';
 import { disownmentOf, repairOf } from '../../../src/network/providers/multus-repair.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
 import { newNetwork } from './networks.ts';

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import type { JoinedNetwork } from '../../../src/network/cni-config.ts';
 import { MultusProvider } from '../../../src/network/providers/multus.ts';
 import { attachmentFor } from '../../../src/network/providers/multus-attachment.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
+import type { Shape } from '../../../src/network/shape.ts';
 import { FakeAttachments, refusal } from '../../support/fake-attachments.ts';
 import { newNetwork } from './networks.ts';
 
@@ -110,6 +112,60 @@ describe('ensuring', () => {
     };
     await expect(ensure(other)).rejects.toThrow('Invalid');
     expect(fake.requests.filter((request) => request === 'patch')).toHaveLength(3);
+  });
+});
+
+describe('on nodes that are joined', () => {
+  const mesh = { mtu: () => 1450, capacityOf: () => 46 };
+  const limit = { reason: 'NodesNotJoined', message: 'b' } as const;
+
+  function joined(pods: string[] = []) {
+    const fake = new FakeAttachments();
+    const asked: (string | undefined)[] = [];
+    const limitOf = (of: JoinedNetwork | undefined) => {
+      asked.push(of?.key);
+      return limit;
+    };
+    const usageOf = () => ({ pods });
+    const provider = new MultusProvider({ ...fake, usageOf, reach: { limitOf, mesh } });
+    const apart = new MultusProvider({ ...fake, usageOf });
+    return { fake, asked, pods, provider, apart };
+  }
+
+  const pluginOf = (fake: FakeAttachments) => JSON.parse(fake.live.get(key)?.spec?.config ?? '').plugins[0];
+
+  test('a network has a VNI, room for what VXLAN adds, and the addresses of the slices', async () => {
+    const { fake, asked, provider } = joined();
+    expect(await provider.ensure(network, shape, signal)).toEqual({
+      ...{ kind: 'ready', change: 'created', capacity: 46, limit },
+    });
+    expect(pluginOf(fake)).toMatchObject({
+      mtu: 1450,
+      vni: expect.any(Number),
+      ipam: { type: 'envoy-initializer-ipam' },
+    });
+    expect(asked).toEqual([key]);
+    fake.sync();
+    expect(await provider.actual(network, signal)).toEqual(shape);
+    expect(await provider.ensure(network, { ...shape, mtu: 1400 } as Shape, signal)).toMatchObject({
+      change: 'updated',
+    });
+    expect(pluginOf(fake)).toMatchObject({ mtu: 1400 });
+  });
+
+  test.each(['joined', 'apart'])('one that pods use stays %s until the last of them is gone', async (how) => {
+    const { fake, asked, pods, provider, apart } = joined();
+    const [before, after] = how === 'apart' ? [apart, provider] : [provider, apart];
+    await before.ensure(network, shape, signal);
+    fake.sync();
+    asked.length = 0;
+    pods.push('default/pod');
+    const { ipam } = pluginOf(fake);
+    expect(await after.ensure(network, shape, signal)).toMatchObject({ change: 'none' });
+    if (how === 'apart') expect(asked).toEqual([undefined]);
+    pods.length = 0;
+    expect(await after.ensure(network, shape, signal)).toMatchObject({ kind: 'ready', change: 'restored' });
+    expect(pluginOf(fake).ipam).not.toEqual(ipam);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { bridgeName } from '../../../../src/network/cni-config.ts';
 import { leftoversOf, withoutRulesOf } from '../../../../src/network/node/leftovers.ts';
-import { bridgeName } from '../../../../src/network/providers/multus-attachment.ts';
 
 const [gone, there] = [bridgeName('red/gone'), bridgeName('red/there')];
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { bridgeName } from '../../../../src/network/cni-config.ts';
 import type { Leftover } from '../../../../src/network/node/leftovers.ts';
 import { Sweeper } from '../../../../src/network/node/sweeper.ts';
-import { bridgeName } from '../../../../src/network/providers/multus-attachment.ts';
 
 const bridge = bridgeName('red/gone');
 

@@ -1,0 +1,123 @@
+import type { Logger } from 'pino';
+import type { KubeClient } from '../kube/client.ts';
+import { CONFIG_MAPS } from '../kube/core-resources.ts';
+import { Informer } from '../kube/informer.ts';
+import { joinedNetworkOf } from '../network/cni-config.ts';
+import type { Host } from '../network/node/host.ts';
+import { Joiner } from '../network/node/joiner.ts';
+import { NODE_REPORTS, NODE_TABLES, TABLE_NAME } from '../network/node-objects.ts';
+import { type NodeReport, REPORT_KEY, REPORT_LABEL } from '../network/node-report.ts';
+import { own } from '../network/node-table.ts';
+import type { NetworkAttachmentDefinition } from '../network/resources.ts';
+import { Bell } from '../workqueue/bell.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { allSynced } from './all-synced.ts';
+import { informerLog } from './informer-log.ts';
+
+const FIELD_MANAGER = 'envoy-initializer-node-agent';
+
+export interface JoiningDutyOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly host: Host;
+  /** The node's name. */
+  readonly node: string;
+  /** Where the table is. */
+  readonly operatorNamespace: string;
+  /** The agent's own, for its report. */
+  readonly namespace: string;
+  readonly attachments: Informer<NetworkAttachmentDefinition>;
+  /** How often the node is looked at without an event. */
+  readonly intervalMs: number;
+  readonly onReport: (report: NodeReport) => void;
+}
+
+/** Joins the networks of this node with those of the others. */
+export interface JoiningDuty {
+  /** What keeps pods of this node from a network; undefined where nothing does. */
+  failure(): string | undefined;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
+  const { client, clock, log, host, node, operatorNamespace, namespace, attachments } = options;
+  const tables = new Informer({
+    client,
+    clock,
+    resource: NODE_TABLES,
+    namespace: operatorNamespace,
+    fieldSelector: `metadata.name=${TABLE_NAME}`,
+    onError: informerLog(log, 'configmaps'),
+  });
+  // One's own alone: for when somebody removes it.
+  const reports = new Informer({
+    client,
+    clock,
+    resource: NODE_REPORTS,
+    namespace,
+    fieldSelector: `metadata.name=${node}`,
+    onError: informerLog(log, 'configmaps'),
+  });
+  const table = () => tables.lister.get(`${operatorNamespace}/${TABLE_NAME}`);
+  const joiner = new Joiner({
+    node,
+    host,
+    table: () => table()?.text,
+    networks: () => attachments.lister.list().flatMap((attachment) => joinedNetworkOf(attachment) ?? []),
+    log,
+  });
+  const bell = new Bell();
+  const ring = () => bell.ring();
+  for (const informer of [tables, reports, attachments]) {
+    informer.addEventHandler({ onAdd: ring, onUpdate: ring, onDelete: ring });
+  }
+  let failure: string | undefined = 'it has not looked at its node yet';
+
+  async function round(signal: AbortSignal): Promise<void> {
+    const report = await joiner.join();
+    failure = report.problem;
+    options.onReport(report);
+    const text = JSON.stringify(report);
+    if (reports.lister.get(`${namespace}/${node}`)?.text === text) return;
+    log.info({ table: report.table, number: report.number, problem: report.problem }, 'reporting');
+    await publish(text, signal);
+  }
+
+  /** With the Node as its owner, so that it goes when that does. */
+  async function publish(text: string, signal: AbortSignal): Promise<void> {
+    const uid = own(table()?.table ?? {}, node)?.uid;
+    const owner = { apiVersion: 'v1', kind: 'Node', name: node, uid };
+    const report = {
+      apiVersion: 'v1',
+      kind: CONFIG_MAPS.kind,
+      metadata: {
+        name: node,
+        namespace,
+        labels: { app: 'envoy-initializer', [REPORT_LABEL]: '' },
+        ...(uid && { ownerReferences: [owner] }),
+      },
+      data: { [REPORT_KEY]: text },
+    };
+    const how = { fieldManager: FIELD_MANAGER, force: true, signal };
+    await client.apply(CONFIG_MAPS, { namespace, name: node }, report, how);
+  }
+
+  return {
+    failure: () => failure,
+    async run(signal) {
+      const watching = [tables.run(signal), reports.run(signal)];
+      // Before, what is not known yet would be taken away.
+      await allSynced([tables, reports, attachments], signal);
+      while (!signal.aborted) {
+        await round(signal).catch((err: unknown) => {
+          if (signal.aborted) return;
+          failure = err instanceof Error ? err.message : String(err);
+          log.error({ err }, 'the node cannot be joined');
+        });
+        await bell.next(options.intervalMs, signal);
+      }
+      await Promise.all(watching);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { keyOf, type ObjectKey } from '../kube/object.ts';
+import { formatRange, gatewayProblem, parseRange, type Range } from './cidr.ts';
+import { digestOf } from './node-table.ts';
+import type { NetworkAttachmentDefinition } from './resources.ts';
+import type { Shape } from './shape.ts';
+
+/** The IPAM plugin that the node agent puts onto its node: host-local, with the node's own slice of the range. */
+export const SLICE_IPAM = 'envoy-initializer-ipam';
+/** 1500 bytes of Ethernet without the 70 that VXLAN adds where nodes reach each other by IPv6 (RFC 7348 section 5). */
+export const SMALLEST_MESH_MTU = 1430;
+/** The same by IPv4, where it adds 50. */
+export const MESH_MTU = 1450;
+/** VNIs have 24 bits. The lower half is left to others: what else makes VXLANs on nodes begins with 1, or with 4096. */
+export const FIRST_VNI = 2 ** 23;
+export const VNI_COUNT = 2 ** 23;
+
+/** A Network whose bridges are joined over the nodes, as its attachment tells of it. */
+export interface JoinedNetwork {
+  readonly key: ObjectKey;
+  readonly bridge: string;
+  readonly vni: number;
+  /** In bytes. */
+  readonly mtu: number;
+  readonly range: Range;
+  readonly gateway: string;
+  /** Of the configuration: tells this one from what it was before. */
+  readonly digest: string;
+}
+
+/**
+ * The CNI configuration that makes a Network real, as JSON: a bridge on the node, and addresses of the range from
+ * host-local (CNI specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: bridges outlive their
+ * networks, and one that had another gateway must take the new one. No routes: this is a pod's second interface, its
+ * default route stays where it is. With a VNI, the node agents join the bridges of all nodes, and give each its slice.
+ */
+export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Shape, vni?: number): string {
+  return JSON.stringify({
+    cniVersion: '1.0.0',
+    name: key.replace('/', '.'),
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: bridgeName(key),
+        isGateway: true,
+        forceAddress: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ...(mtu !== undefined && { mtu }),
+        capabilities: { ips: true, mac: true },
+        ipam: {
+          type: vni === undefined ? 'host-local' : SLICE_IPAM,
+          ranges: [[{ subnet: cidr, gateway }]],
+          routes: [],
+        },
+        ...(vni !== undefined && { vni }),
+      },
+    ],
+  });
+}
+
+/**
+ * The bridge's name on the nodes: 15 characters, the most that Linux takes. Of the key and not the UID, so that a
+ * Network that is deleted and made again finds the bridge it left behind instead of a second one with its addresses.
+ */
+export function bridgeName(key: ObjectKey): string {
+  return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
+}
+
+/** What the attachment says of a Network that is joined; undefined where it is not one, or not as we write it. */
+export function joinedNetworkOf(attachment: NetworkAttachmentDefinition): JoinedNetwork | undefined {
+  const config = attachment.spec?.config;
+  if (config === undefined) return undefined;
+  const plugin = firstPlugin(config);
+  const { vni, mtu } = plugin;
+  const [subnet, gateway] = rangeIn(plugin);
+  const range = typeof subnet === 'string' ? parseRange(subnet) : undefined;
+  if (!range || typeof gateway !== 'string' || gatewayProblem(gateway, range)) return undefined;
+  if (!isVni(vni) || typeof mtu !== 'number') return undefined;
+  const key = keyOf(attachment);
+  // Word for word what we write for it: nothing else of it has to be checked.
+  if (config !== cniConfig(key, { cidr: formatRange(range), gateway, mtu }, vni)) return undefined;
+  return { key, bridge: bridgeName(key), vni, mtu, range, gateway, digest: digestOf(config) };
+}
+
+/** Whether it is one that we give out. */
+export function isVni(value: unknown): value is number {
+  return (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    value >= FIRST_VNI &&
+    value < FIRST_VNI + VNI_COUNT
+  );
+}
+
+function firstPlugin(config: string): Readonly<Record<string, unknown>> {
+  try {
+    return record(item(record(JSON.parse(config)).plugins));
+  } catch {
+    return {};
+  }
+}
+
+function rangeIn({ ipam }: Readonly<Record<string, unknown>>): readonly [unknown, unknown] {
+  const { subnet, gateway } = record(item(item(record(ipam).ranges)));
+  return [subnet, gateway];
+}
+
+function item(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined;
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

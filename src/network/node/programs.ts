@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+
+/**
+ * Runs a program of the node with this input; resolves with what it printed, and rejects with what it said where it
+ * fails.
+ */
+export type Programs = (program: string, args: readonly string[], input?: string) => Promise<string>;
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The node's own programs, in its file system at `root`. By env, since BusyBox's chroot would take its own for them. */
+export function programsOf(root: string): Programs {
+  return (program, args, input) => run('chroot', [root, '/usr/bin/env', program, ...args], input);
+}
+
+/** Runs a program of this machine. */
+export async function run(program: string, args: readonly string[], input = ''): Promise<string> {
+  const child = spawn(program, args, { env: { PATH }, stdio: 'pipe' });
+  // One that ends without reading all of it says why by itself.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
+  return stdout;
+}

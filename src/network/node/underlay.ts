@@ -1,0 +1,31 @@
+import ipaddr from 'ipaddr.js';
+import { type NodeTable, own } from '../node-table.ts';
+import type { Underlay } from './mesh-plan.ts';
+
+/** How the node reaches the others of the table: by its first address, and theirs of the same family. */
+export interface Reachable extends Underlay {
+  /** Names of nodes that have no address of that family. */
+  readonly unreachable: readonly string[];
+}
+
+/** Undefined where the node itself is not in the table, or has no address. */
+export function underlayOf(table: NodeTable, node: string): Reachable | undefined {
+  const local = own(table, node)?.addresses.find((address) => ipaddr.isValid(address));
+  if (local === undefined) return undefined;
+  const family = familyOf(local);
+  const others = Object.entries(table)
+    .filter(([name]) => name !== node)
+    .map(([name, { addresses }]) => ({
+      name,
+      address: addresses.find((address) => ipaddr.isValid(address) && familyOf(address) === family),
+    }));
+  return {
+    local,
+    peers: others.flatMap(({ address }) => address ?? []),
+    unreachable: others.filter(({ address }) => address === undefined).map(({ name }) => name),
+  };
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return ipaddr.parse(address).kind();
+}
