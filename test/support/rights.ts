@@ -28,12 +28,12 @@ interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** All calls that the operator has made under its service account. */
-export async function operatorCalls(auditLogPath: string): Promise<readonly Call[]> {
+/** All calls that the operator, or another user, has made under its service account. */
+export async function operatorCalls(auditLogPath: string, user = OPERATOR): Promise<readonly Call[]> {
   const lines = (await readFile(auditLogPath, 'utf8')).split('\n').filter((line) => line !== '');
   return lines
     .map((line) => JSON.parse(line) as AuditEvent)
-    .filter(({ user }) => user.username === OPERATOR)
+    .filter((event) => event.user.username === user)
     .map(({ verb, requestURI, objectRef = {}, annotations }) => ({
       verb,
       resource: qualified(
@@ -52,8 +52,8 @@ export async function operatorCalls(auditLogPath: string): Promise<readonly Call
  * `VERB URI` of the calls that RBAC has refused, each once. Not of those that it has also let pass: an API server that was
  * started a moment ago, and has not read its roles yet, refuses everything.
  */
-export async function forbiddenCalls(auditLogPath: string): Promise<readonly string[]> {
-  const calls = await operatorCalls(auditLogPath);
+export async function forbiddenCalls(auditLogPath: string, user = OPERATOR): Promise<readonly string[]> {
+  const calls = await operatorCalls(auditLogPath, user);
   const right = ({ verb, resource, namespace, name }: Call) => [verb, resource, namespace, name].join(' ');
   const granted = new Set(calls.filter(({ isForbidden }) => !isForbidden).map(right));
   const forbidden = calls.filter((call) => call.isForbidden && !granted.has(right(call)));
