@@ -30,7 +30,7 @@ type WantedSidecars =
 
 /**
  * The containers of a template as one pod gets them: native where they must not keep a pod from ending, with
- * what the pod lays over them, and the first of them with what its annotations say.
+ * what the pod lays over them, and the first of them that stays with what its annotations say.
  */
 export function sidecarsFor(
   pod: Pod,
@@ -47,7 +47,8 @@ export function sidecarsFor(
   ];
   const messages = sidecars.flatMap(({ stub, container }) => (stub ? faultsOf(container) : []));
   if (messages.length > 0) return { messages };
-  const index = sidecars.findIndex(({ name }) => name === nameOf(template.containers[0]));
+  const main = template.containers[0] ?? template.initContainers.find(isNativeSidecar);
+  const index = sidecars.findIndex(({ name }) => name === nameOf(main));
   const first = sidecars[index];
   if (!first || !overrides) return { sidecars, ignored: [] };
   const { container, ignored } = overridden(first.container, pod, overrides);

@@ -56,6 +56,20 @@ describe('annotations of a pod', () => {
     expect(envoyOf(pod)?.resources).toEqual({ requests: { cpu: '1m' } });
   });
 
+  test('change the sidecar of a template that has it among its init containers, and none that ends', () => {
+    const config = `initContainers:
+      - {name: rules, image: i}
+      - {name: envoy, image: i, restartPolicy: Always}
+      - {name: other, image: i, restartPolicy: Always}`;
+    const state = { set: templateSet({ config }) };
+    const { pod } = injectChecked(decideInput(annotated({ image: 'mine' }), { state }));
+    expect(specOf(pod).initContainers).toMatchObject([
+      { name: 'rules', image: 'i' },
+      { name: 'envoy', image: 'mine' },
+      { name: 'other', image: 'i' },
+    ]);
+  });
+
   test('change a native sidecar too, and what the pod lays over the template', () => {
     const stub = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
     const pod = annotated(
