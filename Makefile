@@ -6,6 +6,7 @@ SHELL := bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 IMAGE ?= envoy-initializer:0.0.1
+CAPTURE_IMAGE ?= envoy-initializer-capture:0.0.1
 JEST := NODE_OPTIONS='--experimental-vm-modules --enable-source-maps --no-warnings' jest
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
@@ -140,6 +141,11 @@ image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=
 		$(if $(filter docker,$(BUILDER)),,--timestamp $(SOURCE_DATE_EPOCH)) \
 		--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) --build-arg REVISION=$(REVISION) \
 		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) .
+
+.PHONY: capture-image
+capture-image: ## Builds the image of the init container of deploy/transparent (CAPTURE_IMAGE=…, BASE= of Debian's, BUILDER=)
+	@$(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(CAPTURE_IMAGE) \
+		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) deploy/transparent
 
 .PHONY: clean
 clean: ## Removes what was built here; the control plane's cache stays

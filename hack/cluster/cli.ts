@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
+import { ALL_IMAGES } from './images.ts';
 import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
 import { insideMachine, sweepMachines } from './machine.ts';
 import { ensureMultus } from './multus/multus.ts';
@@ -36,7 +37,7 @@ async function extras(): Promise<Extras> {
       return false;
     },
   );
-  return { images: ['busybox', 'envoy', 'envoy-initializer'], multus };
+  return { images: ALL_IMAGES, multus };
 }
 
 async function build(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { PAUSE_IMAGE } from './container-config.ts';
 import { busyboxImage } from './images/busybox.ts';
+import { captureImage } from './images/capture.ts';
 import { envoyImage } from './images/envoy.ts';
 import { ensureImage } from './images/image-cache.ts';
 import { nodeBaseImage } from './images/node-base.ts';
@@ -9,7 +10,7 @@ import { pauseImage } from './images/pause.ts';
 import { BUILDAH, BUSYBOX, PYTHON, type Requirement } from './requirements.ts';
 
 /** Images that a cluster can have without a registry outside. */
-export type ImageName = 'busybox' | 'envoy' | 'envoy-initializer';
+export type ImageName = 'busybox' | 'envoy' | 'envoy-initializer' | 'envoy-initializer-capture';
 
 interface Recipe {
   /** What manifests call it. */
@@ -42,7 +43,16 @@ const RECIPES: Readonly<Record<ImageName, Recipe>> = {
       return ensureImage(await operatorImage(base), progress);
     },
   },
+  // iptables is the node's own.
+  'envoy-initializer-capture': {
+    names: ['envoy-initializer-capture:0.0.1'],
+    requirements: [BUSYBOX],
+    ensure: async (progress) => ensureImage(await captureImage(), progress),
+  },
 };
+
+/** All of them: what the demo and `deploy/` need. */
+export const ALL_IMAGES = Object.keys(RECIPES) as readonly ImageName[];
 
 /** Directories of images (OCI layouts), by the names they are to have. */
 export type Layouts = ReadonlyMap<string, string>;

@@ -1,6 +1,7 @@
 import type { ProgressStream } from '../control-plane/progress.ts';
 import type { Cluster } from './cluster.ts';
 import { OwnImageError } from './images/operator.ts';
+import { ALL_IMAGES } from './images.ts';
 import { clusterObstacle } from './obstacle.ts';
 import { prepareCluster } from './prepare.ts';
 import { startCluster } from './start-cluster.ts';
@@ -16,8 +17,7 @@ export interface ProofSteps {
 const STEPS: ProofSteps = {
   obstacle: clusterObstacle,
   start: (progress) => startCluster({ images: ['busybox'], progress }),
-  prepare: (progress) =>
-    prepareCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: false }, progress),
+  prepare: (progress) => prepareCluster({ images: ALL_IMAGES, multus: false }, progress),
 };
 
 /**

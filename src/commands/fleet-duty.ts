@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
-import { ENVOY_CONFIGURATIONS } from '../envoy/configurations.ts';
+import { ENVOY_FILES } from '../envoy/configurations.ts';
 import { setUpCopies } from '../fleet/copies.ts';
 import type { ManagedConfigMap } from '../fleet/copy-plan.ts';
 import { setUpDriftController } from '../fleet/drift-controller.ts';
@@ -79,7 +79,7 @@ export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
   namespaces.onChanged((name) => drift.judgeAnew(name));
   metrics.watch({ findings: drift.findings, stopped: drift.stopped });
 
-  const source = { metadata: { namespace, name: ENVOY }, data: configurationFiles() };
+  const source = { metadata: { namespace, name: ENVOY }, data: ENVOY_FILES };
 
   return {
     async watch(signal) {
@@ -109,15 +109,6 @@ export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
     },
     debug: () => [copyWork, driftWork, repairWork].map((work) => work.debug()),
   };
-}
-
-function configurationFiles(): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(ENVOY_CONFIGURATIONS).map(([file, value]) => [
-      file,
-      `${JSON.stringify(value, null, 2)}\n`,
-    ]),
-  );
 }
 
 function informers({ options, client, clock, log }: FleetDutyOptions) {

@@ -33,7 +33,7 @@ containers:
     lifecycle:
       preStop:
         sleep:
-          seconds: 5
+          seconds: 10
     resources:
       requests:
         cpu: 100m

@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { projectDirectory } from '../../../hack/control-plane/project-directory.ts';
+import { ENVOY_FILES } from '../../../src/envoy/configurations.ts';
+import { formatFault } from '../../../src/inject/fault.ts';
+import { parseTemplate } from '../../../src/inject/parse-template.ts';
+
+const text = await readFile(join(projectDirectory(), 'deploy/transparent/template.yaml'), 'utf8');
+const parsed = parseTemplate('config.transparent', 'transparent', text);
+const [capture, envoy] = 'template' in parsed ? parsed.template.initContainers : [];
+
+test('the template is right, and its one doubt is the capability that it cannot do without', () => {
+  expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
+    'config.transparent: line 3, column 1: pods stay without it in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
+  ]);
+});
+
+test('its containers read what is in the ConfigMap', () => {
+  const paths = [capture?.command, envoy?.args].flat().map(String);
+  const files = paths.flatMap((path) => /^\/etc\/envoy\/(.*)$/.exec(path)?.[1] ?? []);
+  expect(files).toEqual(['capture.sh', 'transparent.json']);
+  expect(Object.keys(ENVOY_FILES)).toEqual(expect.arrayContaining(files));
+});
+
+test('its Envoy runs as the user whose connections the rules let pass', () => {
+  const [, user] = /PROXY_UID:-(\d+)/.exec(ENVOY_FILES['capture.sh'] ?? '') ?? [];
+  expect(envoy?.securityContext).toMatchObject({ runAsUser: Number(user) });
+});
