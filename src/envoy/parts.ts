@@ -64,7 +64,8 @@ export function cluster(name: string, type: 'STATIC' | 'STRICT_DNS', endpoint: J
   return {
     name,
     type,
-    connect_timeout: '1s',
+    // Longer than the kernel waits before it asks a second and a third time, after 1 s and 3 s.
+    connect_timeout: '5s',
     load_assignment: {
       cluster_name: name,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: endpoint } }] }],

@@ -34,7 +34,7 @@ export const CAPTURE_CLUSTERS: readonly JsonObject[] = [
   original('inbound'),
   original('outbound'),
   // Of no address: whoever is sent there is turned away.
-  { name: 'nowhere', type: 'STATIC', connect_timeout: '1s', load_assignment: { cluster_name: 'nowhere' } },
+  { name: 'nowhere', type: 'STATIC', load_assignment: { cluster_name: 'nowhere' } },
 ];
 
 /**

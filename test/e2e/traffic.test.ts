@@ -1,0 +1,305 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Cluster } from '../../hack/cluster/cluster.ts';
+import { startCluster } from '../../hack/cluster/start-cluster.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { OPTED_IN } from '../support/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
+import { describeWithNode } from '../support/describe-with-cluster.ts';
+import { ask, countAnswers, HttpLoad, underLoad } from '../support/http-load.ts';
+import { OperatorInCluster } from '../support/operator-in-cluster.ts';
+import { CAPTURED, deployment, MISTYPED, service, serving, WITH_IPV6 } from '../support/traffic-workloads.ts';
+
+/** A first run builds the node and all images. */
+const PREPARATION_MS = 60 * 60_000;
+/** How long an application is rolled over: by default once through. */
+const SOAK_MS = Number(process.env.E2E_SOAK_SECONDS ?? 0) * 1000;
+jest.setTimeout(SOAK_MS + 300_000);
+
+const deploy = join(projectDirectory(), 'deploy');
+const examples = join(deploy, 'examples');
+const REQUESTS = 1000;
+const VIA_ENVOY = /^ *server: envoy$/im;
+
+let cluster: Cluster;
+
+function run(args: string | readonly string[], input?: string): Promise<string> {
+  return kubectl(cluster, args, input);
+}
+
+function say(text: string): void {
+  process.stderr.write(`      ${text}\n`);
+}
+
+/** A shell's command line in a container of what kubectl names so: what it printed, and said. */
+function inside(target: string, container: string, line: string): Promise<string> {
+  return run(['exec', target, `--container=${container}`, '--', 'sh', '-c', `{ ${line}; } 2>&1`]);
+}
+
+/** An HTTP answer as it comes, headers and body. */
+function fetchFrom(target: string, url: string): Promise<string> {
+  return inside(target, 'app', `wget -S -O- ${url}`);
+}
+
+async function podsOf(selector: string): Promise<string[]> {
+  const names = await run(`get pods --selector ${selector} -o jsonpath={.items[*].metadata.name}`);
+  return names.split(' ').filter((name) => name !== '');
+}
+
+async function addressOf(pod: string): Promise<string> {
+  return run(`get pod ${pod} -o jsonpath={.status.podIP}`);
+}
+
+function ipv6Of(address: string): string {
+  return `[fd77::${address.split('.').at(-1)}]`;
+}
+
+/** From here. */
+async function urlOf(name: string): Promise<string> {
+  await run(['patch', 'service', name, '--patch', '{"spec":{"type":"NodePort"}}']);
+  const port = await run(`get service ${name} -o jsonpath={.spec.ports[0].nodePort}`);
+  return `http://${cluster.machine.address}:${port}/`;
+}
+
+describeWithNode('the traffic of pods with a sidecar', () => {
+  let captured = '';
+  const peer = 'plain';
+
+  beforeAll(async () => {
+    cluster = await startCluster({
+      images: ['busybox', 'envoy', 'envoy-initializer', 'envoy-initializer-capture'],
+    });
+    await new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster }).install();
+    await run(`apply --server-side -k ${join(deploy, 'transparent')}`);
+    await run(`apply -f ${join(examples, 'canary')} -f ${join(examples, 'helloworld.yaml')}`);
+    // Beside HTTP, an echo, and a server that speaks first.
+    const others = 'nc -ll -p 9000 -e cat & nc -ll -p 9001 -e hostname &';
+    const spec = { initContainers: [WITH_IPV6], containers: [serving('plain', [8080, 8083], others)] };
+    await apply(
+      cluster,
+      podOf('plain', {}, spec, { labels: { app: 'plain' } }),
+      service('plain', 8080, 8083),
+    );
+    await run('wait pod/plain --for=condition=Ready --timeout=120s');
+    // It asks once, and at once: Envoy has to be there before it.
+    const first = 'wget -S -O /dev/null http://plain:8080;';
+    const app = { ...serving('captured', [8080, 8082], first), securityContext: { runAsUser: 1000 } };
+    await apply(
+      cluster,
+      deployment('captured', CAPTURED, { initContainers: [WITH_IPV6], containers: [app] }),
+      service('captured', 8080),
+      deployment('web', {}, { containers: [serving('web', ['127.0.0.1:8080'])] }),
+      service('web', 80),
+    );
+    for (const name of ['captured', 'web', 'app-v1', 'app-v2'])
+      await run(`rollout status deployment/${name} --timeout=180s`);
+    await run('rollout status deployment/helloworld --namespace helloworld --timeout=180s');
+    [captured = ''] = await podsOf('app=captured');
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  test('goes through Envoy to an application that knows nothing of it, by its Service', async () => {
+    const answer = await fetchFrom(peer, 'http://helloworld.helloworld');
+    expect(answer).toMatch(VIA_ENVOY);
+    expect(answer).toContain('Hello Kubernetes!');
+  });
+
+  describe('with the template transparent', () => {
+    test('comes in by way of Envoy to the application’s own port, by IPv4 and IPv6', async () => {
+      const address = await addressOf(captured);
+      for (const host of ['captured', address, ipv6Of(address)]) {
+        const answer = await fetchFrom(peer, `http://${host}:8080`);
+        expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
+        expect(answer).toContain('captured');
+      }
+    });
+
+    test('goes out by way of Envoy, by IPv4 and IPv6', async () => {
+      for (const host of ['plain', ipv6Of(await addressOf(peer))]) {
+        const answer = await fetchFrom(captured, `http://${host}:8080`);
+        expect({ host, answer }).toEqual({ host, answer: expect.stringMatching(VIA_ENVOY) });
+        expect(answer).toContain('plain');
+      }
+    });
+
+    test('passes Envoy by at the ports that annotations exclude, and within the pod', async () => {
+      for (const [from, url] of [
+        [peer, `http://${await addressOf(captured)}:8082`],
+        [captured, 'http://plain:8083'],
+        [captured, 'http://127.0.0.1:8080'],
+      ] as const) {
+        const answer = await fetchFrom(from, url);
+        expect({ url, answer }).toEqual({ url, answer: expect.stringMatching(/200 OK/) });
+        expect(answer).not.toMatch(VIA_ENVOY);
+      }
+    });
+
+    test('is whatever the application speaks', async () => {
+      const old = await inside(
+        captured,
+        'app',
+        "(printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 1) | nc plain 8080",
+      );
+      expect(old).toMatch(/^HTTP\/1\.[01] 200 OK\r\n.*plain\n$/s);
+      const address = await addressOf(peer);
+      expect(await inside(captured, 'app', `(echo any bytes; sleep 1) | nc ${address} 9000`)).toBe(
+        'any bytes\n',
+      );
+      expect(await inside(captured, 'app', `sleep 3 | nc ${address} 9001`)).toBe('plain\n');
+    });
+
+    test('does not go round in circles when it is meant for Envoy’s own ports', async () => {
+      const address = await addressOf(captured);
+      const total = async () => {
+        const stats = 'http://127.0.0.1:9901/stats?filter=listener.*downstream_cx_total';
+        const lines = await inside(captured, 'envoy', `wget -qO- '${stats}'`);
+        return [...lines.matchAll(/: (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+      };
+      const before = await total();
+      for (const host of [address, ipv6Of(address)]) {
+        for (const port of [15001, 15006]) {
+          const answer = await inside(peer, 'app', `wget -O- http://${host}:${port} || echo refused`);
+          expect(answer).toContain('refused');
+        }
+      }
+      // Four connections, of which two come to the other listener, and what the kubelet asked meanwhile.
+      expect((await total()) - before).toBeLessThan(50);
+    });
+
+    test('is not taken otherwise by rules that are made again', async () => {
+      const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
+      const save = "(iptables-save -t nat; ip6tables-save -t nat) | grep -v '^#' | sed 's/\\[.*//'";
+      const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$script"';
+      const line = `script="$(cat)"; before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
+      const image = ['--image=envoy-initializer-capture:0.0.1', '--profile=netadmin', '--quiet', '-i'];
+      const rules = await run(['debug', captured, ...image, '--', 'sh', '-c', line], script);
+      for (const rule of [/-j REDIRECT --to-ports 15006/, /-A OUTPUT .*-j ENVOY_OUTBOUND/]) {
+        expect(rules.split('\n').filter((line) => rule.test(line))).toHaveLength(2);
+      }
+    });
+
+    test('waits for a list of ports to be right, and the pod’s status says what is wrong', async () => {
+      await apply(cluster, podOf('mistyped', {}, {}, { labels: OPTED_IN, annotations: MISTYPED }));
+      const path = '{.status.initContainerStatuses[0].lastState.terminated.message}';
+      await eventually(
+        'the container has ended',
+        async () => (await run(`get pod mistyped -o jsonpath=${path}`)) !== '',
+      );
+      expect(await run(`get pod mistyped -o jsonpath=${path}`)).toBe(
+        'annotation initializer.kubernetes.io/envoy-exclude-inbound-ports: "8o" is no port: write numbers from 1 to 65535, with commas between them\n',
+      );
+    });
+
+    test('stays as it is where pod security forbids NET_ADMIN, and who makes the pod is told', async () => {
+      const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+      await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'strict', labels } });
+      const pod = podOf('strict', {}, {}, { namespace: 'strict', labels: OPTED_IN, annotations: CAPTURED });
+      const { stderr } = await cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], {
+        input: JSON.stringify(pod),
+      });
+      expect(stderr).toContain(
+        'no sidecar: pod-security: the namespace enforces restricted pod security: container envoy-capture must not add the capability NET_ADMIN',
+      );
+    });
+
+    test('finds Envoy there as the application starts, and still there when it ends', async () => {
+      expect(await run(`logs ${captured} --container=app`)).toMatch(VIA_ENVOY);
+      const { status } = JSON.parse(await run(`get pod ${captured} -o json`));
+      const started = (
+        list: readonly { name: string; state: { running: { startedAt: string } } }[],
+        name: string,
+      ) => Date.parse(list.find((one) => one.name === name)?.state.running.startedAt ?? '');
+      expect(started(status.initContainerStatuses, 'envoy')).toBeLessThanOrEqual(
+        started(status.containerStatuses, 'app'),
+      );
+      // It takes longer to end than Envoy would wait for on its own.
+      const last = 'trap "sleep 12; wget -S -O /dev/null http://plain:8080; exit" TERM';
+      const app = { name: 'app', command: ['sh', '-c', `${last}; echo ready; sleep 3600 & wait`] };
+      await apply(cluster, podOf('ending', app, {}, { labels: OPTED_IN, annotations: CAPTURED }));
+      await run('wait pod/ending --for=condition=Ready --timeout=120s');
+      const [words] = await Promise.all([
+        run('logs ending --container=app --follow'),
+        run('delete pod ending --timeout=120s'),
+      ]);
+      expect(words).toMatch(VIA_ENVOY);
+    });
+  });
+
+  test('is shared among versions by the weights that are applied, and no request fails meanwhile', async () => {
+    const url = await urlOf('app');
+    const manifest = await readFile(join(examples, 'canary/weights.yaml'), 'utf8');
+    const pods = [...(await podsOf('app=app,version=v1')), ...(await podsOf('app=app,version=v2'))];
+    expect(pods).toHaveLength(4);
+    const load = new HttpLoad(url, 25);
+    await underLoad([load], async () => {
+      for (const [v1, v2] of [
+        [90, 10],
+        [80, 20],
+        [50, 50],
+        [0, 100],
+      ] as const) {
+        const weights = manifest.replace('_v1: "90"', `_v1: "${v1}"`).replace('_v2: "10"', `_v2: "${v2}"`);
+        await run('apply -f -', weights);
+        const seen = { 'canary.app_v1': `${v1}`, 'canary.app_v2': `${v2}` };
+        for (const pod of pods) {
+          await eventually(`${pod} has ${v1}/${v2}`, async () => {
+            const { entries } = JSON.parse(
+              await inside(pod, 'envoy', 'wget -qO- http://127.0.0.1:9901/runtime'),
+            );
+            return Object.entries(seen).every(([key, value]) => entries[key]?.final_value === value);
+          });
+        }
+        expect(await isShared(url, v1 / 100)).toBe(true);
+      }
+    });
+    say(`${load.answered} requests during the shifts, ${load.failures.length} failed`);
+    expect(load.failures).toEqual([]);
+    expect(load.answered).toBeGreaterThan(100);
+  });
+
+  test('does not fail while an application is rolled over under 50 requests a second', async () => {
+    const names = ['web', 'captured'];
+    const loads: HttpLoad[] = [];
+    for (const name of names) {
+      const url = await urlOf(name);
+      expect((await ask(url)).headers.server).toBe('envoy');
+      loads.push(new HttpLoad(url, 50));
+    }
+    const until = performance.now() + SOAK_MS;
+    await underLoad(loads, async () => {
+      do {
+        const old = [...(await podsOf('app=web')), ...(await podsOf('app=captured'))];
+        await run(`rollout restart ${names.map((name) => `deployment/${name}`).join(' ')}`);
+        for (const name of names) await run(`rollout status deployment/${name} --timeout=180s`);
+        await run(`wait ${old.map((name) => `pod/${name}`).join(' ')} --for=delete --timeout=120s`);
+      } while (performance.now() < until);
+    });
+    for (const [index, load] of loads.entries()) {
+      say(`${names[index]}: ${load.answered} requests, ${load.failures.length} failed`);
+    }
+    expect(loads.flatMap(({ failures }) => failures)).toEqual([]);
+    expect(Math.min(...loads.map(({ answered }) => answered))).toBeGreaterThan(500);
+  });
+});
+
+/**
+ * Whether the first version gets its share of 1,000 requests, within three standard deviations. Of 370 honest draws one is
+ * outside, and of 137,000 two in a row.
+ */
+async function isShared(url: string, share: number): Promise<boolean> {
+  const allowed = 3 * Math.sqrt(REQUESTS * share * (1 - share));
+  for (let draw = 1; draw <= 2; draw += 1) {
+    const counts = await countAnswers(url, REQUESTS);
+    const [v1, v2] = ['v1', 'v2'].map((version) => counts.get(version) ?? 0) as [number, number];
+    say(
+      `${v1} to v1, ${v2} to v2, of ${REQUESTS} at ${Math.round(share * 100)}/${Math.round(100 - share * 100)}`,
+    );
+    if (v1 + v2 === REQUESTS && Math.abs(v1 - REQUESTS * share) <= allowed) return true;
+  }
+  return false;
+}

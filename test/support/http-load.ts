@@ -1,0 +1,105 @@
+import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A request that is not answered by then never will be. */
+const PATIENCE_MS = 15_000;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** One GET, on a connection of its own or one of the agent's. Rejects where there is no whole answer. */
+export function ask(url: string, agent: Agent | false = false): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent, signal: AbortSignal.timeout(PATIENCE_MS) }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+      });
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      );
+    });
+    request.on('error', reject);
+  });
+}
+
+/** How often each body is the answer, of so many requests, some at a time. Rejects where one fails. */
+export async function countAnswers(url: string, requests: number): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  let left = requests;
+  const loop = async () => {
+    while (left > 0) {
+      left -= 1;
+      const { status, body } = await ask(url);
+      if (status !== 200) throw new Error(`${status} ${body}`);
+      counts.set(body.trim(), (counts.get(body.trim()) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, loop));
+  return counts;
+}
+
+/**
+ * Requests at a steady rate, whatever becomes of those before: by turns on a connection of its own, and on one of a few
+ * that are kept, as clients do that have a pool.
+ */
+export class HttpLoad {
+  answered = 0;
+  readonly failures: string[] = [];
+  readonly #url: string;
+  readonly #everyMs: number;
+  readonly #kept = new Agent({ keepAlive: true, maxSockets: 4, scheduling: 'fifo' });
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(url: string, perSecond: number) {
+    this.#url = url;
+    this.#everyMs = 1000 / perSecond;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Resolves once the last request is answered for. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#kept.destroy();
+  }
+
+  async #run(): Promise<void> {
+    const requests: Promise<void>[] = [];
+    for (let due = performance.now(); !this.#stop.signal.aborted; due += this.#everyMs) {
+      await delay(Math.max(0, due - performance.now()));
+      requests.push(this.#askOne(requests.length % 2 === 0 ? this.#kept : false));
+    }
+    await Promise.all(requests);
+  }
+
+  async #askOne(agent: Agent | false): Promise<void> {
+    const how = agent === false ? 'its own connection' : 'a kept connection';
+    try {
+      const { status, body } = await ask(this.#url, agent);
+      if (status === 200) this.answered += 1;
+      else this.failures.push(`${new Date().toISOString()} ${how}: ${status} ${body}`);
+    } catch (err) {
+      this.failures.push(`${new Date().toISOString()} ${how}: ${String(err)}`);
+    }
+  }
+}
+
+/** Lets loads go on for as long as something is done, and until the last of their requests is answered for. */
+export async function underLoad(loads: readonly HttpLoad[], act: () => Promise<void>): Promise<void> {
+  for (const load of loads) load.start();
+  try {
+    await act();
+  } finally {
+    await Promise.all(loads.map((load) => load.stop()));
+  }
+}
