@@ -174,10 +174,27 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     test('is not taken otherwise by rules that are made again', async () => {
       const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
       const save = "(iptables-save -t nat; ip6tables-save -t nat) | grep -v '^#' | sed 's/\\[.*//'";
-      const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$script"';
-      const line = `script="$(cat)"; before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
-      const image = ['--image=envoy-initializer-capture:0.0.1', '--profile=netadmin', '--quiet', '-i'];
-      const rules = await run(['debug', captured, ...image, '--', 'sh', '-c', line], script);
+      const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$SCRIPT"';
+      const line = `before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
+      const container = [
+        '--image=envoy-initializer-capture:0.0.1',
+        '--profile=netadmin',
+        '--container=again',
+      ];
+      await run([
+        'debug',
+        captured,
+        ...container,
+        '--quiet',
+        `--env=SCRIPT=${script}`,
+        '--',
+        'sh',
+        '-c',
+        line,
+      ]);
+      const ended = '{.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0';
+      await run(`wait pod/${captured} --for=jsonpath=${ended} --timeout=60s`);
+      const rules = await run(`logs ${captured} --container=again`);
       for (const rule of [/-j REDIRECT --to-ports 15006/, /-A OUTPUT .*-j ENVOY_OUTBOUND/]) {
         expect(rules.split('\n').filter((line) => rule.test(line))).toHaveLength(2);
       }
