@@ -10,7 +10,15 @@ import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { ask, countAnswers, HttpLoad, underLoad } from '../support/http-load.ts';
 import { OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { CAPTURED, deployment, MISTYPED, service, serving, WITH_IPV6 } from '../support/traffic-workloads.ts';
+import {
+  CAPTURED,
+  deployment,
+  MISTYPED,
+  readyAt,
+  service,
+  serving,
+  WITH_IPV6,
+} from '../support/traffic-workloads.ts';
 
 /** A first run builds the node and all images. */
 const PREPARATION_MS = 60 * 60_000;
@@ -85,12 +93,17 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     await run('wait pod/plain --for=condition=Ready --timeout=120s');
     // It asks once, and at once: Envoy has to be there before it.
     const first = 'wget -S -O /dev/null http://plain:8080;';
-    const app = { ...serving('captured', [8080, 8082], first), securityContext: { runAsUser: 1000 } };
+    const app = {
+      ...serving('captured', [8080, 8082], first),
+      ...readyAt(8080),
+      securityContext: { runAsUser: 1000 },
+    };
+    const web = { ...serving('web', ['127.0.0.1:8080']), ...readyAt(80) };
     await apply(
       cluster,
       deployment('captured', CAPTURED, { initContainers: [WITH_IPV6], containers: [app] }),
       service('captured', 8080),
-      deployment('web', {}, { containers: [serving('web', ['127.0.0.1:8080'])] }),
+      deployment('web', {}, { containers: [web] }),
       service('web', 80),
     );
     for (const name of ['captured', 'web', 'app-v1', 'app-v2'])
@@ -173,7 +186,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
 
     test('is not taken otherwise by rules that are made again', async () => {
       const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
-      const save = "(iptables-save -t nat; ip6tables-save -t nat) | grep -v '^#' | sed 's/\\[.*//'";
+      const save = "{ iptables-save -t nat; ip6tables-save -t nat; } | grep -v '^#' | sed 's/\\[.*//'";
       const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$SCRIPT"';
       const line = `before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
       const container = [
@@ -192,11 +205,12 @@ describeWithNode('the traffic of pods with a sidecar', () => {
         '-c',
         line,
       ]);
-      const ended = '{.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0';
+      const ended = '{.status.ephemeralContainerStatuses[0].state.terminated}';
       await run(`wait pod/${captured} --for=jsonpath=${ended} --timeout=60s`);
       const rules = await run(`logs ${captured} --container=again`);
       for (const rule of [/-j REDIRECT --to-ports 15006/, /-A OUTPUT .*-j ENVOY_OUTBOUND/]) {
-        expect(rules.split('\n').filter((line) => rule.test(line))).toHaveLength(2);
+        const matching = rules.split('\n').filter((each) => rule.test(each));
+        expect({ rules, matching }).toEqual({ rules, matching: [expect.anything(), expect.anything()] });
       }
     });
 
