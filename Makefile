@@ -114,8 +114,8 @@ e2e: build/.compiled ## Tests on a real node: kubelet, containerd, CNI (Debian, 
 	@obstacle="$$(node hack/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
 
 .PHONY: soak
-soak: build/.compiled ## Two replicas under load for SOAK_SECONDS=120, and an API server away for 60 s, on a real node
-	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages
+soak: build/.compiled ## Two replicas under load for SOAK_SECONDS=120, applications rolled over as long, and an API server away for 60 s, on a real node
+	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages build/test/e2e/traffic
 
 .PHONY: deploy
 deploy: node_modules/.installed ## Installs the operator by kubectl (OVERLAY=default, all-pods or cert-manager; IMAGE=…)

@@ -10,6 +10,7 @@ import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { ask, countAnswers, HttpLoad, underLoad } from '../support/http-load.ts';
 import { OperatorInCluster } from '../support/operator-in-cluster.ts';
+import { forbiddenCalls } from '../support/rights.ts';
 import {
   CAPTURED,
   deployment,
@@ -78,6 +79,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
   beforeAll(async () => {
     cluster = await startCluster({
       images: ['busybox', 'envoy', 'envoy-initializer', 'envoy-initializer-capture'],
+      auditLog: 'Metadata',
     });
     await new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster }).install();
     await run(`apply --server-side -k ${join(deploy, 'transparent')}`);
@@ -315,6 +317,10 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     }
     expect(loads.flatMap(({ failures }) => failures)).toEqual([]);
     expect(Math.min(...loads.map(({ answered }) => answered))).toBeGreaterThan(500);
+  });
+
+  test('has needed no right that the operator’s roles do not give', async () => {
+    expect(await forbiddenCalls(cluster.controlPlane.auditLogPath)).toEqual([]);
   });
 });
 
