@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { runCli } from '../../src/commands/cli.ts';
+import { ENVOY_FILES } from '../../src/envoy/configurations.ts';
 import { OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
@@ -90,7 +91,7 @@ describe("Envoy's configuration", () => {
 
   test('is made in the namespace of the operator, with what comes with it', async () => {
     await eventually('it is there', async () => Object.keys(await data(OPERATOR)).length > 0);
-    expect(Object.keys(await data(OPERATOR))).toEqual(['canary.json', 'envoy.json']);
+    expect(await data(OPERATOR)).toEqual(ENVOY_FILES);
   });
 
   test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {

@@ -27,3 +27,9 @@ test('its Envoy runs as the user whose connections the rules let pass', () => {
   const [, user] = /PROXY_UID:-(\d+)/.exec(ENVOY_FILES['capture.sh'] ?? '') ?? [];
   expect(envoy?.securityContext).toMatchObject({ runAsUser: Number(user) });
 });
+
+test('deploy/envoy makes the ConfigMap of the same files', async () => {
+  const kustomization = await readFile(join(projectDirectory(), 'deploy/envoy/kustomization.yaml'), 'utf8');
+  const files = [...kustomization.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => name);
+  expect(files.toSorted()).toEqual(Object.keys(ENVOY_FILES).toSorted());
+});
