@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../../hack/eventually.ts';
+import { USER_AGENT } from '../../src/version.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
@@ -60,9 +61,7 @@ describe('an operator that is given its certificate in files', () => {
       async () => (await fixture.kubectl('get', WEBHOOKS, ...owner)) === 'envoy-initializer',
     );
     const lines = (await readFile(fixture.controlPlane.auditLogPath, 'utf8')).trim().split('\n');
-    const ours = lines
-      .map((line) => JSON.parse(line))
-      .filter(({ userAgent }) => userAgent === 'envoy-initializer');
+    const ours = lines.map((line) => JSON.parse(line)).filter(({ userAgent }) => userAgent === USER_AGENT);
     const patches = ours.filter(
       ({ verb, objectRef }) => verb === 'patch' && objectRef.resource === 'mutatingwebhookconfigurations',
     );

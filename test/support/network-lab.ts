@@ -14,6 +14,7 @@ import {
   type NetworkAttachmentDefinition,
 } from '../../src/network/resources.ts';
 import type { Network, NetworkSpec } from '../../src/network/types.ts';
+import { USER_AGENT } from '../../src/version.ts';
 import {
   type NetworkOperator,
   type NetworkOperatorOptions,
@@ -185,9 +186,7 @@ export class NetworkLab {
     const lines = (await readFile(this.controlPlane.auditLogPath, 'utf8')).split('\n').filter(Boolean);
     return lines
       .map((line) => JSON.parse(line) as AuditEntry)
-      .filter(
-        ({ userAgent, objectRef }) => userAgent === 'envoy-initializer' && objectRef?.namespace === namespace,
-      )
+      .filter(({ userAgent, objectRef }) => userAgent === USER_AGENT && objectRef?.namespace === namespace)
       .filter(({ verb }) => WRITE_VERBS.has(verb))
       .map(({ verb, objectRef: { resource, subresource, name } = {} }) =>
         [

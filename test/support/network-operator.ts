@@ -13,6 +13,7 @@ import { setUpNetworkController } from '../../src/network/controller.ts';
 import type { Usage } from '../../src/network/providers/provider.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
 import type { Notice } from '../../src/network/transitions.ts';
+import { USER_AGENT } from '../../src/version.ts';
 import { systemClock } from '../../src/workqueue/clock.ts';
 import { exponentialLimiter } from '../../src/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
@@ -38,7 +39,7 @@ export async function startNetworkOperator(
 ): Promise<NetworkOperator> {
   const clock = systemClock;
   const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
-  const transport = new Transport(config, clock);
+  const transport = new Transport(config, clock, USER_AGENT);
   const client = new KubeClient({ transport, clock });
   const informer = <T extends KubeObject>(resource: Resource<T>) =>
     new Informer({ client, resource, clock, onError: () => {} });
