@@ -41,7 +41,7 @@ const annotations = { 'initializer.kubernetes.io/envoy-cpu-request': '10m' };
 const labels = { fleet: 'yes' };
 const podSpec = {
   // As long as the sidecar's preStop hook sleeps: nobody would wait for `sleep` to end.
-  terminationGracePeriodSeconds: 5,
+  terminationGracePeriodSeconds: 10,
   containers: [{ name: 'app', image: 'busybox', command: ['sleep', '3600'] }],
 };
 
@@ -191,6 +191,7 @@ describeWithCluster('the fleet', () => {
     const data = { config: template.replace('"2"', '"1"') };
     const patch = `patch configmap ${OPERATOR} --namespace=${OPERATOR} --type=merge --patch`;
     await kubectl(cluster, [...patch.split(' '), JSON.stringify({ data })]);
+    await pods.until('those that were replaced are gone', (all) => all.length === APPS * REPLICAS);
     const names = pods.all.map(({ metadata }) => metadata.name).toSorted();
     const stale = await drift('-n', NAMESPACE);
     expect(stale.code).toBe(1);

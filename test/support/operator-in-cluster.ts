@@ -4,11 +4,20 @@ import { searchPath } from '../../hack/cluster/search-path.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { eventually } from '../../hack/eventually.ts';
+import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from './admission-load.ts';
 import { kubectl } from './cluster-kubectl.ts';
 import type { E2eCluster } from './e2e-cluster.ts';
 
 export const OPERATOR = 'envoy-initializer';
 export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
+
+/** One that only the webhook can inject. */
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'probe', namespace: 'default', labels: OPTED_IN, annotations: FOR_THE_WEBHOOK },
+  spec: IDLE_SPEC,
+};
 
 /** USER_HZ, which is 100 wherever Linux runs. */
 const TICKS_PER_SECOND = 100;
@@ -46,11 +55,16 @@ export class OperatorInCluster {
     return kubectl(this.#cluster, `--namespace ${OPERATOR} ${args}`, input);
   }
 
-  /** One command, as it is in the README. Resolves when it is rolled out, and has made its template. */
+  /** One command, as it is in the README. Resolves when it is rolled out, has made its template, and is reached. */
   async install(): Promise<void> {
     await kubectl(this.#cluster, `apply -k ${DEFAULT_OVERLAY}`);
     await this.rolledOut();
     await this.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
+    // kube-proxy learns a moment after the kubelet that a pod is ready, and refuses connections until then.
+    await eventually('the API server reaches it', async () => {
+      await kubectl(this.#cluster, 'create --dry-run=server --filename -', JSON.stringify(POD));
+      return true;
+    });
   }
 
   async rolledOut(): Promise<void> {
