@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { dnsName, duration, ownNamespace, type ServeOptions, serveOption, text } from '../config.ts';
@@ -21,6 +20,7 @@ import { apiAccess } from './api-access.ts';
 import type { ExitCode } from './cli.ts';
 import { informerLog } from './informer-log.ts';
 import { joiningDuty } from './joining-duty.ts';
+import { listen } from './listen.ts';
 import { UsageError } from './terminal.ts';
 
 export interface NodeAgentOptions
@@ -133,9 +133,7 @@ async function run(
   }
 
   try {
-    probes.listen(options.metricsPort);
-    // Rejects with the server's error where the port cannot be had.
-    await once(probes, 'listening');
+    await listen(probes, options.metricsPort);
     await Promise.all([attachments.run(stop), sweep(), joining?.run(stop)]);
   } finally {
     probes.close();

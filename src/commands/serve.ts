@@ -29,6 +29,7 @@ import { fleetDuty } from './fleet-duty.ts';
 import { informerLog } from './informer-log.ts';
 import { leadership } from './leadership.ts';
 import { controllerMaker } from './led-controller.ts';
+import { listen } from './listen.ts';
 import { namespaceLabels } from './namespace-labels.ts';
 import { networkDuty } from './network-duty.ts';
 import { policyDuty } from './policy-duty.ts';
@@ -233,12 +234,6 @@ async function graceAfter(stop: AbortSignal, delayMs: number, log: Logger, drain
   log.info({ delayMs }, 'told to end: not ready any more, answering until nobody asks');
   drain();
   await sleep(systemClock, delayMs);
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  server.listen(port);
-  // Rejects with the server's error where the port cannot be had.
-  await once(server, 'listening');
 }
 
 function portOf(server: Server): number | undefined {
