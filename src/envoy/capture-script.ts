@@ -1,3 +1,4 @@
+import { READINESS_PORT } from './parts.ts';
 import { INBOUND_PORT, OUTBOUND_PORT } from './transparent.ts';
 
 /**
@@ -28,7 +29,7 @@ rules() {
   echo ':ENVOY_INBOUND - [0:0]'
   echo ':ENVOY_OUTBOUND - [0:0]'
   # For the kubelet, which asks Envoy itself.
-  for port in 15021 $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
+  for port in ${READINESS_PORT} $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
   echo '-A ENVOY_INBOUND -p tcp -j REDIRECT --to-ports ${INBOUND_PORT}'
   # Envoy's own would come back to it for ever.
   echo "-A ENVOY_OUTBOUND -m owner --uid-owner $PROXY_UID -j RETURN"

@@ -1,10 +1,16 @@
 import type { JsonObject } from '../inject/json.ts';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
-import { ACCESS_LOG, address, asItsClient, cluster, httpFilter, patientRoute, RENEWED } from './parts.ts';
+import {
+  ACCESS_LOG,
+  address,
+  asItsClient,
+  cluster,
+  httpFilter,
+  patientRoute,
+  READINESS_PORT,
+  RENEWED,
+} from './parts.ts';
 import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
-
-/** Where the sidecar says whether it is ready, to the kubelet: its admin endpoint is for the pod alone. */
-export const READINESS_PORT = 15021;
 
 const ADMIN = address('127.0.0.1', 9901);
 

@@ -3,6 +3,9 @@ import type { JsonObject, JsonValue } from '../inject/json.ts';
 const TYPE = 'type.googleapis.com/envoy';
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
+/** Where the sidecar says whether it is ready, to the kubelet: its admin endpoint is for the pod alone. */
+export const READINESS_PORT = 15021;
+
 /** A filter, or a part of one, with its configuration: `type` without the part that all types begin with. */
 export function typed(name: string, type: string, configuration: JsonObject = {}): JsonObject {
   return { name, typed_config: { '@type': `${TYPE}.${type}`, ...configuration } };

@@ -8,7 +8,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { ENVOY_CONFIGURATIONS, READINESS_PORT } from '../../src/envoy/configurations.ts';
+import { ENVOY_CONFIGURATIONS } from '../../src/envoy/configurations.ts';
+import { READINESS_PORT } from '../../src/envoy/parts.ts';
 import { describeWithEnvoy } from '../support/describe-with-envoy.ts';
 import { startEnvoy } from '../support/envoy-process.ts';
 

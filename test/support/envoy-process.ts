@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePorts } from '../../hack/control-plane/free-ports.ts';
 import { startSupervisor } from '../../hack/control-plane/supervisor.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { READINESS_PORT } from '../../src/envoy/configurations.ts';
+import { READINESS_PORT } from '../../src/envoy/parts.ts';
 import type { JsonObject } from '../../src/inject/json.ts';
 
 /** A real Envoy that serves. */
