@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeClient } from '../../src/kube/client.ts';
 
 import { PODS } from '../../src/kube/core-resources.ts';
+import { SteadyLoad } from './steady-load.ts';
 
 /** Never lifted: a pod with it is admitted as any other, and costs neither the scheduler nor a kubelet anything. */
 const GATE = { name: 'example.com/never' };
@@ -32,24 +32,21 @@ export class AdmissionLoad {
   readonly refusals: Refusal[] = [];
   readonly #client: KubeClient;
   readonly #namespace: string;
-  readonly #everyMs: number;
-  readonly #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #load: SteadyLoad;
 
   constructor(client: KubeClient, namespace: string, perSecond = 10) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#everyMs = 1000 / perSecond;
+    this.#load = new SteadyLoad(perSecond, () => this.#createOne());
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#load.start();
   }
 
   /** Resolves once the last pod is answered for. */
   async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+    await this.#load.stop();
   }
 
   /** As for a test's log. */
@@ -57,15 +54,6 @@ export class AdmissionLoad {
     const { admitted, refusals, bare, slowestMs } = this;
     const slowest = `the slowest took ${Math.round(slowestMs)} ms`;
     return `${admitted} pods admitted (${slowest}), ${refusals.length} refused, ${bare.length} without a sidecar`;
-  }
-
-  async #run(): Promise<void> {
-    const pods: Promise<void>[] = [];
-    for (let due = performance.now(); !this.#stop.signal.aborted; due += this.#everyMs) {
-      await delay(Math.max(0, due - performance.now()));
-      pods.push(this.#createOne());
-    }
-    await Promise.all(pods);
   }
 
   async #createOne(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { SteadyLoad } from './steady-load.ts';
 
 /** A request that is not answered by then never will be. */
 const PATIENCE_MS = 15_000;
@@ -52,34 +52,22 @@ export class HttpLoad {
   answered = 0;
   readonly failures: string[] = [];
   readonly #url: string;
-  readonly #everyMs: number;
   readonly #kept = new Agent({ keepAlive: true, maxSockets: 4, scheduling: 'fifo' });
-  readonly #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #load: SteadyLoad;
 
   constructor(url: string, perSecond: number) {
     this.#url = url;
-    this.#everyMs = 1000 / perSecond;
+    this.#load = new SteadyLoad(perSecond, (index) => this.#askOne(index % 2 === 0 ? this.#kept : false));
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#load.start();
   }
 
   /** Resolves once the last request is answered for. */
   async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+    await this.#load.stop();
     this.#kept.destroy();
-  }
-
-  async #run(): Promise<void> {
-    const requests: Promise<void>[] = [];
-    for (let due = performance.now(); !this.#stop.signal.aborted; due += this.#everyMs) {
-      await delay(Math.max(0, due - performance.now()));
-      requests.push(this.#askOne(requests.length % 2 === 0 ? this.#kept : false));
-    }
-    await Promise.all(requests);
   }
 
   async #askOne(agent: Agent | false): Promise<void> {
