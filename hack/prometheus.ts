@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { chmod, glob, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, glob } from 'node:fs/promises';
+import { join } from 'node:path';
 import { cacheRoot, hostTarget } from './control-plane/cache-directory.ts';
 import { hasCode } from './control-plane/has-code.ts';
 import { type ProgressStream, withProgress } from './control-plane/progress.ts';
 import { runCommand } from './control-plane/run-command.ts';
+import { makeWhole } from './whole-directory.ts';
 
 /** Paths of the two programs. */
 export interface Prometheus {
@@ -29,13 +30,10 @@ export async function ensurePrometheus(
   return { prometheus: program('prometheus'), promtool: program('promtool') };
 }
 
-/** The directory is there whole or not at all; of two that get it at once, the second has done so in vain. */
 async function unpack(directory: string, detail: (text: string) => void): Promise<void> {
-  await mkdir(dirname(directory), { recursive: true });
-  const temporary = await mkdtemp(`${directory}.`);
-  // apt-get as root downloads as a user of its own.
-  await chmod(temporary, 0o777);
-  try {
+  await makeWhole(directory, async (temporary, whole) => {
+    // apt-get as root downloads as a user of its own.
+    await chmod(temporary, 0o777);
     const download = [
       'cd "$0" && apt-get --option=Acquire::Retries=3 --quiet download prometheus',
       temporary,
@@ -46,15 +44,9 @@ async function unpack(directory: string, detail: (text: string) => void): Promis
       await run('apt-get', ['--option=Acquire::Retries=3', '--quiet', 'update']);
       await run('sh', ['-c', ...download]);
     });
-    const whole = join(temporary, 'whole');
     for await (const file of glob(join(temporary, '*.deb')))
       await run('dpkg-deb', ['--extract', file, whole]);
-    await rename(whole, directory).catch((err: unknown) => {
-      if (!existsSync(directory)) throw err;
-    });
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
+  });
 }
 
 async function run(command: string, args: readonly string[]): Promise<void> {
