@@ -8,7 +8,7 @@ import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { undeploy } from '../../hack/deploy/undeploy.ts';
 import { apply, podOf } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-unless.ts';
 import { Installation } from '../support/installation.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { objectNames } from '../support/object-names.ts';

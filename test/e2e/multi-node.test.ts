@@ -13,7 +13,7 @@ import { eventually } from '../../hack/eventually.ts';
 import { bridgeName } from '../../src/network/cni-config.ts';
 import { tunnelName } from '../../src/network/node/links.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 

@@ -8,7 +8,7 @@ import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { bridgeName } from '../../src/network/cni-config.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { OperatorInCluster } from '../support/operator-in-cluster.ts';
 

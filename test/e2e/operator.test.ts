@@ -7,7 +7,7 @@ import { startCluster } from '../../hack/cluster/start-cluster.ts';
 import { ensureBinaries } from '../../hack/control-plane/build.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-with-cluster.ts';
+import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 

@@ -1,5 +1,6 @@
-import { describe, test } from '@jest/globals';
+import { test } from '@jest/globals';
 import { clusterObstacle } from '../../hack/cluster/obstacle.ts';
+import { describeUnless } from './describe-unless.ts';
 import { foreignKubeconfig } from './e2e-cluster.ts';
 
 /** Found before the tests start, by `make e2e`, which tries more than is tried here. */
@@ -17,12 +18,6 @@ export function describeWithCluster(name: string, tests: () => void): void {
 /** The same for what takes a node of our own. */
 export function describeWithNode(name: string, tests: () => void): void {
   describeUnless(nodeObstacle, name, tests);
-}
-
-/** `describe` unless there is a reason not to, which then stands behind its name. */
-export function describeUnless(reason: string | undefined, name: string, tests: () => void): void {
-  if (reason === undefined) describe(name, tests);
-  else describe.skip(`${name} (skipped: ${reason})`, tests);
 }
 
 /** One test of `describeWithCluster` that takes a node of our own. */

@@ -1,10 +1,10 @@
-import { describe } from '@jest/globals';
 import { ensureEnvoy } from '../../hack/envoy-binary.ts';
+import { describeUnless } from './describe-unless.ts';
 
 const found = await ensureEnvoy(process.env, process.stderr).catch((err: Error) => err);
 
 /** `describe` where Envoy's binary can be had; elsewhere its tests are skipped, and say why. */
 export function describeWithEnvoy(name: string, tests: (envoy: string) => void): void {
-  if (typeof found === 'string') describe(name, () => tests(found));
-  else describe.skip(`${name} (skipped: no Envoy: ${found.message.split('\n')[0]})`, () => tests('envoy'));
+  if (typeof found === 'string') describeUnless(undefined, name, () => tests(found));
+  else describeUnless(`no Envoy: ${found.message.split('\n')[0]}`, name, () => tests('envoy'));
 }

@@ -1,5 +1,5 @@
-import { describe } from '@jest/globals';
 import { findEnvironment, type PythonEnvironment } from '../../hack/neutron/python-environment.ts';
+import { describeUnless } from './describe-unless.ts';
 
 /** Where a real Neutron can run from, or why it cannot. */
 export const neutronEnvironment = await findEnvironment(process.env).then(
@@ -10,8 +10,8 @@ export const neutronEnvironment = await findEnvironment(process.env).then(
 /** `describe` where a real Neutron can run; elsewhere its tests are skipped, and say why. */
 export function describeWithNeutron(name: string, tests: (environment: PythonEnvironment) => void): void {
   if (typeof neutronEnvironment === 'string') {
-    describe.skip(`${name} (skipped: no Neutron, ${neutronEnvironment})`, () => tests(nowhere));
-  } else describe(name, () => tests(neutronEnvironment));
+    describeUnless(`no Neutron, ${neutronEnvironment}`, name, () => tests(nowhere));
+  } else describeUnless(undefined, name, () => tests(neutronEnvironment));
 }
 
 /** For the names of tests that are skipped. */

@@ -1,5 +1,5 @@
 import { ensurePrometheus, type Prometheus } from '../../hack/prometheus.ts';
-import { describeUnless } from './describe-with-cluster.ts';
+import { describeUnless } from './describe-unless.ts';
 
 const found = await ensurePrometheus(process.env, process.stderr).catch((err: unknown) =>
   err instanceof Error ? err.message : String(err),
