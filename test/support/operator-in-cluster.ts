@@ -60,24 +60,29 @@ export class OperatorInCluster {
     await kubectl(this.#cluster, `apply -k ${DEFAULT_OVERLAY}`);
     await this.rolledOut();
     await this.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
-    // kube-proxy learns a moment after the kubelet that a pod is ready, and refuses connections until then.
-    await eventually('the API server reaches it', async () => {
-      await kubectl(this.#cluster, 'create --dry-run=server --filename -', JSON.stringify(POD));
-      return true;
-    });
+    await this.#reached();
   }
 
   async rolledOut(): Promise<void> {
     await this.kubectl(`rollout status deployment/${OPERATOR} --timeout=120s`);
   }
 
-  /** Resolves when as many are ready, and no other is there. */
+  /** kube-proxy learns a moment after the kubelet that a pod is ready, and refuses connections until then. */
+  async #reached(): Promise<void> {
+    await eventually('the API server reaches it', async () => {
+      await kubectl(this.#cluster, 'create --dry-run=server --filename -', JSON.stringify(POD));
+      return true;
+    });
+  }
+
+  /** Resolves when as many are ready and no other is there, and when they are reached. */
   async scale(replicas: number): Promise<void> {
     await this.kubectl(`scale deployment/${OPERATOR} --replicas=${replicas}`);
     await eventually(`${replicas} replicas are left`, async () => {
       const pods = await this.pods({ ending: true });
       return pods.length === replicas && pods.every(({ ready }) => ready);
     });
+    if (replicas > 0) await this.#reached();
   }
 
   /** Those that are not ending, or all. */
