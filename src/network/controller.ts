@@ -70,8 +70,8 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
   const copies = new OwnWrites(networks.lister);
   const writer = new NetworkWriter({ client, copies });
   const reporter = new Reporter({ writer, events, now, pace: new CountPace(clock) });
-  addNetworkHandler(options, acceptance);
-  addAttachmentHandler(options);
+  addNetworkHandler(options, acceptance, copies);
+  addAttachmentHandler(options, multus);
   const reconcile = networkReconcile({
     copies,
     providers,
@@ -93,6 +93,7 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
 function addNetworkHandler(
   { networks, queue, resyncMs }: NetworkControllerOptions,
   acceptance: Acceptance,
+  copies: OwnWrites<Network>,
 ): void {
   networks.addEventHandler(
     {
@@ -102,10 +103,12 @@ function addNetworkHandler(
       },
       onUpdate: (previous, current) => {
         acceptance.observe(current);
+        copies.settle(keyOf(current));
         if (isWork(previous, current)) queue.add(keyOf(current));
       },
       onDelete: (network) => {
         acceptance.forget(network);
+        copies.settle(keyOf(network));
         // Its NetworkAttachmentDefinition may still wait for us, where somebody took our finalizer off the Network.
         queue.add(keyOf(network));
       },
@@ -126,9 +129,13 @@ function isWork(previous: Network, current: Network): boolean {
 }
 
 /** A definition has its Network's name: ours, and one of somebody else's that is in the way. */
-function addAttachmentHandler({ networks, attachments, queue }: NetworkControllerOptions): void {
+function addAttachmentHandler(
+  { networks, attachments, queue }: NetworkControllerOptions,
+  multus: MultusProvider,
+): void {
   const enqueue = (attachment: NetworkAttachmentDefinition) => {
     const key = keyOf(attachment);
+    multus.settle(key);
     if (networks.lister.get(key) || hasFinalizer(attachment, NETWORK_FINALIZER)) queue.add(key);
   };
   attachments.addEventHandler({

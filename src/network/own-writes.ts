@@ -14,6 +14,11 @@ export class OwnWrites<T extends KubeObject> {
     this.#cache = cache;
   }
 
+  /** How many objects there are that the cache has not been seen to have. */
+  get held(): number {
+    return this.#written.size;
+  }
+
   get(key: ObjectKey): T | undefined {
     const cached = this.#cache.get(key);
     const written = this.#written.get(key);
@@ -26,8 +31,16 @@ export class OwnWrites<T extends KubeObject> {
 
   /** Remembers what the API server answered to a write, and returns it. */
   add(object: T): T {
-    this.#written.set(keyOf(object), object);
+    const key = keyOf(object);
+    this.#written.set(key, object);
+    // The watch may have been sooner than the answer.
+    if (this.#cache.get(key)) this.settle(key);
     return object;
+  }
+
+  /** The cache has changed: what it has by now is held here no longer, or each object would be there twice until read. */
+  settle(key: ObjectKey): void {
+    this.get(key);
   }
 }
 

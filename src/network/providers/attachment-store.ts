@@ -38,6 +38,11 @@ export class AttachmentStore {
     return this.#copies.get(key);
   }
 
+  /** The informer has seen a change of it. */
+  settle(key: ObjectKey): void {
+    this.#copies.settle(key);
+  }
+
   /** As the API server has it; undefined also where Multus is not installed. */
   async live(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
     return this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }).catch(undefinedIfNotFound);

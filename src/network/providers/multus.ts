@@ -53,6 +53,11 @@ export class MultusProvider implements Provider {
     this.#store = new AttachmentStore(options);
   }
 
+  /** Its informer has seen a change of the definition of this key. */
+  settle(key: ObjectKey): void {
+    this.#store.settle(key);
+  }
+
   /** Whatever the CRD's rules let through, bridge and host-local can do. */
   validate(): Refusal | undefined {
     return undefined;

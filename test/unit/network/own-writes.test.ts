@@ -64,3 +64,16 @@ test('resource versions are compared as numbers of any length', () => {
   copies.add(version('100000000000000000000'));
   expect(copies.get('default/a')).toEqual(version('100000000000000000000'));
 });
+
+test('what was written is not held once the cache has it, whichever comes first', () => {
+  const { cache, copies } = newCopies();
+  cache.set(version('9'));
+  copies.add(version('10'));
+  copies.settle('default/a');
+  expect(copies.held).toBe(1);
+  cache.set(version('10'));
+  copies.settle('default/a');
+  expect(copies.held).toBe(0);
+  copies.add(version('10'));
+  expect(copies.held).toBe(0);
+});
