@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Express } from 'express';
 import type { Logger } from 'pino';
 import type { KeyPair } from './key-pair.ts';
 
@@ -17,15 +16,19 @@ const TLS = { minVersion: 'TLSv1.2' } as const;
 export class WebhookServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #responses = new Set<ServerResponse>();
+  /**
+   * What is being answered on each connection. A Set of responses would be made anew again and again by all that comes
+   * and goes, and V8 lets the one before hold the next: none would be collected young (docs/performance.md).
+   */
+  readonly #answering = new Map<Socket, ServerResponse | undefined>();
   readonly #log: Logger;
   #draining = false;
 
   /** Without a key pair, handshakes fail until it is given one. */
-  constructor({ app, keyPair, log }: { app: Express; keyPair?: KeyPair; log: Logger }) {
+  constructor({ app, keyPair, log }: { app: RequestListener; keyPair?: KeyPair; log: Logger }) {
     this.#log = log;
     this.#server = createServer({ ...TLS, ...keyPair }, (request, response) => {
-      this.#track(response);
+      this.#track(request.socket, response);
       app(request, response);
     });
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -53,13 +56,16 @@ export class WebhookServer {
   /** Asks callers, answer by answer, to connect anew, by when they find another replica. */
   drain(): void {
     this.#draining = true;
-    for (const response of this.#responses) closeAfter(response);
+    for (const response of this.#answering.values()) if (response) closeAfter(response);
   }
 
-  #track(response: ServerResponse): void {
+  #track(socket: Socket, response: ServerResponse): void {
     if (this.#draining) closeAfter(response);
-    this.#responses.add(response);
-    response.once('close', () => this.#responses.delete(response));
+    if (!this.#answering.has(socket)) socket.once('close', () => this.#answering.delete(socket));
+    this.#answering.set(socket, response);
+    response.once('close', () => {
+      if (this.#answering.get(socket) === response) this.#answering.set(socket, undefined);
+    });
   }
 
   /**
