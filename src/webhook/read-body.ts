@@ -4,6 +4,7 @@ import { HttpError } from './http-error.ts';
 
 /** etcd takes objects of 1.5 MiB, and an update's review carries two, with JSON around them. */
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
+const JSON_TYPE = 'application/json';
 /** How many times the limit is read, and dropped, before the connection is closed on the caller. */
 const PATIENCE = 2;
 
@@ -14,9 +15,11 @@ const PATIENCE = 2;
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   requireJson(request);
   const body = await readBody(request);
-  if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
+  const text = body.toString();
+  // What is put in the place of a byte that is none is rare otherwise: only then are the bytes themselves looked at.
+  if (text.includes('\uFFFD') && !isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(text);
   } catch {
     // The parser's message quotes the body, which may hold secrets.
     throw new HttpError(400, body.length === 0 ? 'the body is empty' : 'the body is not JSON');
@@ -24,13 +27,18 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 function requireJson({ headers }: IncomingMessage): void {
-  const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
-  if (type.trim().toLowerCase() !== 'application/json') {
+  const { 'content-type': type = '' } = headers;
+  if (type !== JSON_TYPE && mediaType(type) !== JSON_TYPE) {
     throw new HttpError(415, 'the content type must be application/json');
   }
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new HttpError(415, 'the body must not be compressed');
   }
+}
+
+function mediaType(contentType: string): string {
+  const [type = ''] = contentType.split(';', 1);
+  return type.trim().toLowerCase();
 }
 
 /** Past the limit the rest is read and dropped, so that the caller gets to read the answer. */
@@ -47,7 +55,7 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => {
       if (length > MAX_BODY_BYTES) refuse();
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
     request.on('error', (err) => reject(new HttpError(400, 'the body broke off', { cause: err })));
   });

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../inject/json.ts';
 import type { PatchOperation } from '../inject/patch.ts';
 import { clip } from '../inject/reason.ts';
 import { type AdmissionRequest, REVIEW } from './review.ts';
@@ -47,7 +48,24 @@ export function formatReview(uid: string, verdict: Verdict): string {
 }
 
 function base64(operations: readonly PatchOperation[]): string {
-  return Buffer.from(JSON.stringify(operations)).toString('base64');
+  return Buffer.from(`[${operations.map(operationText).join(',')}]`).toString('base64');
+}
+
+function operationText(operation: PatchOperation): string {
+  const target = `"op":"${operation.op}","path":${JSON.stringify(operation.path)}`;
+  return operation.op === 'remove' ? `{${target}}` : `{${target},"value":${valueText(operation.value)}}`;
+}
+
+/** By value, what of a template is the same for every pod: frozen, and so never anything else. */
+const frozenTexts = new WeakMap<object, string>();
+
+function valueText(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return JSON.stringify(value);
+  const known = frozenTexts.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  frozenTexts.set(value, text);
+  return text;
 }
 
 function cutWarnings(warnings: readonly string[]): readonly string[] {

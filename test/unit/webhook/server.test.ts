@@ -102,6 +102,11 @@ describe('a call', () => {
     expect(name).toBe('ü');
   });
 
+  test('may have the character in it that stands for bytes that are none', async () => {
+    const body = JSON.stringify(podReview({ name: '\uFFFD' }));
+    expect(await client.call('/inject', body)).toMatchObject({ status: 200 });
+  });
+
   test('may be as large as the API server makes them', async () => {
     const padded = `${review}${' '.repeat(MAX_BODY_BYTES - review.length)}`;
     expect(await client.call('/inject', padded)).toMatchObject({ status: 200 });
