@@ -32,9 +32,11 @@ export function* findConflicts(
   sidecars: readonly Sidecar[],
   appContainers: readonly JsonObject[],
 ): Generator<Conflict, void> {
+  const names = new Set(sidecars.map(({ name }) => name));
+  const running = neighbours(pod).filter(([, neighbour]) => !names.has(nameOf(neighbour)));
   for (const sidecar of sidecars) {
     yield* nameConflicts(pod, sidecar);
-    yield* portConflicts(pod, sidecar, new Set(sidecars.map(({ name }) => name)));
+    yield* portConflicts(sidecar, running);
   }
   yield* volumeConflicts(pod, template);
   yield* hostAliasConflicts(pod, template);
@@ -51,11 +53,10 @@ function* nameConflicts(pod: Pod, { name, stub }: Sidecar): Generator<Conflict> 
 }
 
 /** Containers that run at the same time share the pod's ports; init containers that end do not. */
-function* portConflicts(pod: Pod, sidecar: Sidecar, own: ReadonlySet<string>): Generator<Conflict> {
+function* portConflicts(sidecar: Sidecar, running: readonly Neighbour[]): Generator<Conflict> {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
   for (const port of ownObjects(sidecar.container, 'ports')) {
-    for (const [list, neighbour] of neighbours(pod)) {
-      if (own.has(nameOf(neighbour))) continue;
+    for (const [list, neighbour] of running) {
       for (const other of ownObjects(neighbour, 'ports')) {
         const field = portCollision(port, other);
         if (!field) continue;
@@ -66,7 +67,10 @@ function* portConflicts(pod: Pod, sidecar: Sidecar, own: ReadonlySet<string>): G
   }
 }
 
-function neighbours(pod: Pod): readonly (readonly [string, JsonObject])[] {
+/** A container that keeps running, with the list that it is in. */
+type Neighbour = readonly [list: string, container: JsonObject];
+
+function neighbours(pod: Pod): readonly Neighbour[] {
   return [
     ...containers(pod).map((container) => ['containers', container] as const),
     ...initContainers(pod)

@@ -1,4 +1,4 @@
-import { type JsonObject, own } from './json.ts';
+import { isObject, type JsonObject, own } from './json.ts';
 import { containers, initContainers, nameOf, type Pod, specField } from './pod.ts';
 
 /** What the API server fills in (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
@@ -12,7 +12,7 @@ const HOOKS = ['postStart', 'preStop'] as const;
 export function gracePeriodViolations(pod: Pod): readonly string[] {
   const given = specField(pod, 'terminationGracePeriodSeconds');
   const seconds = typeof given === 'number' ? given : DEFAULT_SECONDS;
-  return [...containers(pod), ...initContainers(pod)].flatMap((container) =>
+  return [...containers(pod), ...initContainers(pod)].filter(hasHooks).flatMap((container) =>
     sleeps(container)
       .filter((sleep) => sleep.seconds > seconds)
       .map(
@@ -25,6 +25,10 @@ export function gracePeriodViolations(pod: Pod): readonly string[] {
 /** The longest that a hook of these containers sleeps, in seconds. */
 export function longestSleep(list: readonly JsonObject[]): number {
   return Math.max(0, ...list.flatMap(sleeps).map(({ seconds }) => seconds));
+}
+
+function hasHooks(container: JsonObject): boolean {
+  return isObject(own(container, 'lifecycle'));
 }
 
 function sleeps(container: JsonObject) {

@@ -76,10 +76,11 @@ function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
  * where a sidecar was put before it does that have to be said.
  */
 function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
-  const names = containers(draft.pod).map(nameOf);
-  const [first = ''] = names;
-  const application = names.find((name) => !status.hasContainer(name));
-  if (!application || !status.hasContainer(first) || first === containers(before).map(nameOf)[0]) return;
+  const after = containers(draft.pod);
+  const first = nameOf(after[0]);
+  if (!status.hasContainer(first) || first === nameOf(containers(before)[0])) return;
+  const application = after.map(nameOf).find((name) => !status.hasContainer(name));
+  if (!application) return;
   if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
   draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
   status.added('annotations', DEFAULT_CONTAINER_KEY);

@@ -42,7 +42,9 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
   if (conflicts.length > 0)
     return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
   addSidecars(draft, sidecars, context);
-  for (const app of apps) addToContainer(draft, nameOf(app), template, context);
+  if (template.env.length > 0 || template.volumeMounts.length > 0) {
+    for (const app of apps) addToContainer(draft, nameOf(app), template, context);
+  }
   addToSpec(draft, template, context);
   for (const field of ['securityContext', 'dnsConfig'] as const) {
     addFields(draft, ['spec', field], template[field], field, context);

@@ -13,19 +13,21 @@ export function findRefusal(
   after: Pod,
   namespaceLabels: Readonly<Record<string, string>>,
 ): Obstacle | undefined {
-  const resources = news(podResourceViolations(after), podResourceViolations(before));
+  const news = (violations: (pod: Pod) => readonly string[]): readonly string[] => {
+    const found = violations(after);
+    if (found.length === 0) return found;
+    const known = violations(before);
+    return found.filter((message) => !known.includes(message));
+  };
+  const resources = news(podResourceViolations);
   if (resources.length > 0) return { reason: 'pod-resources', messages: resources };
-  const sleeps = news(gracePeriodViolations(after), gracePeriodViolations(before));
+  const sleeps = news(gracePeriodViolations);
   if (sleeps.length > 0) return { reason: 'grace-period', messages: sleeps };
   const level = Object.hasOwn(namespaceLabels, ENFORCE_LABEL) ? namespaceLabels[ENFORCE_LABEL] : undefined;
-  const security = news(podSecurityViolations(after, level), podSecurityViolations(before, level));
+  const security = news((pod) => podSecurityViolations(pod, level));
   if (security.length === 0) return undefined;
   return {
     reason: 'pod-security',
     messages: security.map((violation) => `the namespace enforces ${level} pod security: ${violation}`),
   };
-}
-
-function news(after: readonly string[], before: readonly string[]): readonly string[] {
-  return after.filter((message) => !before.includes(message));
 }

@@ -73,9 +73,19 @@ export class StatusBuilder {
 }
 
 /** The text of the status annotation. What there is nothing to say about is left out. */
-export function formatStatus({ templates, added, ...rest }: Status): string {
-  const some = Object.entries(rest).filter(([, value]) => Object.keys(value).length > 0);
-  return JSON.stringify({ version: VERSION, templates, added, ...Object.fromEntries(some) });
+export function formatStatus({ templates, added, overlaid, moved }: Status): string {
+  const said = {
+    version: VERSION,
+    templates,
+    added,
+    overlaid: unlessEmpty(overlaid),
+    moved: unlessEmpty(moved),
+  };
+  return JSON.stringify(said);
+}
+
+function unlessEmpty<T extends object>(object: T): T | undefined {
+  return Object.keys(object).length > 0 ? object : undefined;
 }
 
 /** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
