@@ -12,6 +12,9 @@ const SERVICE_ACCOUNT = 'envoy-initializer';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
+/** Of Node, as in the Dockerfile. */
+export const NODE_FLAGS = ['--max-semi-space-size=8'];
+
 /** The path of each webhook of deploy/base. */
 const WEBHOOKS = {
   MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
@@ -62,6 +65,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
       name,
       command: process.execPath,
       args: [
+        ...NODE_FLAGS,
         join(projectDirectory(), 'dist/main.js'),
         'serve',
         `--kubeconfig=${kubeconfig}`,

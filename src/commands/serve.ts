@@ -26,6 +26,7 @@ import { apiAccess } from './api-access.ts';
 import { certificateDuty } from './certificate-duty.ts';
 import type { ExitCode } from './cli.ts';
 import { fleetDuty } from './fleet-duty.ts';
+import { limitHeapSlack } from './heap-slack.ts';
 import { informerLog } from './informer-log.ts';
 import { leadership } from './leadership.ts';
 import { controllerMaker } from './led-controller.ts';
@@ -185,6 +186,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
 
   // Outlives `stop`: what answers the API server goes on until nobody asks any more.
   const background = new AbortController();
+  const heap = limitHeapSlack(clock);
   let running: Promise<unknown> = Promise.resolve();
   try {
     await listen(probes, options.metricsPort);
@@ -217,6 +219,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     background.abort(new Error('the process is ending'));
     // Its error, if any, is on its way already.
     await running.catch(() => undefined);
+    heap.cancel();
     probes.close();
     probes.closeAllConnections();
     await api.close();
