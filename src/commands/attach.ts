@@ -27,7 +27,7 @@ export function attachWith({ client, networks, judge, sharedNamespaces }: Attach
   return async (pod, namespace, { fresh, signal }) => {
     const keys = fresh ? networksAskedFor(annotation(pod, NETWORK_ANNOTATION), namespace) : [];
     const found = new Map(
-      await Promise.all(keys.map(async (key) => [key, await live(key, signal)] as const)),
+      await Promise.all(keys.map(async (key) => [key, await live(key, signal())] as const)),
     );
     const stateOf = (key: ObjectKey) => judge(key, fresh ? found.get(key) : networks.get(key));
     return attach(pod, namespace, { sharedNamespaces, stateOf });

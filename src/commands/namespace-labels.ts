@@ -41,7 +41,7 @@ export function namespaceLabels(
     },
     async labels(namespace, { fresh, signal }) {
       const cached = fresh ? undefined : informer.lister.get(namespace);
-      const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal }));
+      const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal: signal() }));
       return found.metadata.labels ?? {};
     },
   };

@@ -1,4 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
+import { memoized } from './memoized.ts';
 
 /** What became of the pods that the webhook was asked about. */
 export interface InjectionMetrics {
@@ -13,5 +14,8 @@ export function injectionMetrics(registry: Registry): InjectionMetrics {
     labelNames: ['decision', 'reason'],
     registers: [registry],
   });
-  return { decided: (decision, reason) => injections.inc({ decision, reason }) };
+  const countOf = memoized((decision: string) =>
+    memoized((reason: string) => injections.labels({ decision, reason })),
+  );
+  return { decided: (decision, reason) => countOf(decision)(reason).inc() };
 }

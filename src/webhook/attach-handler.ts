@@ -3,6 +3,7 @@ import { isPodCreation } from '../inject/admission-target.ts';
 import { ownString } from '../inject/json.ts';
 import type { PatchOperation } from '../inject/patch.ts';
 import type { Pod } from '../inject/pod.ts';
+import type { CallSignal } from './deadline.ts';
 import type { ReviewHandler, Verdict } from './response.ts';
 
 /** What becomes of a pod that asks for Networks. */
@@ -19,7 +20,7 @@ export type AttachResult =
 export type Attach = (
   pod: Pod,
   namespace: string,
-  options: { readonly fresh: boolean; readonly signal: AbortSignal },
+  options: { readonly fresh: boolean; readonly signal: CallSignal },
 ) => Promise<AttachResult>;
 
 /** The webhook that attaches pods to Networks. */

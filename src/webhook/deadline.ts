@@ -30,33 +30,51 @@ function parseDuration(text: string): number | undefined {
   return total > 0 ? total : undefined;
 }
 
+/** Aborted when the time for a call is up; made when it is asked for, as hardly any call has to wait for something. */
+export type CallSignal = () => AbortSignal;
+
 /**
  * Runs the work of a call, which must end in time: when it does not, or the caller hangs up, its signal is
  * aborted, and an HttpError says which of them it was.
  */
-export async function inTime<T>(
+export function inTime<T>(
   request: IncomingMessage,
   response: ServerResponse,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: CallSignal) => Promise<T>,
 ): Promise<T> {
   const milliseconds = timeToAnswer(request.url ?? '');
-  const controller = new AbortController();
-  let end: (err: HttpError) => void = () => {};
-  const ended = new Promise<never>((_, reject) => {
-    end = (err) => {
-      reject(err);
-      controller.abort(err);
+  return new Promise<T>((resolve, reject) => {
+    let controller: AbortController | undefined;
+    let over: HttpError | undefined;
+    const settle = () => {
+      clearTimeout(timer);
+      response.off('close', hungUp);
     };
+    const end = (err: HttpError) => {
+      settle();
+      over = err;
+      reject(err);
+      controller?.abort(err);
+    };
+    const signal = () => {
+      controller ??= new AbortController();
+      if (over) controller.abort(over);
+      return controller.signal;
+    };
+    const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
+    const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
+    response.once('close', hungUp);
+    work(signal).then(
+      (result) => {
+        settle();
+        resolve(result);
+      },
+      (err: unknown) => {
+        settle();
+        reject(err);
+      },
+    );
   });
-  const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
-  const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
-  response.once('close', hungUp);
-  try {
-    return await Promise.race([ended, work(controller.signal)]);
-  } finally {
-    clearTimeout(timer);
-    response.off('close', hungUp);
-  }
 }
 
 function late(request: IncomingMessage, milliseconds: number): HttpError {

@@ -4,6 +4,7 @@ import type { DecideOptions } from '../inject/decide.ts';
 import { type Injection, inject } from '../inject/inject.ts';
 import { ownString } from '../inject/json.ts';
 import type { TemplateState } from '../inject/template-set.ts';
+import type { CallSignal } from './deadline.ts';
 import { answerTo, type InjectionAnswer, toVerdict } from './injection-answer.ts';
 import type { ReviewHandler } from './response.ts';
 import type { AdmissionRequest } from './review.ts';
@@ -17,7 +18,7 @@ export interface InjectionRecord extends InjectionAnswer {
 /** `fresh`: not from a cache, which may be behind the API server's own. */
 export type NamespaceLabelsOf = (
   namespace: string,
-  options: { readonly fresh: boolean; readonly signal: AbortSignal },
+  options: { readonly fresh: boolean; readonly signal: CallSignal },
 ) => Promise<Readonly<Record<string, string>>>;
 
 export interface InjectHandlerOptions {
@@ -53,7 +54,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
 async function injectRequest(
   { decide, templates, namespaceLabels }: InjectHandlerOptions,
   request: AdmissionRequest,
-  signal: AbortSignal,
+  signal: CallSignal,
 ): Promise<Injection> {
   const injectWith = async (fresh: boolean) =>
     inject({

@@ -56,6 +56,8 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
     request.on('end', () => {
       if (length > MAX_BODY_BYTES) refuse();
       else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      // A connection keeps its last request until the next one, and with it these.
+      chunks.length = 0;
     });
     request.on('error', (err) => reject(new HttpError(400, 'the body broke off', { cause: err })));
   });

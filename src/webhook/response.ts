@@ -1,6 +1,7 @@
 import type { JsonValue } from '../inject/json.ts';
 import type { PatchOperation } from '../inject/patch.ts';
 import { clip } from '../inject/reason.ts';
+import type { CallSignal } from './deadline.ts';
 import { type AdmissionRequest, REVIEW } from './review.ts';
 
 /** What a webhook answers about an object. */
@@ -29,7 +30,7 @@ interface StatusDetails {
 }
 
 /** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
-export type ReviewHandler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => Promise<Verdict>;
 
 /** Past 4096 in all, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go). */
 const MAX_WARNING = 256;

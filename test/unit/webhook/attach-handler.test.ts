@@ -29,7 +29,7 @@ function handled(operation: string, cached: AttachResult, fresh?: AttachResult) 
     },
     log: pino({ level: 'silent' }),
   });
-  const verdict = handler(review(operation), new AbortController().signal);
+  const verdict = handler(review(operation), () => new AbortController().signal);
   return verdict.then((answer) => ({ answer, asked }));
 }
 

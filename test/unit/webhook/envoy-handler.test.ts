@@ -14,7 +14,7 @@ const review = (data: JsonObject, request: Partial<AdmissionRequest> = {}) =>
       object: { metadata: { name: 'envoy' }, data },
       ...request,
     }),
-    new AbortController().signal,
+    () => new AbortController().signal,
   );
 
 describe('the webhook of what Envoy reads', () => {

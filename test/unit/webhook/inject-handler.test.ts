@@ -33,7 +33,7 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
     },
   });
   const review = (request: Partial<AdmissionRequest> = {}) =>
-    handler(podRequest(request), new AbortController().signal);
+    handler(podRequest(request), () => new AbortController().signal);
   return { review, records, asked, logged };
 }
 

@@ -36,7 +36,7 @@ beforeEach(async () => {
   underWay = {};
   handler = async () => ({ allowed: true });
   const app = createApp({
-    routes: { '/inject': (request, signal) => handler(request, signal) },
+    routes: { '/inject': (request, signal) => handler(request, signal()) },
     log: logged.log,
     metrics: {
       inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),

@@ -21,7 +21,7 @@ function setUp() {
         object: { metadata: { name: 'template' }, ...(config !== undefined && { data: { config } }) },
         ...request,
       }),
-      new AbortController().signal,
+      () => new AbortController().signal,
     );
   return { review, logged };
 }
