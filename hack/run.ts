@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ControlPlane } from './control-plane/control-plane.ts';
 import { projectDirectory } from './control-plane/project-directory.ts';
+import { shellExports } from './control-plane/shell-exports.ts';
 import { startControlPlane } from './control-plane/start.ts';
 import { playInjection, storedPod } from './demo/injection.ts';
 import { Narrator } from './demo/narrator.ts';
@@ -61,7 +62,8 @@ async function play(controlPlane: ControlPlane): Promise<void> {
   sumUp();
   if (values.once) return;
   narrator.heading('Yours now, until Ctrl-C. In another terminal:');
-  process.stdout.write(`\n  export KUBECONFIG=${controlPlane.kubeconfigPath}\n\n`);
+  const exports = await shellExports(controlPlane.kubeconfigPath);
+  process.stdout.write(`\n${exports.map((line) => `  ${line}\n`).join('')}\n`);
   await stop;
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
+import { shellExports } from '../control-plane/shell-exports.ts';
 import { ALL_IMAGES } from './images.ts';
 import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
 import { insideMachine, sweepMachines } from './machine.ts';
@@ -69,7 +70,7 @@ async function up(): Promise<void> {
   say(
     `The cluster is ready, its logs in ${ready.logs}. \`make cluster-down\` ends it and removes all of it.`,
   );
-  process.stdout.write(`export KUBECONFIG=${ready.kubeconfigPath}\n`);
+  process.stdout.write(`${(await shellExports(ready.kubeconfigPath)).join('\n')}\n`);
 }
 
 /** Starts `keep` as a program of its own, which stays when this one ends. Resolves once its cluster is ready. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { delimiter, dirname } from 'node:path';
 import { ensureBinaries, findBinaries } from './build.ts';
+import { shellExports } from './shell-exports.ts';
 import { startControlPlane } from './start.ts';
 
 const USAGE = `usage: node hack/control-plane/cli.ts build|up|path
@@ -32,7 +33,7 @@ async function up(): Promise<void> {
     ...['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal).then(() => undefined)),
   ]);
   say(`${controlPlane.server}, logs in ${controlPlane.directory}/logs; Ctrl-C ends it and removes all of it`);
-  process.stdout.write(`export KUBECONFIG=${controlPlane.kubeconfigPath}\n`);
+  process.stdout.write(`${(await shellExports(controlPlane.kubeconfigPath)).join('\n')}\n`);
   const failure = await ended;
   await controlPlane.stop();
   if (failure !== undefined) throw failure;
