@@ -12,6 +12,7 @@ import { findBinaries } from '../../hack/control-plane/build.ts';
 import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
 import { freePorts } from '../../hack/control-plane/free-ports.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { shellExports } from '../../hack/control-plane/shell-exports.ts';
 import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { isRunning, untilNoneRuns } from '../support/is-running.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
@@ -284,4 +285,14 @@ describe('nothing is left', () => {
     expect(await closed).toEqual([0, null]);
     expect(existsSync(kubeconfig)).toBe(false);
   });
+});
+
+test('a shell that finds no kubectl is told where there is one', async () => {
+  const [first, second = '', ...rest] = await shellExports('/tmp/kubeconfig', {
+    ...process.env,
+    PATH: '/nowhere',
+  });
+  expect([first, rest]).toEqual(['export KUBECONFIG=/tmp/kubeconfig', []]);
+  const [, directory = ''] = /^export PATH=(.*):\$PATH$/.exec(second) ?? [];
+  expect(existsSync(join(directory, 'kubectl'))).toBe(true);
 });
