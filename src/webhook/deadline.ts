@@ -64,16 +64,7 @@ export function inTime<T>(
     const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
     const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
     response.once('close', hungUp);
-    work(signal).then(
-      (result) => {
-        settle();
-        resolve(result);
-      },
-      (err: unknown) => {
-        settle();
-        reject(err);
-      },
-    );
+    work(signal).finally(settle).then(resolve, reject);
   });
 }
 

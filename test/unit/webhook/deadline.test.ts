@@ -1,5 +1,7 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { timeToAnswer } from '../../../src/webhook/deadline.ts';
+import { type CallSignal, inTime, timeToAnswer } from '../../../src/webhook/deadline.ts';
 
 test.each([
   ['/inject?timeout=5s', 4500],
@@ -14,4 +16,35 @@ test.each([
   ['/inject?timeout=5', 9000],
 ])('a call of %s has %d ms: nine tenths of what it is given', (url, milliseconds) => {
   expect(timeToAnswer(url)).toBe(milliseconds);
+});
+
+/** A call that goes on until it is given up, and what it was given. */
+function callWithoutEnd() {
+  const response = new EventEmitter();
+  let signal: CallSignal = () => AbortSignal.abort();
+  const answer = inTime(
+    { url: '/', complete: true } as IncomingMessage,
+    response as ServerResponse,
+    (given) => {
+      signal = given;
+      return new Promise<never>(() => {});
+    },
+  );
+  return { response, answer, signal: () => signal() };
+}
+
+test('a signal that is asked for once the caller has hung up is aborted', async () => {
+  const { response, answer, signal } = callWithoutEnd();
+  response.emit('close');
+  await expect(answer).rejects.toThrow('the caller hung up');
+  expect(signal().aborted).toBe(true);
+});
+
+test.each([
+  ['is answered', async () => 'answer'],
+  ['fails', () => Promise.reject(new Error('broken'))],
+])('a call that %s listens for nothing any more', async (_, work) => {
+  const response = new EventEmitter();
+  await inTime({ url: '/' } as IncomingMessage, response as ServerResponse, work).catch(() => undefined);
+  expect(response.listenerCount('close')).toBe(0);
 });
