@@ -117,8 +117,7 @@ function alreadyInjected({ pod, options, templates }: Subject): string | undefin
 
 /** A container of that name is the user's own, unless it asks for the template's image. */
 function containerExists({ pod, options, templates }: Subject): string | undefined {
-  for (const container of templates.flatMap((template) => template.containers)) {
-    const name = nameOf(container);
+  for (const name of templates.flatMap((template) => template.containers.map(nameOf))) {
     const existing = findContainer(pod, name);
     if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
     const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};

@@ -12,7 +12,7 @@ const HOOKS = ['postStart', 'preStop'] as const;
 export function gracePeriodViolations(pod: Pod): readonly string[] {
   const given = specField(pod, 'terminationGracePeriodSeconds');
   const seconds = typeof given === 'number' ? given : DEFAULT_SECONDS;
-  return [...containers(pod), ...initContainers(pod)].filter(hasHooks).flatMap((container) =>
+  return [...containers(pod), ...initContainers(pod)].flatMap((container) =>
     sleeps(container)
       .filter((sleep) => sleep.seconds > seconds)
       .map(
@@ -27,12 +27,9 @@ export function longestSleep(list: readonly JsonObject[]): number {
   return Math.max(0, ...list.flatMap(sleeps).map(({ seconds }) => seconds));
 }
 
-function hasHooks(container: JsonObject): boolean {
-  return isObject(own(container, 'lifecycle'));
-}
-
 function sleeps(container: JsonObject) {
   const lifecycle = own(container, 'lifecycle');
+  if (!isObject(lifecycle)) return [];
   return HOOKS.flatMap((hook) => {
     const seconds = own(own(own(lifecycle, hook), 'sleep'), 'seconds');
     return typeof seconds === 'number' ? [{ hook, seconds }] : [];

@@ -1,5 +1,5 @@
 import { withFlag } from './flags.ts';
-import { isObject, type JsonObject, own, ownString } from './json.ts';
+import { type JsonObject, own, ownString } from './json.ts';
 import { type Keys, OVERRIDES, type Override } from './keys.ts';
 import type { Pod } from './pod.ts';
 import { parseQuantity } from './quantity.ts';
@@ -48,7 +48,6 @@ interface Overridden {
 /** Applies the annotations of a pod that change its sidecar; one that is wrong is passed over. */
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
-  if (!isObject(annotations)) return { container, ignored: [] };
   const ignored: string[] = [];
   let changed = container;
   for (const name of OVERRIDES) {

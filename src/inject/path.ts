@@ -17,8 +17,7 @@ export function pointer(path: Path): string {
   let text = '';
   for (const segment of path) {
     const key = String(segment);
-    const isPlain = !key.includes('~') && !key.includes('/');
-    text += `/${isPlain ? key : key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    text += `/${/[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`;
   }
   return text;
 }
