@@ -117,14 +117,17 @@ function alreadyInjected({ pod, options, templates }: Subject): string | undefin
 
 /** A container of that name is the user's own, unless it asks for the template's image. */
 function containerExists({ pod, options, templates }: Subject): string | undefined {
-  for (const name of templates.flatMap((template) => template.containers.map(nameOf))) {
-    const existing = findContainer(pod, name);
-    if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
-    const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
-    const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
-    return earlier.includes(name)
-      ? `the pod has container ${name} of an earlier injection, by another state of the template`
-      : `the pod has a container ${name} of its own: to lay it over the template's, set its image to ${AUTO_IMAGE}`;
+  for (const template of templates) {
+    for (const container of template.containers) {
+      const name = nameOf(container);
+      const existing = findContainer(pod, name);
+      if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
+      const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
+      const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
+      return earlier.includes(name)
+        ? `the pod has container ${name} of an earlier injection, by another state of the template`
+        : `the pod has a container ${name} of its own: to lay it over the template's, set its image to ${AUTO_IMAGE}`;
+    }
   }
   return undefined;
 }

@@ -12,14 +12,18 @@ const HOOKS = ['postStart', 'preStop'] as const;
 export function gracePeriodViolations(pod: Pod): readonly string[] {
   const given = specField(pod, 'terminationGracePeriodSeconds');
   const seconds = typeof given === 'number' ? given : DEFAULT_SECONDS;
-  return [...containers(pod), ...initContainers(pod)].flatMap((container) =>
-    sleeps(container)
-      .filter((sleep) => sleep.seconds > seconds)
-      .map(
-        (sleep) =>
+  const violations: string[] = [];
+  for (const list of [containers(pod), initContainers(pod)]) {
+    for (const container of list) {
+      for (const sleep of sleeps(container)) {
+        if (sleep.seconds <= seconds) continue;
+        violations.push(
           `the ${sleep.hook} hook of container ${nameOf(container)} sleeps for ${sleep.seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${seconds}`,
-      ),
-  );
+        );
+      }
+    }
+  }
+  return violations;
 }
 
 /** The longest that a hook of these containers sleeps, in seconds. */

@@ -23,8 +23,9 @@ export function isArray(value: unknown): value is JsonArray {
 export function own(object: JsonValue | undefined, key: string): JsonValue | undefined {
   if (!isObject(object)) return undefined;
   const value = object[key];
-  // Most of what is asked for is not there, and that is seen without a second look.
-  return value === undefined || Object.hasOwn(object, key) ? value : undefined;
+  // What an object inherits is functions, which JSON has none of, and its prototype.
+  if (typeof value !== 'function' && key !== '__proto__') return value;
+  return Object.hasOwn(object, key) ? value : undefined;
 }
 
 /** The string under the object's own key, or undefined when it is absent or no string. */

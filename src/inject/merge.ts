@@ -38,7 +38,7 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
       !sidecars.some(({ name }) => name === nameOf(container)) &&
       !context.status.hasContainer(nameOf(container)),
   );
-  const conflicts = [...findConflicts(draft.pod, template, sidecars, apps)];
+  const conflicts = findConflicts(draft.pod, template, sidecars, apps);
   if (conflicts.length > 0)
     return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
   addSidecars(draft, sidecars, context);

@@ -1,5 +1,5 @@
 import { withFlag } from './flags.ts';
-import { type JsonObject, own, ownString } from './json.ts';
+import { isObject, type JsonObject, own, ownString } from './json.ts';
 import { type Keys, OVERRIDES, type Override } from './keys.ts';
 import type { Pod } from './pod.ts';
 import { parseQuantity } from './quantity.ts';
@@ -49,6 +49,7 @@ interface Overridden {
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
   const ignored: string[] = [];
+  if (!isObject(annotations)) return { container, ignored };
   let changed = container;
   for (const name of OVERRIDES) {
     const key = keys.overrides[name];

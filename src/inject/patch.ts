@@ -43,25 +43,23 @@ export class PodDraft {
   /** Adds an item to a list, at its end or before an index; a missing or null list is made. */
   insert(list: Path, value: JsonValue, index: number | 'end' = 'end'): void {
     const current = this.#open(list);
-    if (isArray(current)) this.#apply('add', [...list, index === 'end' ? '-' : index], value);
+    if (isArray(current)) this.#apply('add', current, [...list, index === 'end' ? '-' : index], value);
     else this.#create(list, current, [value]);
   }
 
   /** Sets a member of an object; a missing or null object is made. */
   set(object: Path, key: string, value: JsonValue): void {
     const current = this.#open(object);
-    if (isObject(current)) this.#apply('add', [...object, key], value);
+    if (isObject(current)) this.#apply('add', current, [...object, key], value);
     else this.#create(object, current, { [key]: value });
   }
 
   replace(path: Path, value: JsonValue): void {
-    this.#open(path.slice(0, -1));
-    this.#apply('replace', path, value);
+    this.#apply('replace', this.#open(path.slice(0, -1)), path, value);
   }
 
   remove(path: Path): void {
-    this.#open(path.slice(0, -1));
-    this.#apply('remove', path);
+    this.#apply('remove', this.#open(path.slice(0, -1)), path);
   }
 
   #create(path: Path, current: JsonValue | undefined, value: JsonValue): void {
@@ -70,27 +68,28 @@ export class PodDraft {
       throw new PatchError(`the patch does not fit the pod: ${formatPath(path)} is no ${kind}`);
     }
     const parent = path.slice(0, -1);
-    const holder = this.#open(parent);
+    let holder = this.#open(parent);
     if (!isObject(holder)) {
       this.#create(parent, holder, {});
       // What was put in is a part of its operation, and must stay as it is.
-      this.#open(parent);
+      holder = this.#open(parent);
     }
-    this.#apply('add', path, value);
+    this.#apply('add', holder, path, value);
   }
 
-  #apply(op: PatchOperation['op'], path: Path, value?: JsonValue): void {
+  /** The holder is what the path leads to but for its last segment: the library need not go that way again. */
+  #apply(op: PatchOperation['op'], holder: JsonValue | undefined, path: Path, value?: JsonValue): void {
     const text = pointer(path);
-    const operation = (op === 'remove' ? { op, path: text } : { op, path: text, value }) as PatchOperation;
+    const last = pointer(path.slice(-1));
     try {
-      jsonpatch.applyOperation(this.#pod, operation, requireTarget);
+      jsonpatch.applyOperation(holder, operationOf(op, last, value), requireTarget);
     } catch (err) {
       // The library's message holds the whole pod, secrets and all, and must not reach a log; its name is
       // a code such as OPERATION_PATH_UNRESOLVABLE.
       const name = err instanceof Error ? err.name : 'unknown error';
       throw new PatchError(`the patch does not fit the pod: ${op} ${text}: ${name}`);
     }
-    this.#operations.push(operation);
+    this.#operations.push(operationOf(op, text, value));
   }
 
   /** The value at a path, if it is there; copied, as is all that holds it, so that it may be changed. */
@@ -113,6 +112,10 @@ export class PodDraft {
     this.#copies.add(copy);
     return copy;
   }
+}
+
+function operationOf(op: PatchOperation['op'], path: string, value?: JsonValue): PatchOperation {
+  return (op === 'remove' ? { op, path } : { op, path, value }) as PatchOperation;
 }
 
 /**

@@ -17,7 +17,8 @@ export function pointer(path: Path): string {
   let text = '';
   for (const segment of path) {
     const key = String(segment);
-    text += `/${/[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`;
+    const isPlain = !key.includes('~') && !key.includes('/');
+    text += `/${isPlain ? key : key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   }
   return text;
 }

@@ -33,12 +33,12 @@ export function selectTemplates(
   state: TemplateState,
 ): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
   if ('fault' in state) return { templates: [], unknownTemplates: [] };
-  const names = annotation(pod, keys.templates)
-    ?.split(',')
-    .map((name) => name.trim()) ?? [DEFAULT_TEMPLATE];
+  const asked = annotation(pod, keys.templates);
+  const names =
+    asked === undefined ? [DEFAULT_TEMPLATE] : new Set(asked.split(',').map((name) => name.trim()));
   const templates: Template[] = [];
   const unknownTemplates: string[] = [];
-  for (const name of new Set(names)) {
+  for (const name of names) {
     const template = state.set.templates.get(name);
     if (template) templates.push(template);
     else unknownTemplates.push(name);
