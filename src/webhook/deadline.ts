@@ -16,9 +16,8 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
  * Go duration (`5s`, `1m0s`). What is no duration counts as absent.
  */
 export function timeToAnswer(url: string): number {
-  const query = url.indexOf('?');
-  const timeout = query === -1 ? null : new URLSearchParams(url.slice(query)).get('timeout');
-  return Math.min(parseDuration(timeout ?? '') ?? DEFAULT_MS, LONGEST_MS) * SHARE;
+  const [, timeout = ''] = /[?&]timeout=([^&]*)/.exec(url) ?? [];
+  return Math.min(parseDuration(timeout) ?? DEFAULT_MS, LONGEST_MS) * SHARE;
 }
 
 function parseDuration(text: string): number | undefined {

@@ -56,21 +56,21 @@ async function injectRequest(
   request: AdmissionRequest,
   signal: CallSignal,
 ): Promise<Injection> {
-  const injectWith = async (fresh: boolean) =>
+  const injectWith = (labels: Readonly<Record<string, string>>) =>
     inject({
       request,
       pod: request.object ?? {},
-      namespaceLabels: isPodCreation(request)
-        ? await namespaceLabels(request.namespace, { fresh, signal })
-        : {},
+      namespaceLabels: labels,
       options: decide,
       state: templates(),
     });
-  const injection = await injectWith(false);
+  if (!isPodCreation(request)) return injectWith({});
+  const labels = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
+  const injection = injectWith(await labels(false));
   // The API server sends no pod that did not opt in: its namespace has been labelled a moment ago, which its own cache
   // knows and ours does not.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
-  return behind ? await injectWith(true) : injection;
+  return behind ? injectWith(await labels(true)) : injection;
 }
 
 /** One line for each pod, with nothing of what is in it but what is wrong there. */

@@ -21,8 +21,9 @@ export const REVIEW = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionRevie
 /** Narrows the body of a call. Throws HttpError 400 with what was expected and what was found. */
 export function parseReview(body: unknown): AdmissionRequest {
   if (!isObject(body)) throw expected('the body', 'an object', body as JsonValue);
-  for (const [field, value] of Object.entries(REVIEW)) {
-    if (own(body, field) !== value) throw expected(field, JSON.stringify(value), own(body, field));
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (own(body, field) !== REVIEW[field])
+      throw expected(field, JSON.stringify(REVIEW[field]), own(body, field));
   }
   const request = own(body, 'request');
   if (!isObject(request)) throw expected('request', 'an object', request);
@@ -31,14 +32,14 @@ export function parseReview(body: unknown): AdmissionRequest {
   return {
     uid,
     kind: {
-      group: string(request, 'kind', 'group'),
-      version: string(request, 'kind', 'version'),
-      kind: string(request, 'kind', 'kind'),
+      group: memberOf(request, 'kind', 'group'),
+      version: memberOf(request, 'kind', 'version'),
+      kind: memberOf(request, 'kind', 'kind'),
     },
     resource: {
-      group: string(request, 'resource', 'group'),
-      version: string(request, 'resource', 'version'),
-      resource: string(request, 'resource', 'resource'),
+      group: memberOf(request, 'resource', 'group'),
+      version: memberOf(request, 'resource', 'version'),
+      resource: memberOf(request, 'resource', 'resource'),
     },
     subResource: optionalString(request, 'subResource') ?? '',
     operation: string(request, 'operation'),
@@ -50,9 +51,15 @@ export function parseReview(body: unknown): AdmissionRequest {
   };
 }
 
-function string(request: JsonObject, ...path: readonly string[]): string {
-  const value = path.reduce<JsonValue | undefined>((object, key) => own(object, key), request);
-  if (typeof value !== 'string') throw expected(['request', ...path].join('.'), 'a string', value);
+function string(request: JsonObject, key: string): string {
+  const value = own(request, key);
+  if (typeof value !== 'string') throw expected(`request.${key}`, 'a string', value);
+  return value;
+}
+
+function memberOf(request: JsonObject, field: string, key: string): string {
+  const value = own(own(request, field), key);
+  if (typeof value !== 'string') throw expected(`request.${field}.${key}`, 'a string', value);
   return value;
 }
 

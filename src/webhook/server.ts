@@ -17,10 +17,11 @@ export class WebhookServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /**
-   * What is being answered on each connection. A Set of responses would be made anew again and again by all that comes
-   * and goes, and V8 lets the one before hold the next: none would be collected young (docs/performance.md).
+   * The last response on each connection, whether it has been sent or not. A Set of those under way would be made anew
+   * again and again by all that comes and goes, and V8 lets the one before hold the next: none would be collected young
+   * (docs/performance.md).
    */
-  readonly #answering = new Map<Socket, ServerResponse | undefined>();
+  readonly #responses = new Map<Socket, ServerResponse>();
   readonly #log: Logger;
   #draining = false;
 
@@ -56,16 +57,13 @@ export class WebhookServer {
   /** Asks callers, answer by answer, to connect anew, by when they find another replica. */
   drain(): void {
     this.#draining = true;
-    for (const response of this.#answering.values()) if (response) closeAfter(response);
+    for (const response of this.#responses.values()) closeAfter(response);
   }
 
   #track(socket: Socket, response: ServerResponse): void {
     if (this.#draining) closeAfter(response);
-    if (!this.#answering.has(socket)) socket.once('close', () => this.#answering.delete(socket));
-    this.#answering.set(socket, response);
-    response.once('close', () => {
-      if (this.#answering.get(socket) === response) this.#answering.set(socket, undefined);
-    });
+    if (!this.#responses.has(socket)) socket.once('close', () => this.#responses.delete(socket));
+    this.#responses.set(socket, response);
   }
 
   /**
