@@ -68,27 +68,31 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
   }
 }
 
-/** The server that does the least; resolves with its URL. It uses the operator's own certificate. */
-export async function startFloor(stage: Stage, answer: string): Promise<string> {
+/** A server to compare with, by the file that it is: `floor-server`, which does the least, or `express-server`. */
+type Peer = 'floor-server' | 'express-server';
+
+/** Starts one that answers any review with the answer given, but for its uid; resolves with its URL. It uses the operator's own certificate. */
+export async function startPeer(stage: Stage, peer: Peer, answer: string): Promise<string> {
   const [port = 0] = await freePorts(1);
-  const file = join(stage.directory, `floor-${port}.json`);
+  const file = join(stage.directory, `${peer}-${port}.json`);
   await writeFile(file, answer);
   const certificates = join(stage.controlPlane.directory, 'operator');
   const { pid } = await stage.controlPlane.supervisor.start({
-    name: `floor-${port}`,
+    name: `${peer}-${port}`,
     command: process.execPath,
     args: [
-      join(projectDirectory(), 'test/bench/floor-server.ts'),
+      join(projectDirectory(), `test/bench/${peer}.ts`),
       ...[`${port}`, join(certificates, 'tls.key'), join(certificates, 'tls.crt'), file],
     ],
   });
   const url = `https://127.0.0.1:${port}`;
   pin(pid, SERVER_CORE);
-  await eventually(`${url} answers`, async () =>
-    (await post(url, '{"request":{"uid":"1"}}')).includes('response'),
-  );
+  await eventually(`${url} answers`, async () => (await post(url, ANY_REVIEW)).includes('response'));
   return url;
 }
+
+const ANY_REVIEW =
+  '{"request":{"uid":"1","object":{"metadata":{},"spec":{"containers":[],"initContainers":[],"volumes":[]}}}}';
 
 const agent = new Agent({ connect: { rejectUnauthorized: false } });
 
