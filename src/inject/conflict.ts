@@ -27,7 +27,7 @@ export function formatConflict({ path, message }: Conflict): string {
 
 /**
  * All that keeps a template from being added to a pod. None: it fits. That is told for nearly every pod, and so in plain
- * loops: by generators it took a fifth of an injection (docs/performance.md).
+ * loops, which cost less than generators (docs/performance.md).
  */
 export function findConflicts(
   pod: Pod,
@@ -43,8 +43,8 @@ export function findConflicts(
   }
   for (const volume of template.volumes) volumeConflicts(pod, volume, found);
   for (const alias of template.hostAliases) hostAliasConflicts(pod, alias, found);
-  for (const mount of template.volumeMounts) {
-    for (const container of appContainers) mountConflicts(container, mount, found);
+  for (const container of appContainers) {
+    for (const mount of template.volumeMounts) mountConflicts(container, mount, found);
   }
   return found;
 }

@@ -82,6 +82,7 @@ export class PodDraft {
     const text = pointer(path);
     const last = pointer(path.slice(-1));
     try {
+      if (typeof holder !== 'object') throw unresolvable();
       jsonpatch.applyOperation(holder, operationOf(op, last, value), requireTarget);
     } catch (err) {
       // The library's message holds the whole pod, secrets and all, and must not reach a log; its name is
@@ -124,6 +125,10 @@ function operationOf(op: PatchOperation['op'], path: string, value?: JsonValue):
  */
 function requireTarget(operation: Operation, _index: number, _document: unknown, existingPath: string): void {
   if (operation.op !== 'add' && existingPath !== operation.path) {
-    throw Object.assign(new Error(), { name: 'OPERATION_PATH_UNRESOLVABLE' });
+    throw unresolvable();
   }
+}
+
+function unresolvable(): Error {
+  return Object.assign(new Error(), { name: 'OPERATION_PATH_UNRESOLVABLE' });
 }

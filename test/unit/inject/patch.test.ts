@@ -66,6 +66,16 @@ describe('a draft', () => {
       'remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE',
     ],
     [
+      'replacing a part of what is not there',
+      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
+      'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'removing a part of text',
+      (draft) => draft.remove(['secret', 'length']),
+      'remove /secret/length: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
       'a list that is a mapping',
       (draft) => draft.insert(['metadata', 'labels'], {}),
       'metadata.labels is no list',
