@@ -89,13 +89,17 @@ describe('with no operator', () => {
   afterAll(() => controlPlane?.stop());
 
   test('docs/policy.md: without the operator', async () => {
-    const pod = ['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml'];
-    const injected = async () =>
-      (await controlPlane.kubectl([...pod, '--labels=initializer.kubernetes.io/envoy=true'])).stdout.includes(
-        'name: envoy\n',
-      );
+    const optIn = 'initializer.kubernetes.io/envoy';
+    const pod = (...how: readonly string[]) =>
+      controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);
+    // The API server takes up policies that change pods and those that warn each in its own time.
+    const inEffect = async () => {
+      const injected = await pod(`--labels=${optIn}=true`);
+      const warned = await pod(`--annotations=${optIn}=true`, `--annotations=${optIn}-image=mine`);
+      return injected.stdout.includes('name: envoy\n') && warned.stderr.includes('no sidecar');
+    };
     await follow(reader, 'docs/policy.md', '## Without the operator', () =>
-      eventually('the policies are in effect', injected),
+      eventually('the policies are in effect', inEffect),
     );
   });
 
