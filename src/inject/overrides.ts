@@ -48,8 +48,8 @@ interface Overridden {
 /** Applies the annotations of a pod that change its sidecar; one that is wrong is passed over. */
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
+  if (!isObject(annotations)) return { container, ignored: [] };
   const ignored: string[] = [];
-  if (!isObject(annotations)) return { container, ignored };
   let changed = container;
   for (const name of OVERRIDES) {
     const key = keys.overrides[name];

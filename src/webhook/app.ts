@@ -23,13 +23,14 @@ interface AppOptions {
 export function createApp({ routes, log, metrics, now }: AppOptions): RequestListener {
   const handlers = new Map(Object.entries(routes));
   const answer = async (
+    handler: ReviewHandler | undefined,
     path: string,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<number> => {
     try {
-      const handler = handlerOf(handlers.get(path), request, response);
-      send(response, 200, 'application/json', await review(request, response, handler));
+      const webhook = called(handler, request, response);
+      send(response, 200, 'application/json', await review(request, response, webhook));
       return 200;
     } catch (err) {
       const status = err instanceof HttpError ? err.status : 500;
@@ -44,11 +45,11 @@ export function createApp({ routes, log, metrics, now }: AppOptions): RequestLis
   return async (request, response) => {
     const startedAt = now();
     const path = pathOf(request.url ?? '');
-    const webhook = handlers.has(path) ? path : '';
-    if (webhook) metrics.inFlight(webhook, 1);
-    const status = await answer(path, request, response);
-    if (webhook) metrics.inFlight(webhook, -1);
-    metrics.answered(webhook, status, (now() - startedAt) / 1000);
+    const handler = handlers.get(path);
+    if (handler) metrics.inFlight(path, 1);
+    const status = await answer(handler, path, request, response);
+    if (handler) metrics.inFlight(path, -1);
+    metrics.answered(handler ? path : '', status, (now() - startedAt) / 1000);
   };
 }
 
@@ -57,7 +58,8 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-function handlerOf(
+/** The webhook that is called, if there is one and it is called as webhooks are. */
+function called(
   handler: ReviewHandler | undefined,
   { method }: IncomingMessage,
   response: ServerResponse,

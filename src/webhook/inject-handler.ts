@@ -65,12 +65,12 @@ async function injectRequest(
       state: templates(),
     });
   if (!isPodCreation(request)) return injectWith({});
-  const labels = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
-  const injection = injectWith(await labels(false));
+  const labelsNow = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
+  const injection = injectWith(await labelsNow(false));
   // The API server sends no pod that did not opt in: its namespace has been labelled a moment ago, which its own cache
   // knows and ours does not.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
-  return behind ? injectWith(await labels(true)) : injection;
+  return behind ? injectWith(await labelsNow(true)) : injection;
 }
 
 /** One line for each pod, with nothing of what is in it but what is wrong there. */

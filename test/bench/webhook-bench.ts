@@ -57,18 +57,16 @@ async function compared(
   }
   const [ours = [], floor = [], express = []] = urls.map((_, i) => rates.map((run) => run[i] ?? Number.NaN));
   const name = `injections, ${review.name}${fresh ? ', a connection each' : ''}`;
-  const measurement = (name: string, other: readonly number[], bound: Bound | undefined): Measurement => ({
-    name,
+  const beside = (title: string, other: readonly number[], bound: Bound | undefined): Measurement => ({
+    name: title,
     unit: 'req/s',
     ours: summarise(ours),
     floor: summarise(other),
     ratio: summarise(ratios(ours, other)),
     ...(bound && { bound }),
   });
-  const besideFloor = measurement(name, floor, ofFloor);
-  return ofExpress
-    ? [besideFloor, measurement(`${name}, beside Express`, express, ofExpress)]
-    : [besideFloor];
+  const besideFloor = beside(name, floor, ofFloor);
+  return ofExpress ? [besideFloor, beside(`${name}, beside Express`, express, ofExpress)] : [besideFloor];
 }
 
 /** The rate of each in one run: a second of one and a second of the next, since other machines on the same host come and go. */
