@@ -11,10 +11,11 @@ export interface Origin {
 export type Moved = Readonly<Record<string, Origin>>;
 
 /** Of the containers of these names, those that injection has taken from one list to the other. */
-export function findMoved(before: Pod, after: Pod, names: Iterable<string>): Moved {
-  const moved = Array.from(names, (name) => [name, originOf(before, name), originOf(after, name)] as const)
-    .filter(([, origin, now]) => origin?.list !== now?.list)
-    .flatMap(([name, origin]) => (origin ? [[name, origin] as const] : []));
+export function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
+  const moved = names.flatMap((name) => {
+    const origin = originOf(before, name);
+    return origin && origin.list !== originOf(after, name)?.list ? [[name, origin] as const] : [];
+  });
   return Object.fromEntries(moved);
 }
 

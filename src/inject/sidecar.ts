@@ -45,13 +45,14 @@ export function sidecarsFor(
       layOver(pod, list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
     ),
   ];
-  const messages = sidecars.flatMap(({ stub, container }) => (stub ? faultsOf(container) : []));
+  const messages = sidecars.filter(({ stub }) => stub).flatMap(({ container }) => faultsOf(container));
   if (messages.length > 0) return { messages };
   const main = template.containers[0] ?? template.initContainers.find(isNativeSidecar);
   const index = sidecars.findIndex(({ name }) => name === nameOf(main));
   const first = sidecars[index];
   if (!first || !overrides) return { sidecars, ignored: [] };
   const { container, ignored } = overridden(first.container, pod, overrides);
+  if (container === first.container) return { sidecars, ignored };
   return { sidecars: sidecars.with(index, { ...first, container }), ignored };
 }
 
