@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { inTime } from './deadline.ts';
 import { HttpError } from './http-error.ts';
@@ -16,40 +16,54 @@ interface AppOptions {
   readonly now: () => number;
 }
 
+/** Answers a call. Asked when the answer is sent, `isLast` says whether the connection is to be closed after it. */
+export type WebhookApp = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  isLast: () => boolean,
+) => Promise<void>;
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
 /**
  * How a call becomes a review, and what a webhook says an answer. A webhook has one path and one method, for which a
  * table does: a router would take 8 % of the time of a call (docs/adr/0010-webhooks-are-found-in-a-table.md).
  */
-export function createApp({ routes, log, metrics, now }: AppOptions): RequestListener {
+export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp {
   const handlers = new Map(Object.entries(routes));
   const answer = async (
     handler: ReviewHandler | undefined,
     path: string,
     request: IncomingMessage,
     response: ServerResponse,
-  ): Promise<number> => {
+  ): Promise<Answer> => {
     try {
       const webhook = called(handler, request, response);
-      send(response, 200, 'application/json', await review(request, response, webhook));
-      return 200;
+      return { status: 200, type: 'application/json', text: await review(request, response, webhook) };
     } catch (err) {
       const status = err instanceof HttpError ? err.status : 500;
       const { method } = request;
       if (!(err instanceof HttpError)) log.error({ method, path, status, err }, 'review failed');
       else if (status >= 500) log.error({ method, path, status, reason: err.message }, 'review failed');
       else log.warn({ method, path, status, reason: err.message }, 'call refused');
-      sendError(request, response, status, err instanceof HttpError ? err.message : 'internal error');
-      return status;
+      // One plain line. The API server quotes it to whoever asked for the pod.
+      const text = `${err instanceof HttpError ? err.message : 'internal error'}\n`;
+      return { status, type: 'text/plain; charset=utf-8', text };
     }
   };
-  return async (request, response) => {
+  return async (request, response, isLast) => {
     const startedAt = now();
     const path = pathOf(request.url ?? '');
     const handler = handlers.get(path);
     if (handler) metrics.inFlight(path, 1);
-    const status = await answer(handler, path, request, response);
+    const answered = await answer(handler, path, request, response);
+    send(request, response, answered, isLast());
     if (handler) metrics.inFlight(path, -1);
-    metrics.answered(handler ? path : '', status, (now() - startedAt) / 1000);
+    metrics.answered(handler ? path : '', answered.status, (now() - startedAt) / 1000);
   };
 }
 
@@ -78,24 +92,17 @@ function review(request: IncomingMessage, response: ServerResponse, handler: Rev
   });
 }
 
-/** One plain line. The API server quotes it to whoever asked for the pod. */
-function sendError(
+function send(
   request: IncomingMessage,
   response: ServerResponse,
-  status: number,
-  message: string,
+  { status, type, text }: Answer,
+  isLast: boolean,
 ): void {
-  if (response.headersSent || response.destroyed) return;
+  if (response.destroyed) return;
+  const headers: OutgoingHttpHeaders = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) };
   // What is left of the body must not be taken for the next call, nor be waited for.
-  if (!request.complete) {
-    response.setHeader('Connection', 'close');
-    request.resume();
-  }
-  send(response, status, 'text/plain; charset=utf-8', `${message}\n`);
-}
-
-function send(response: ServerResponse, status: number, type: string, text: string): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', type);
-  response.end(text);
+  if (!request.complete) request.resume();
+  if (isLast || !request.complete) headers.Connection = 'close';
+  // At once: a header that is set by itself costs a look for its name.
+  response.writeHead(status, headers).end(text);
 }

@@ -34,18 +34,21 @@ export type CallSignal = () => AbortSignal;
 
 /**
  * Runs the work of a call, which must end in time: when it does not, or the caller hangs up, its signal is
- * aborted, and an HttpError says which of them it was.
+ * aborted, and an HttpError says which of them it was. Most calls are answered within a turn of the event loop, and
+ * only of those that are not are the clock and the caller watched.
  */
 export function inTime<T>(
   request: IncomingMessage,
   response: ServerResponse,
   work: (signal: CallSignal) => Promise<T>,
 ): Promise<T> {
-  const milliseconds = timeToAnswer(request.url ?? '');
   return new Promise<T>((resolve, reject) => {
     let controller: AbortController | undefined;
     let over: HttpError | undefined;
+    let timer: NodeJS.Timeout | undefined;
     const settle = () => {
+      clearImmediate(turn);
+      if (!timer) return;
       clearTimeout(timer);
       response.off('close', hungUp);
     };
@@ -61,9 +64,22 @@ export function inTime<T>(
       return controller.signal;
     };
     const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
-    const timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
-    response.once('close', hungUp);
-    work(signal).finally(settle).then(resolve, reject);
+    const turn = setImmediate(() => {
+      if (response.destroyed) return hungUp();
+      const milliseconds = timeToAnswer(request.url ?? '');
+      timer = setTimeout(() => end(late(request, milliseconds)), milliseconds);
+      response.once('close', hungUp);
+    });
+    work(signal).then(
+      (answer) => {
+        settle();
+        resolve(answer);
+      },
+      (err) => {
+        settle();
+        reject(err);
+      },
+    );
   });
 }
 

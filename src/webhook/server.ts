@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { WebhookApp } from './app.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /**
@@ -16,22 +16,16 @@ const TLS = { minVersion: 'TLSv1.2' } as const;
 export class WebhookServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /**
-   * The last response on each connection, whether it has been sent or not. A Set of those under way would be made anew
-   * again and again by all that comes and goes, and V8 lets the one before hold the next: none would be collected young
-   * (docs/performance.md).
-   */
-  readonly #responses = new Map<Socket, ServerResponse>();
   readonly #log: Logger;
   #draining = false;
 
   /** Without a key pair, handshakes fail until it is given one. */
-  constructor({ app, keyPair, log }: { app: RequestListener; keyPair?: KeyPair; log: Logger }) {
+  constructor({ app, keyPair, log }: { app: WebhookApp; keyPair?: KeyPair; log: Logger }) {
     this.#log = log;
-    this.#server = createServer({ ...TLS, ...keyPair }, (request, response) => {
-      this.#track(request.socket, response);
-      app(request, response);
-    });
+    const isLast = () => this.#draining;
+    this.#server = createServer({ ...TLS, ...keyPair }, (request, response) =>
+      app(request, response, isLast),
+    );
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.headersTimeout = KEEP_ALIVE_MS + 5000;
     this.#server.on('connection', (socket: Socket) => {
@@ -57,13 +51,6 @@ export class WebhookServer {
   /** Asks callers, answer by answer, to connect anew, by when they find another replica. */
   drain(): void {
     this.#draining = true;
-    for (const response of this.#responses.values()) closeAfter(response);
-  }
-
-  #track(socket: Socket, response: ServerResponse): void {
-    if (this.#draining) closeAfter(response);
-    if (!this.#responses.has(socket)) socket.once('close', () => this.#responses.delete(socket));
-    this.#responses.set(socket, response);
   }
 
   /**
@@ -82,8 +69,4 @@ export class WebhookServer {
     await closed;
     clearTimeout(timer);
   }
-}
-
-function closeAfter(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
 }

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { type CallSignal, inTime, timeToAnswer } from '../../../src/webhook/deadline.ts';
 
@@ -20,31 +21,48 @@ test.each([
 
 /** A call that goes on until it is given up, and what it was given. */
 function callWithoutEnd() {
-  const response = new EventEmitter();
+  const response = Object.assign(new EventEmitter(), { destroyed: false });
   let signal: CallSignal = () => AbortSignal.abort();
   const answer = inTime(
     { url: '/', complete: true } as IncomingMessage,
-    response as ServerResponse,
+    response as unknown as ServerResponse,
     (given) => {
       signal = given;
       return new Promise<never>(() => {});
     },
   );
-  return { response, answer, signal: () => signal() };
+  const hangUp = () => {
+    response.destroyed = true;
+    response.emit('close');
+  };
+  return { hangUp, answer, signal: () => signal() };
 }
 
-test('a signal that is asked for once the caller has hung up is aborted', async () => {
-  const { response, answer, signal } = callWithoutEnd();
-  response.emit('close');
+test.each([
+  ['at once', async () => {}],
+  ['after a while', () => setImmediate()],
+])('a signal that is asked for once the caller has hung up, %s, is aborted', async (_, whenever) => {
+  const { hangUp, answer, signal } = callWithoutEnd();
+  await whenever();
+  hangUp();
   await expect(answer).rejects.toThrow('the caller hung up');
   expect(signal().aborted).toBe(true);
 });
 
 test.each([
-  ['is answered', async () => 'answer'],
-  ['fails', () => Promise.reject(new Error('broken'))],
-])('a call that %s listens for nothing any more', async (_, work) => {
+  ['is answered at once', async () => 'answer'],
+  ['is answered after a while', () => setImmediate('answer')],
+  ['fails at once', () => Promise.reject(new Error('broken'))],
+  ['fails after a while', () => setImmediate().then(() => Promise.reject(new Error('broken')))],
+])('a call that %s listens and waits for nothing any more', async (_, work) => {
   const response = new EventEmitter();
+  const before = waiting();
   await inTime({ url: '/' } as IncomingMessage, response as ServerResponse, work).catch(() => undefined);
   expect(response.listenerCount('close')).toBe(0);
+  expect(waiting()).toEqual(before);
 });
+
+/** The timers and immediates that keep the process going. */
+function waiting(): readonly string[] {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind === 'Immediate');
+}
