@@ -59,10 +59,11 @@ test.each([
   const before = waiting();
   await inTime({ url: '/' } as IncomingMessage, response as ServerResponse, work).catch(() => undefined);
   expect(response.listenerCount('close')).toBe(0);
-  expect(waiting()).toEqual(before);
+  expect(waiting()).toBeLessThanOrEqual(before);
 });
 
-/** The timers and immediates that keep the process going. */
-function waiting(): readonly string[] {
-  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind === 'Immediate');
+/** How many timers and immediates keep the process going. */
+function waiting(): number {
+  const kinds = process.getActiveResourcesInfo();
+  return kinds.filter((kind) => kind === 'Timeout' || kind === 'Immediate').length;
 }

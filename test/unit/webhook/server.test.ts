@@ -115,6 +115,8 @@ describe('a call', () => {
   test.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('by %s is refused with 405', async (method) => {
     const { status, headers, body } = await client.call('/inject', '', { method });
     expect([status, headers.allow, body]).toEqual([405, 'POST', 'only POST\n']);
+    // Nothing is left of the call that could be taken for the next.
+    expect(headers.connection).toBe('keep-alive');
   });
 
   test.each(['/', '/Inject', '/inject/', '/inject/x', '/%', '/__proto__'])(
