@@ -67,7 +67,7 @@ soak-networks: build/.compiled dist/.built control-plane ## 1,000 Networks at ra
 	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
 
 .PHONY: bench
-bench: dist/.built control-plane ## Measures each budget beside its floor (15 minutes, idle machine; BENCH_ONLY=webhook; docs/performance.md)
+bench: dist/.built control-plane ## Measures each budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; docs/performance.md)
 	@node test/bench/main.ts
 
 ##@ Work on it
