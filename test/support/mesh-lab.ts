@@ -193,6 +193,13 @@ export class MeshLab {
     return node;
   }
 
+  /** Ends a node. It is plugged out first: what it sends at its end would be heard as if it were there. */
+  async removeNode(name: string, number: number): Promise<void> {
+    await this.plug(number, false);
+    await this.nodes.get(name)?.stop();
+    this.nodes.delete(name);
+  }
+
   /** Plugs the node of the number out, or in again. */
   async plug(number: number, isIn: boolean): Promise<void> {
     await this.#wire.sh(`ip link set n${number} ${isIn ? 'master wire' : 'nomaster'}`);
