@@ -12,6 +12,8 @@ interface Results {
   }[];
 }
 
+const PATIENCE_MS = 30_000;
+
 /** Closes a jest run with what was skipped and why, and the plain line `N passed, N failed` that CI adds up. */
 export default class PlainReporter {
   onRunComplete(_: unknown, results: Results): void {
@@ -25,5 +27,17 @@ export default class PlainReporter {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests > 0 ? `, ${results.numPendingTests} skipped` : '';
     process.stdout.write(`\n${results.numPassedTests} passed, ${failed} failed${skipped}\n`);
+    endInAnyCase();
   }
+}
+
+/** A test that failed may have left something running for which jest would wait for ever, and CI with it. */
+function endInAnyCase(): void {
+  const end = () => {
+    process.stderr.write(
+      'what the tests have left running is given up: see above for the test that left it\n',
+    );
+    process.exit(1);
+  };
+  setTimeout(end, PATIENCE_MS).unref();
 }
