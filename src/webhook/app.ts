@@ -45,14 +45,13 @@ export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp
       const webhook = called(handler, request, response);
       return { status: 200, type: 'application/json', text: await review(request, response, webhook) };
     } catch (err) {
-      const status = err instanceof HttpError ? err.status : 500;
+      const { status, message } = err instanceof HttpError ? err : new HttpError(500, 'internal error');
       const { method } = request;
       if (!(err instanceof HttpError)) log.error({ method, path, status, err }, 'review failed');
-      else if (status >= 500) log.error({ method, path, status, reason: err.message }, 'review failed');
-      else log.warn({ method, path, status, reason: err.message }, 'call refused');
+      else if (status >= 500) log.error({ method, path, status, reason: message }, 'review failed');
+      else log.warn({ method, path, status, reason: message }, 'call refused');
       // One plain line. The API server quotes it to whoever asked for the pod.
-      const text = `${err instanceof HttpError ? err.message : 'internal error'}\n`;
-      return { status, type: 'text/plain; charset=utf-8', text };
+      return { status, type: 'text/plain; charset=utf-8', text: `${message}\n` };
     }
   };
   return async (request, response, isLast) => {

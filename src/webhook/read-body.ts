@@ -6,7 +6,8 @@ import { HttpError } from './http-error.ts';
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 /** How many times the limit is read, and dropped, before the connection is closed on the caller. */
 const PATIENCE = 2;
-const JSON_TYPE = 'application/json';
+/** With a charset or the like behind it, or not. */
+const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
 
 /**
  * Reads the JSON body of a call, keeping no more of it than the limit. Rejects with HttpError 413, 415 or
@@ -25,18 +26,12 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 function requireJson({ headers }: IncomingMessage): void {
-  if (!isJson(headers['content-type'] ?? '')) {
-    throw new HttpError(415, `the content type must be ${JSON_TYPE}`);
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+    throw new HttpError(415, 'the content type must be application/json');
   }
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new HttpError(415, 'the body must not be compressed');
   }
-}
-
-function isJson(contentType: string): boolean {
-  if (contentType === JSON_TYPE) return true;
-  const [type = ''] = contentType.split(';', 1);
-  return type.trim().toLowerCase() === JSON_TYPE;
 }
 
 /** Past the limit the rest is read and dropped, so that the caller gets to read the answer. */
