@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { type CallSignal, inTime, timeToAnswer } from '../../../src/webhook/deadline.ts';
 
 test.each([
@@ -60,6 +60,21 @@ test.each([
   await inTime({ url: '/' } as IncomingMessage, response as ServerResponse, work).catch(() => undefined);
   expect(response.listenerCount('close')).toBe(0);
   expect(waiting()).toBeLessThanOrEqual(before);
+});
+
+test('the time of a call counts from when it came, however long the turn takes in which it came', async () => {
+  const setTimer = jest.spyOn(globalThis, 'setTimeout');
+  const now = jest.spyOn(performance, 'now').mockReturnValueOnce(1000).mockReturnValueOnce(1700);
+  try {
+    const { hangUp, answer } = callWithoutEnd();
+    await setImmediate();
+    expect(setTimer.mock.lastCall?.[1]).toBe(8300);
+    hangUp();
+    await expect(answer).rejects.toThrow('the caller hung up');
+  } finally {
+    now.mockRestore();
+    setTimer.mockRestore();
+  }
 });
 
 /** How many timers and immediates keep the process going. */
