@@ -87,6 +87,12 @@ const SERVE_OPTIONS = {
     default: '5s',
     help: 'how long the webhook still answers once told to end, while others learn of it',
   },
+  'shutdown-timeout': {
+    parse: duration,
+    value: 'duration',
+    default: '40s',
+    help: 'how long the whole shutdown may take; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
+  },
   'network-provider': {
     parse: oneOf('multus', 'neutron'),
     value: 'name',

@@ -11,8 +11,8 @@ export interface ApiAccess {
   readonly client: KubeClient;
   /** For the lease alone, over connections of its own: nothing else that we send may hold up a renewal. */
   readonly leaseClient: KubeClient;
-  /** The same as `client`, but each request asks first: it throws where it may not be made. */
-  guarded(mayRequest: () => void): KubeClient;
+  /** The same as `client`, but `mayRequest` is called before each attempt, with the call's signal. It throws to refuse. */
+  guarded(mayRequest: (signal: AbortSignal | undefined) => void): KubeClient;
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function apiAccess({ config, clock, log, metrics: counted }: ApiAccessOpt
     client: new KubeClient({ transport, clock, metrics }),
     leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
     guarded: (mayRequest) =>
-      new KubeClient({ transport, clock, metrics, waitTurn: () => Promise.resolve().then(mayRequest) }),
+      new KubeClient({ transport, clock, metrics, waitTurn: async (signal) => mayRequest(signal) }),
     async close() {
       await Promise.all([transport.close(), leaseTransport.close()]);
     },

@@ -13,6 +13,8 @@ import { informerLog } from './informer-log.ts';
 export interface CertificateDutyOptions {
   readonly options: ServeOptions;
   readonly client: KubeClient;
+  /** For what is written, by the leader alone. */
+  readonly leaderClient: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: CertificateMetrics;
@@ -40,6 +42,7 @@ export function certificateDuty(options: CertificateDutyOptions): CertificateDut
 function managed({
   options,
   client,
+  leaderClient,
   clock,
   log,
   metrics,
@@ -48,6 +51,7 @@ function managed({
   const { namespace, webhookUrl } = options;
   const certificates = new ManagedCertificates({
     client,
+    leaderClient,
     clock,
     wallClock: Date.now,
     log,
@@ -66,10 +70,11 @@ function managed({
 
 function fromFiles(
   files: { readonly certFile: string; readonly keyFile: string },
-  { options, client, clock, log, metrics, onKeyPair }: CertificateDutyOptions,
+  { options, client, leaderClient, clock, log, metrics, onKeyPair }: CertificateDutyOptions,
 ): CertificateDuty {
   const certificates = new ProvidedCertificates({
     client,
+    leaderClient,
     clock,
     wallClock: Date.now,
     log,

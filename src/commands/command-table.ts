@@ -31,13 +31,14 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'serve',
     description: 'run the webhook and the Network controller',
-    async load(command, { ended }) {
+    async load(command) {
       const [{ addServeOptions }, { serve }] = await Promise.all([
         import('../config.ts'),
         import('./serve.ts'),
       ]);
       addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
-        ended(await serve(options, stopSignal())),
+        // At once: a step of the shutdown that was left behind must not keep the process.
+        process.exit(await serve(options, stopSignal())),
       );
     },
   },

@@ -11,6 +11,7 @@ import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { together } from '../kube/together.ts';
 import type { FleetMetrics } from '../metrics/fleet.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
@@ -88,11 +89,13 @@ export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
     async reconcile(signal) {
       if (!(await allSynced([configMaps, pods], signal))) return;
       try {
-        await Promise.all([
-          createWhereMissing({ client, lister: configMaps.lister, log }, source, signal),
-          copyWork.run(copies.reconcile, copies.namespaces(), signal),
-          options.repair === 'off' ? undefined : driftWork.run(drift.reconcile, drift.keys(), signal),
-          repairWork.run(drift.repair, [], signal),
+        await together(signal, [
+          (running) => createWhereMissing({ client, lister: configMaps.lister, log }, source, running),
+          (running) => copyWork.run(copies.reconcile, copies.namespaces(), running),
+          async (running) => {
+            if (options.repair !== 'off') await driftWork.run(drift.reconcile, drift.keys(), running);
+          },
+          (running) => repairWork.run(drift.repair, [], running),
         ]);
       } finally {
         drift.forget();

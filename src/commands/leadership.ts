@@ -1,4 +1,5 @@
 import type { KubeClient } from '../kube/client.ts';
+import { defaultElectionTiming } from '../kube/election-timing.ts';
 import { type Lead, LeaderElector, type LeaderElectorOptions } from '../kube/leader-elector.ts';
 
 export interface LeadershipOptions
@@ -9,27 +10,39 @@ export interface LeadershipOptions
 }
 
 export interface Leadership {
-  /** Throws where this process does not lead at this very moment: then nothing may be written. */
-  readonly assertLeading: () => void;
+  /**
+   * Throws unless this process leads right now and `term`, the signal that the work of the term was given, has not
+   * aborted. A request without a signal belongs to no term, and is refused.
+   */
+  readonly assertLeading: (term: AbortSignal | undefined) => void;
+  /** What a restart of this process would repair; undefined where nothing. */
+  readonly healthProblem: () => string | undefined;
   /** Leads whenever the lease is to be had, until the signal aborts and the work has ended. */
   run(signal: AbortSignal, lead: Lead): Promise<void>;
 }
 
-// client-go's figures for leaders that reconcile.
-const TIMING = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+/** Longer than any drain of a term. */
+const STUCK_MS = 60_000;
 
 /**
- * The election, and standing again for it. Where client-go ends the process when a lease is lost, this one stops what
- * the leader does and goes on: the same process answers the API server, and an API server that was away for a minute
- * takes the lease from every leader. What is left of the old term writes nothing while another may lead, since each
- * request asks first.
+ * The election, and standing again for it. Where client-go ends the process when a lease is lost, this one ends the
+ * leader's work and stands again: the same process answers the API server, and an API server that is away for a minute
+ * takes the lease from every leader. A new term starts when the work of the old one has ended.
  */
 export function leadership({ enabled, ...options }: LeadershipOptions): Leadership {
-  const elector = new LeaderElector({ ...TIMING, ...options, wallClock: () => new Date() });
+  const elector = new LeaderElector({
+    ...defaultElectionTiming,
+    ...options,
+    wallClock: () => new Date(),
+  });
   return {
-    assertLeading() {
+    assertLeading(term) {
+      if (!term)
+        throw new Error('expected a request of the leader to carry the signal of its term, got none');
+      term.throwIfAborted();
       if (enabled && !elector.isLeader()) throw new Error('this process does not lead: nothing is written');
     },
+    healthProblem: () => elector.healthProblem(STUCK_MS),
     async run(signal, lead) {
       if (!enabled) return await lead(signal);
       while (!signal.aborted) {

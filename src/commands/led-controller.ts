@@ -19,11 +19,16 @@ interface LedControllerOptions {
   readonly controllerMetrics: ControllerMetrics;
 }
 
-/** A controller that works in the terms in which this process leads: each has a queue of its own. */
+/** What one term owns: nothing of it is used by the next. */
+interface Term {
+  readonly queue: WorkQueue<ObjectKey>;
+  readonly controller: Controller;
+}
+
+/** A controller that runs only while this process leads, with a new queue for each term. */
 export class LedController {
   readonly #options: LedControllerOptions;
-  readonly #history = new ReconcileHistory({ wallClock: Date.now });
-  #term: { readonly queue: WorkQueue<ObjectKey>; readonly controller: Controller } | undefined;
+  #term: Term | undefined;
 
   constructor(options: LedControllerOptions) {
     this.#options = options;
@@ -35,21 +40,13 @@ export class LedController {
     addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
   };
 
-  /** Reconciles, first all these keys, until the signal aborts and what runs has ended. */
+  /**
+   * Runs one term: reconciles, first all these keys, until the signal aborts and what runs has ended.
+   * @throws Error when the former term has not ended.
+   */
   async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
-    const { queueMetrics, controllerMetrics, ...options } = this.#options;
-    const { clock } = options;
-    const limiter = defaultControllerLimiter<ObjectKey>(clock);
-    const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics.metrics });
-    queueMetrics.watch(queue);
-    const controller = new Controller({
-      ...options,
-      queue,
-      reconcile,
-      history: this.#history,
-      metrics: controllerMetrics,
-    });
-    this.#term = { queue, controller };
+    if (this.#term) throw new Error(`controller ${this.#options.name}: the former term has not ended`);
+    const { queue, controller } = this.#begin(reconcile);
     try {
       for (const key of keys) queue.add(key);
       await controller.run(signal);
@@ -58,12 +55,23 @@ export class LedController {
     }
   }
 
+  #begin(reconcile: Reconcile): Term {
+    const { queueMetrics, controllerMetrics: metrics, ...options } = this.#options;
+    const { clock } = options;
+    const limiter = defaultControllerLimiter<ObjectKey>(clock);
+    const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics.metrics });
+    queueMetrics.watch(queue);
+    const history = new ReconcileHistory({ wallClock: Date.now });
+    this.#term = { queue, controller: new Controller({ ...options, queue, reconcile, history, metrics }) };
+    return this.#term;
+  }
+
   /** For /debug/controllers. */
   debug(): unknown {
     return {
       name: this.#options.name,
       running: this.#term?.controller.running() ?? [],
-      unsettled: this.#history.list(),
+      unsettled: this.#term?.controller.history() ?? [],
     };
   }
 }

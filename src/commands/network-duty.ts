@@ -7,6 +7,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { Informer } from '../kube/informer.ts';
 import { type KubeObject, keyOf, withoutManagedFields } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
+import { together } from '../kube/together.ts';
 import { followNodes, singleNodeReach } from '../network/cluster-nodes.ts';
 import { NODES, SERVICE_CIDRS } from '../network/cluster-objects.ts';
 import { ClusterRanges } from '../network/cluster-ranges.ts';
@@ -30,6 +31,8 @@ export interface NetworkDutyOptions {
   readonly client: KubeClient;
   /** For what is written, by the leader alone. */
   readonly leaderClient: KubeClient;
+  /** Called before each request to a provider outside of the cluster, with its signal: it throws where this process does not lead. */
+  readonly mayRequest: (signal: AbortSignal) => void;
   readonly events: EventRecorder;
   readonly makeController: MakeController;
   readonly registry: Registry;
@@ -143,11 +146,11 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       await allSynced([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
       if (signal.aborted) return;
       ranges.set('the Services', await serviceRanges(client, log, signal));
-      await Promise.all([
-        networkWork.run(network.reconcile, network.keys(), signal),
-        podWork.run(pod.reconcile, pod.keys(), signal),
-        neutron.keep(signal),
-        joined?.keep(signal),
+      await together(signal, [
+        (running) => networkWork.run(network.reconcile, network.keys(), running),
+        (running) => podWork.run(pod.reconcile, pod.keys(), running),
+        (running) => neutron.keep(running),
+        ...(joined ? [joined.keep] : []),
       ]);
     },
     debug: () => [...networkWork.debug(), podWork.debug(), ...(joined ? [joined.debug()] : [])],

@@ -1,5 +1,6 @@
 import type { Reconcile } from '../kube/controller.ts';
 import type { ObjectKey } from '../kube/object.ts';
+import { type Task, together } from '../kube/together.ts';
 import type { LedController, MakeController } from './led-controller.ts';
 
 export interface NetworkWorkOptions {
@@ -31,20 +32,17 @@ export class NetworkWork {
   /** Reconciles, first all these keys, until the signal aborts and what runs has ended. */
   async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     const all = [...keys];
-    const run = (work: LedController) => {
+    const run = (work: LedController): Task => {
       const own: Reconcile = async (key, stop) => {
         if (this.#of(key) === work) return reconcile(key, stop);
         // Its name is another Network's by now, or nobody's.
         this.queue.add(key);
         return {};
       };
-      return work.run(
-        own,
-        all.filter((key) => this.#of(key) === work),
-        signal,
-      );
+      const keysOfWork = all.filter((key) => this.#of(key) === work);
+      return (running) => work.run(own, keysOfWork, running);
     };
-    await Promise.all([run(this.#near), run(this.#remote)]);
+    await together(signal, [run(this.#near), run(this.#remote)]);
   }
 
   /** For /debug/controllers. */

@@ -23,6 +23,8 @@ export interface NeutronDutyOptions {
   /** The operator's own. */
   readonly namespace: string;
   readonly neutronSecret: string;
+  /** Called before each request to OpenStack, with its signal: it throws where this process does not lead. */
+  readonly mayRequest: (signal: AbortSignal) => void;
   /** The cache's; undefined where it has none. */
   readonly known: (key: ObjectKey) => Network | undefined;
   /** Told that it is another Neutron now, or that there is one at last: every Network is to be looked at. */
@@ -48,6 +50,7 @@ export function neutronDuty(options: NeutronDutyOptions): NeutronDuty {
     clock,
     secretName,
     metrics,
+    mayRequest: options.mayRequest,
     onChange(problem) {
       store.reset();
       if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
+import { aborted } from '../kube/linked-abort.ts';
 import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
+import { together } from '../kube/together.ts';
 import { createLogger, type LogVerbosity } from '../log.ts';
 import { certificateMetrics } from '../metrics/certificate.ts';
 import { clientMetrics } from '../metrics/client.ts';
@@ -20,6 +21,7 @@ import { createRegistry } from '../metrics/registry.ts';
 import { templateMetrics } from '../metrics/template.ts';
 import { webhookMetrics } from '../metrics/webhook.ts';
 import { createProbesServer } from '../probes.ts';
+import { ShutdownBudget } from '../shutdown.ts';
 import { NewPodEvents } from '../webhook/new-pod-events.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
@@ -40,15 +42,24 @@ import { UsageError } from './terminal.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
+/** The API server waits no longer than this for an answer (timeoutSeconds of deploy/base/webhook.yaml). */
+const CLOSE_GRACE_MS = 5_000;
+/** What the last steps of a shutdown need: answers under way, the Events that are left. */
+const CLOSING_MS = CLOSE_GRACE_MS + 3_000;
 
 /**
  * Runs the webhook and, while leading, the Network controller, until `stop` aborts. This is where everything is wired:
- * nothing below starts by itself. Resolves with the process's exit code.
+ * nothing below starts by itself. Resolves with the process's exit code: 0 as told, 1 when it cannot go on.
  * @throws UsageError for options that do not go together, and a kubeconfig that cannot be used.
  */
 export async function serve(options: ServeOptions, stop: AbortSignal): Promise<ExitCode> {
   if ((options.tlsCertFile === undefined) !== (options.tlsKeyFile === undefined)) {
     throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
+  }
+  if (options.shutdownDelay > options.shutdownTimeout - CLOSING_MS) {
+    throw new UsageError(
+      `--shutdown-delay must be at least ${CLOSING_MS / 1000}s shorter than --shutdown-timeout, which is ${options.shutdownTimeout / 1000}s`,
+    );
   }
   const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
@@ -56,7 +67,7 @@ export async function serve(options: ServeOptions, stop: AbortSignal): Promise<E
     return await run({ options, config, log, verbosity, stop });
   } catch (err) {
     log.fatal({ err }, 'cannot go on');
-    return 2;
+    return 1;
   }
 }
 
@@ -105,6 +116,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
   const networks = networkDuty({
     client: api.client,
     leaderClient,
+    mayRequest: election.assertLeading,
     events,
     makeController,
     registry,
@@ -168,6 +180,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
   const certificates = certificateDuty({
     options,
     client: api.client,
+    leaderClient,
     clock,
     log,
     metrics: certificateMetrics(registry),
@@ -184,59 +197,61 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     debug: { controllers: () => [...networks.debug(), ...fleet.debug(), policies.debug()] },
   });
 
-  // Outlives `stop`: what answers the API server goes on until nobody asks any more.
-  const background = new AbortController();
   const heap = limitHeapSlack(clock);
-  let running: Promise<unknown> = Promise.resolve();
+  const budget = new ShutdownBudget({ clock, log, totalMs: options.shutdownTimeout });
+  const errors: unknown[] = [];
+  const failed = new AbortController();
+  const watched = (running: Promise<void>) =>
+    running.catch((error: unknown) => {
+      errors.push(error);
+      failed.abort();
+    });
+  const ending = AbortSignal.any([stop, failed.signal]);
+  // Outlives `ending`: what answers the API server goes on while this replica drains.
+  const background = new AbortController();
+  let [running, led] = [Promise.resolve(), Promise.resolve()];
   try {
     await listen(probes, options.metricsPort);
     const port = await webhook.listen();
     log.info({ webhook: port, metrics: portOf(probes) }, 'listening');
-    running = Promise.all([
-      events.run(background.signal),
-      networks.watch(background.signal),
-      fleet.watch(background.signal),
-      template.watch(background.signal),
-      namespaces.watch(background.signal),
-      certificates.run(background.signal),
-      policies.watch(background.signal),
-      preflight({ client: api.client, clock, log, flags: options }, background.signal),
-    ]);
-    const grace = graceAfter(stop, options.shutdownDelay, log, webhook.drain);
-    const led = election.run(stop, async (leading) => {
-      await Promise.all([
-        networks.reconcile(leading),
-        fleet.reconcile(leading),
-        certificates.lead(leading),
-        policies.lead(leading),
-      ]);
-    });
-    // What runs in the background ends only with an error that nobody can mend.
-    await Promise.race([Promise.all([led, grace]), running]);
-    return 0;
+    running = watched(
+      together(background.signal, [
+        (signal) => events.run(signal),
+        networks.watch,
+        fleet.watch,
+        template.watch,
+        namespaces.watch,
+        certificates.run,
+        policies.watch,
+        (signal) => preflight({ client: api.client, clock, log, flags: options }, signal),
+      ]),
+    );
+    led = watched(
+      election.run(ending, (leading) =>
+        together(leading, [networks.reconcile, fleet.reconcile, certificates.lead, policies.lead]),
+      ),
+    );
+    await aborted(ending);
+    budget.start();
+    const delayMs = failed.signal.aborted ? 0 : options.shutdownDelay;
+    log.info({ delayMs }, 'shutting down: not ready, draining');
+    // kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out: to its address,
+    // and by the connections that they keep. The answers give those up: closing one under a call would fail the call.
+    webhook.drain();
+    const drained = Promise.all([led, sleep(clock, delayMs)]);
+    await budget.wait('drain', Promise.race([drained, running]), CLOSING_MS);
   } finally {
-    await webhook.close();
+    await webhook.close(Math.min(CLOSE_GRACE_MS, budget.leftMs));
     background.abort(new Error('the process is ending'));
-    // Its error, if any, is on its way already.
-    await running.catch(() => undefined);
+    await budget.wait('background', running, 0);
     heap.cancel();
     probes.close();
     probes.closeAllConnections();
-    await api.close();
-    log.info('ended');
+    await budget.wait('connections', api.close(), 0);
   }
-}
-
-/**
- * kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out: to its address, and
- * by the connections that they keep. Those are given up by the answers, since one that is closed while a call is on its
- * way fails that call.
- */
-async function graceAfter(stop: AbortSignal, delayMs: number, log: Logger, drain: () => void): Promise<void> {
-  if (!stop.aborted) await once(stop, 'abort');
-  log.info({ delayMs }, 'told to end: not ready any more, answering until nobody asks');
-  drain();
-  await sleep(systemClock, delayMs);
+  if (errors.length > 0) throw errors[0];
+  log.info('ended');
+  return 0;
 }
 
 function portOf(server: Server): number | undefined {

@@ -38,12 +38,9 @@ export interface WebhookDuty {
   listen(): Promise<number>;
   /** Sends callers elsewhere, answer by answer: see WebhookServer. */
   drain(): void;
-  /** Answers what is under way, and no more. */
-  close(): Promise<void>;
+  /** Finishes the calls under way, for so many milliseconds at most, then closes. */
+  close(graceMs: number): Promise<void>;
 }
-
-/** The API server waits no longer than this for an answer (timeoutSeconds of deploy/base/webhook.yaml). */
-const CLOSE_GRACE_MS = 5_000;
 
 export function webhookDuty({
   options,
@@ -103,8 +100,6 @@ export function webhookDuty({
       return port;
     },
     drain: () => server.drain(),
-    async close() {
-      await server.close(CLOSE_GRACE_MS);
-    },
+    close: (graceMs) => server.close(graceMs),
   };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
 import type { ControllerMetrics, ReconcileResult } from './controller-metrics.ts';
 import { FollowUp } from './follow-up.ts';
+import { aborted } from './linked-abort.ts';
 import type { ObjectKey } from './object.ts';
 import type { ReconcileHistory, ReconcileRecord } from './reconcile-history.ts';
 import { toError } from './to-error.ts';
@@ -43,6 +44,8 @@ export class Controller {
   readonly #log: Logger;
   readonly #followUp: FollowUp;
   readonly #running = new Set<ObjectKey>();
+  /** The drain timeout has passed: what still runs belongs to nothing any more. */
+  #isOver = false;
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -102,17 +105,21 @@ export class Controller {
     metrics?.activeWorkers(this.#running.size);
     const result = await this.#reconcile(key, signal);
     this.#running.delete(key);
+    if (result === undefined) return;
     metrics?.activeWorkers(this.#running.size);
     const milliseconds = clock.now() - started;
     metrics?.reconciled(result, milliseconds / 1000);
     this.#log.debug({ key, result, ms: Math.round(milliseconds) }, 'reconciled');
   }
 
-  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
+  /** Undefined where it ended too late to matter: another controller of the same name may run by then. */
+  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     let requeueAfterMs: number | undefined;
     try {
       ({ requeueAfterMs } = await this.#options.reconcile(key, signal));
+      if (this.#isOver) return undefined;
     } catch (thrown) {
+      if (this.#isOver) return undefined;
       const error = toError(thrown);
       return signal.aborted ? this.#followUp.interrupted(key, error) : this.#followUp.failed(key, error);
     }
@@ -125,6 +132,7 @@ export class Controller {
       const timer = clock.setTimer(drainTimeoutMs, resolve);
       workers.finally(() => timer.cancel()).then(() => resolve(), reject);
     });
+    this.#isOver = true;
     if (this.#running.size > 0) {
       this.#log.warn(
         { running: this.running(), drainTimeoutMs },
@@ -132,9 +140,4 @@ export class Controller {
       );
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -6,7 +6,6 @@ import type { EventRecorder } from './events.ts';
 import { LeaseClaim } from './lease-claim.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { type LeaseClient, LeaseLock, type LeaseName } from './lease-lock.ts';
-import { sleep } from './sleep.ts';
 
 export interface LeaderMetrics {
   /** Whether this process leads: client-go's `leader_election_master_status`. */
@@ -28,7 +27,7 @@ export interface LeaderElectorOptions extends ElectionTiming {
   readonly events?: EventRecorder;
 }
 
-/** `stopped`: as asked, and the lease was given up. `lost`: others may lead now, so the process must end. */
+/** `stopped`: as asked, and the lease was given up. `lost`: another process may lead now. */
 export type ElectionOutcome = 'stopped' | 'lost';
 
 /** A leader's work: it ends soon after the signal aborts. */
@@ -46,6 +45,8 @@ export class LeaderElector {
   readonly #claim: LeaseClaim;
   readonly #keeper: LeaseKeeper;
   readonly #log: Logger;
+  /** When the lease was lost under work that has not ended since. */
+  #lostAt: number | undefined;
 
   /** @throws RangeError for durations that cannot work, Error for an empty identity. */
   constructor(options: LeaderElectorOptions) {
@@ -62,24 +63,23 @@ export class LeaderElector {
 
   /** Whether we lead at this very moment, also when the event loop stood still and no timer could say otherwise. */
   isLeader(): boolean {
-    return this.#keeper.leftMs('renewDeadlineMs') > 0;
+    return this.#keeper.leftMs() > 0;
   }
 
   /**
-   * What is wrong when the lease ran out more than `toleranceMs` ago and this process still lives: it should have ended,
-   * and its liveness probe is to see to it (client-go's HealthzAdaptor). Undefined otherwise, and where it never led.
+   * What a restart would repair: the work of a lost term still runs `toleranceMs` after it was told to end, so that this
+   * process cannot lead again. Undefined otherwise, also while the API server is away.
    */
   healthProblem(toleranceMs: number): string | undefined {
-    const { clock, lease, leaseDurationMs } = this.#options;
-    const { renewedAt } = this.#claim;
-    if (renewedAt === undefined || clock.now() - renewedAt <= leaseDurationMs + toleranceMs) return undefined;
-    return `leadership was not renewed, and the lease ${lease.namespace}/${lease.name} has run out`;
+    const { clock, lease } = this.#options;
+    if (this.#lostAt === undefined || clock.now() - this.#lostAt <= toleranceMs) return undefined;
+    return `the lease ${lease.namespace}/${lease.name} is lost, and the work under it has not ended`;
   }
 
   /**
    * Waits for the lease, then runs `lead` and renews until that has ended. When `signal` aborts, so does the work's; the
    * lease is renewed while it drains, and then given up: `stopped`. When the lease is lost, the work's signal aborts as
-   * well, and this resolves with `lost` once the work has ended, but no later than another can lead.
+   * well, and this resolves with `lost` once the work has ended: no two terms overlap.
    * Rejects with the error of work that failed, its lease given up.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<ElectionOutcome> {
@@ -96,18 +96,16 @@ export class LeaderElector {
     signal.removeEventListener('abort', onStop);
     this.#report(false);
     if (kept) await this.#keeper.release();
-    else await this.#abandon(leading, ended.signal);
-    // Work that is still under way after a loss is left behind: the process must end.
-    const failure = ended.signal.aborted ? await work : undefined;
+    else this.#endTerm(leading);
+    const failure = await work;
+    this.#lostAt = undefined;
     if (failure && failure.error !== leading.signal.reason) throw failure.error;
     return kept ? 'stopped' : 'lost';
   }
 
-  /** Gives the work the time that is left of the lease to end, and no moment of another's. */
-  async #abandon(leading: AbortController, ended: AbortSignal): Promise<void> {
+  #endTerm(leading: AbortController): void {
+    this.#lostAt = this.#options.clock.now();
     leading.abort(new Error('the lease is lost'));
-    // Rejects when the work has ended before.
-    await sleep(this.#options.clock, this.#keeper.leftMs('leaseDurationMs'), ended).catch(() => undefined);
   }
 
   #report(leading: boolean): void {

@@ -49,10 +49,10 @@ export class LeaseKeeper {
   async renewUntil(ended: AbortSignal): Promise<boolean> {
     const { claim, clock, timing, log } = this.#options;
     for (let triedAt = clock.now(); ; ) {
-      const pauseMs = Math.min(triedAt + timing.retryPeriodMs - clock.now(), this.leftMs('renewDeadlineMs'));
+      const pauseMs = Math.min(triedAt + timing.retryPeriodMs - clock.now(), this.leftMs());
       await sleep(clock, Math.max(0, pauseMs), ended).catch(() => undefined);
       if (ended.aborted) return true;
-      const leftMs = this.leftMs('renewDeadlineMs');
+      const leftMs = this.leftMs();
       if (leftMs <= 0) {
         log.error('the lease is lost: not renewed within the renew deadline');
         return false;
@@ -77,17 +77,18 @@ export class LeaseKeeper {
     }
   }
 
-  /** What is left of a term since the last renewal, in milliseconds; 0 when it is over, or the lease is not ours. */
-  leftMs(term: 'renewDeadlineMs' | 'leaseDurationMs'): number {
+  /** How long until the renew deadline, in milliseconds; 0 when it has passed, or the lease is not ours. */
+  leftMs(): number {
     const { claim, clock, timing } = this.#options;
-    return claim.renewedAt === undefined ? 0 : Math.max(0, claim.renewedAt + timing[term] - clock.now());
+    const { renewedAt } = claim;
+    return renewedAt === undefined ? 0 : Math.max(0, renewedAt + timing.renewDeadlineMs - clock.now());
   }
 
   /** A write under way is not aborted by the signal: a lease unknowingly ours would keep the others waiting. */
   async #take(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     await this.#step((bounded) => this.#options.claim.take(bounded), this.#stepMs);
-    if (this.leftMs('renewDeadlineMs') === 0) return false;
+    if (this.leftMs() === 0) return false;
     if (signal.aborted) await this.release();
     return !signal.aborted;
   }

@@ -128,15 +128,17 @@ export class QueuedEventRecorder implements EventRecorder {
   async #flush(): Promise<void> {
     const { client, clock, log } = this.#options;
     this.#enqueue(this.#series.all());
-    let failed = 0;
-    await within(clock, FLUSH_MS, undefined, async (bounded) => {
+    let left = [...this.#queue].filter(isUnwritten).length;
+    const written = () => left--;
+    const write = async (bounded: AbortSignal) => {
       while (!bounded.aborted) {
         const next = this.#next();
         if (!next) return;
-        await writeEvent(client, next, bounded).catch(() => failed++);
+        await writeEvent(client, next, bounded).then(written, () => undefined);
       }
-    });
-    const left = failed + this.#queue.size;
+    };
+    // What could not be written in time is counted below.
+    await within(clock, FLUSH_MS, undefined, write).catch(() => undefined);
     if (left > 0) log.warn({ events: left }, 'events were left unwritten');
   }
 

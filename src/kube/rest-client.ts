@@ -33,7 +33,7 @@ export interface ClientMetrics {
 }
 
 export interface ClientOptions {
-  readonly transport: Transport;
+  readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly metrics?: ClientMetrics;
   /** Default bound of one attempt in milliseconds. */
@@ -47,7 +47,7 @@ export const JSON_TYPE = 'application/json';
 
 /** JSON calls by path (client-go's rest.RESTClient): deadlines, retries, a turn to wait for, metrics. */
 export class RestClient {
-  readonly #transport: Transport;
+  readonly #transport: Pick<Transport, 'send'>;
   readonly #clock: Clock;
   readonly #metrics: ClientMetrics | undefined;
   readonly #timeoutMs: number;

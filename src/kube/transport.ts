@@ -102,7 +102,7 @@ export class Transport {
     const server = this.#server();
     const { streams, requests } = this.#connectionsOf(credential, server);
     try {
-      const response = await (streaming ? streams : requests).request({
+      const answered = (streaming ? streams : requests).request({
         origin: server.origin,
         path: `${server.pathname.replace(/\/$/, '')}${path}`,
         method,
@@ -110,6 +110,8 @@ export class Transport {
         body: body ?? null,
         signal,
       });
+      // undici ends an aborted request only when its connect ends.
+      const response = await abortable(answered, signal);
       return {
         status: response.statusCode,
         header: (name) => [response.headers[name]].flat()[0],

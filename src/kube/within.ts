@@ -1,10 +1,11 @@
 import type { Clock } from '../workqueue/clock.ts';
 import { TransportError } from './api-error.ts';
-import { linkedAbort } from './linked-abort.ts';
+import { abortable, linkedAbort } from './linked-abort.ts';
 
 /**
  * Runs the call under a signal that aborts with the outer one, and after `ms` with a TransportError `ETIMEDOUT` that
- * names `what`; rejects with whichever it was, whatever the call made of it. Leaves no timer and no listener.
+ * names `what`. Rejects as soon as the signal aborts, also when the call ignores it: undici ends an aborted request only
+ * when its connect ends, 10 s later. Leaves no timer and no listener.
  */
 export async function within<R>(
   clock: Clock,
@@ -19,7 +20,7 @@ export async function within<R>(
     controller.abort(new TransportError(`${what}: not done within ${ms} ms`, 'ETIMEDOUT', undefined)),
   );
   try {
-    return await call(controller.signal);
+    return await abortable(call(controller.signal), controller.signal);
   } catch (error) {
     controller.signal.throwIfAborted();
     throw error;

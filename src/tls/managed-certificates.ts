@@ -14,7 +14,7 @@ import type { Clock } from '../workqueue/clock.ts';
 import { type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
 import { CertificateKeeper, trusted } from './certificate-keeper.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
-import { CertificateSecret } from './certificate-secret.ts';
+import { CertificateSecret, type CertificateSecretOptions } from './certificate-secret.ts';
 import { type KeyPair, KeyPairSource } from './key-pair-source.ts';
 import { defaultLifetimes, type Lifetimes } from './lifetimes.ts';
 import { Loop } from './loop.ts';
@@ -23,7 +23,9 @@ import type { ServerNames } from './server-names.ts';
 import { x509Signer } from './x509-signer.ts';
 
 export interface ManagedCertificatesOptions {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch' | 'list' | 'watch'>;
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'list' | 'watch'>;
+  /** For the leader's part: refuses what is asked outside of a term. */
+  readonly leaderClient: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch'>;
   readonly clock: Clock;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
@@ -59,21 +61,22 @@ export class ManagedCertificates {
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
-    const { client, clock, namespace, names, lifetimes = defaultLifetimes } = options;
+    const { client, leaderClient, clock, namespace, names, lifetimes = defaultLifetimes } = options;
     const { secretName = 'envoy-initializer-tls', configurationName: name = 'envoy-initializer' } = options;
-    const secret = new CertificateSecret({ client, namespace, name: secretName });
-    const parts = { ...options, lifetimes, secret, signer: x509Signer(names) };
+    const secretBy = (by: CertificateSecretOptions['client']) =>
+      new CertificateSecret({ client: by, namespace, name: secretName });
+    const parts = { ...options, lifetimes, signer: x509Signer(names) };
     this.#options = options;
     this.#secrets = this.#informer(SECRETS, secretName, namespace);
     this.#configurations = WEBHOOK_CONFIGURATIONS.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
-    const newBundle = () => new CaBundle({ client, clock, targets: this.#configurations });
+    const newBundle = () => new CaBundle({ client: leaderClient, clock, targets: this.#configurations });
     this.#bundle = newBundle();
-    this.#source = new KeyPairSource(parts);
-    const owner = new NamespaceOwner({ client, namespace });
-    const lastGood = () => this.#source.lastGood;
-    this.#newKeeper = () => new CertificateKeeper({ ...parts, bundle: newBundle(), owner, lastGood });
+    this.#source = new KeyPairSource({ ...parts, secret: secretBy(client) });
+    const owner = new NamespaceOwner({ client: leaderClient, namespace });
+    const led = { ...parts, secret: secretBy(leaderClient), owner, lastGood: () => this.#source.lastGood };
+    this.#newKeeper = () => new CertificateKeeper({ ...led, bundle: newBundle() });
     const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
   }

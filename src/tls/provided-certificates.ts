@@ -14,7 +14,9 @@ import { NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
 import { isTrusted } from './trust.ts';
 
 export interface ProvidedCertificatesOptions {
-  readonly client: Pick<KubeClient, 'get' | 'jsonPatch' | 'list' | 'watch'>;
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  /** For the leader's part: refuses what is asked outside of a term. */
+  readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly clock: Clock;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
@@ -73,7 +75,7 @@ export class ProvidedCertificates {
 
   /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
   async lead(signal: AbortSignal): Promise<void> {
-    const { client, namespace, log } = this.#options;
+    const { leaderClient: client, namespace, log } = this.#options;
     const owner = new NamespaceOwner({ client, namespace });
     const reconcile = async (stop: AbortSignal): Promise<Result> => {
       await ownIfAllowed(owner, observe(this.#targets) ?? [], log, stop);

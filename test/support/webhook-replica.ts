@@ -39,6 +39,7 @@ export class WebhookReplica {
     this.#options = options;
     this.certificates = new ManagedCertificates({
       client: stage.operator,
+      leaderClient: stage.operator,
       clock: systemClock,
       wallClock: Date.now,
       log,

@@ -16,6 +16,8 @@ export interface NeutronConnectionOptions {
   readonly metrics?: HttpMetrics;
   /** Bound of one request, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Called before each request, with its signal; it throws to refuse. */
+  readonly mayRequest?: (signal: AbortSignal) => void;
 }
 
 /** The client of the Neutron that the Secret names now. No value of the Secret is ever in a message. */
@@ -80,11 +82,12 @@ export class NeutronConnection {
   }
 
   #clientFor(cloud: Cloud): NeutronClient {
-    const { clock, metrics, timeoutMs } = this.#options;
+    const { clock, metrics, timeoutMs, mayRequest } = this.#options;
     const http = new OpenStackHttp({
       clock,
       ca: cloud.ca,
       metrics,
+      mayRequest,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     return new NeutronClient(new OpenStackSession({ cloud, http, clock }));

@@ -35,6 +35,8 @@ export interface OpenStackHttpOptions {
   /** Bound of one request, from asking to the last byte: 30 s unless given. */
   readonly timeoutMs?: number;
   readonly metrics?: HttpMetrics | undefined;
+  /** Called before each request, with its signal; it throws to refuse. */
+  readonly mayRequest?: ((signal: AbortSignal) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -52,12 +54,14 @@ export class OpenStackHttp {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #metrics: HttpMetrics | undefined;
+  readonly #mayRequest: OpenStackHttpOptions['mayRequest'];
   readonly #agent: Agent;
 
-  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics }: OpenStackHttpOptions) {
+  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, mayRequest }: OpenStackHttpOptions) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#metrics = metrics;
+    this.#mayRequest = mayRequest;
     this.#agent = new Agent({
       allowH2: false,
       connections: MAX_CONNECTIONS,
@@ -68,9 +72,10 @@ export class OpenStackHttp {
 
   /**
    * @throws TransportError where no whole answer came; UnusableAnswerError where a success is no JSON or too long; the
-   * signal's reason when it aborted.
+   * signal's reason when it aborted; what `mayRequest` throws.
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
+    this.#mayRequest?.(request.signal);
     const what = `${request.method} ${request.url.origin}${request.url.pathname}`;
     const started = this.#clock.now();
     let code = '<error>';

@@ -36,6 +36,15 @@ describe('a bounded call', () => {
     expect(await failed).toBe('GET /: not done within 100 ms');
   });
 
+  test('is left to itself where it ignores its signal', async () => {
+    const clock = new FakeClock();
+    const call = within(clock, 100, undefined, () => new Promise<never>(() => undefined));
+
+    clock.advance(100);
+
+    await expect(call).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  });
+
   test('is not made under a signal that was aborted before', async () => {
     let called = false;
     const call = within(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
