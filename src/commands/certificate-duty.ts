@@ -26,7 +26,9 @@ export interface CertificateDutyOptions {
 export interface CertificateDuty {
   /** What is missing before the API server trusts what is served. */
   failure(): string | undefined;
-  /** Every replica's part, until the signal aborts; rejects at once where files are named that cannot be used. */
+  /** Call it first. Rejects where files are named that cannot be used: nothing should start then. */
+  prepare(): Promise<void>;
+  /** Every replica's part, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** The leader's part, until the signal aborts. */
   lead(signal: AbortSignal): Promise<void>;
@@ -63,6 +65,7 @@ function managed({
   });
   return {
     failure: () => certificates.failure(),
+    prepare: async () => undefined,
     run: (signal) => certificates.run(signal),
     lead: (signal) => certificates.lead(signal),
   };
@@ -86,11 +89,14 @@ function fromFiles(
     onKeyPair(pair);
     certificates.served(pair.cert);
   };
+  let current: KeyPair | undefined;
   return {
     failure: () => certificates.failure(),
-    async run(signal) {
-      const current = await loadKeyPair(files);
+    async prepare() {
+      current = await loadKeyPair(files);
       serve(current);
+    },
+    async run(signal) {
       const watcher = new KeyPairWatcher({
         files,
         current,

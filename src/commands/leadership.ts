@@ -1,12 +1,11 @@
-import type { KubeClient } from '../kube/client.ts';
 import { defaultElectionTiming } from '../kube/election-timing.ts';
 import { type Lead, LeaderElector, type LeaderElectorOptions } from '../kube/leader-elector.ts';
 
 export interface LeadershipOptions
-  extends Pick<LeaderElectorOptions, 'clock' | 'lease' | 'identity' | 'log' | 'metrics' | 'events'> {
+  extends Pick<LeaderElectorOptions, 'client' | 'clock' | 'lease' | 'identity' | 'log'>,
+    Partial<Pick<LeaderElectorOptions, 'metrics' | 'events' | 'wallClock' | 'random'>> {
   /** Without an election this process leads for as long as it runs. */
   readonly enabled: boolean;
-  readonly client: KubeClient;
 }
 
 export interface Leadership {
@@ -32,8 +31,8 @@ const STUCK_MS = 60_000;
 export function leadership({ enabled, ...options }: LeadershipOptions): Leadership {
   const elector = new LeaderElector({
     ...defaultElectionTiming,
-    ...options,
     wallClock: () => new Date(),
+    ...options,
   });
   return {
     assertLeading(term) {

@@ -211,6 +211,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
   const background = new AbortController();
   let [running, led] = [Promise.resolve(), Promise.resolve()];
   try {
+    await certificates.prepare();
     await listen(probes, options.metricsPort);
     const port = await webhook.listen();
     log.info({ webhook: port, metrics: portOf(probes) }, 'listening');

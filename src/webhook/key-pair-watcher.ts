@@ -8,8 +8,8 @@ const POLL_MS = 30_000;
 
 interface KeyPairWatcherOptions {
   readonly files: KeyPairFiles;
-  /** What is in use at the start. */
-  readonly current: KeyPair;
+  /** What is in use at the start; undefined where nothing is. */
+  readonly current: KeyPair | undefined;
   /** Told of another good key pair. */
   readonly changed: (keyPair: KeyPair) => void;
   /** Told when the files are not good, while the last good ones stay in use, and when watching fails. */
@@ -22,7 +22,7 @@ interface KeyPairWatcherOptions {
  */
 export class KeyPairWatcher {
   readonly #options: KeyPairWatcherOptions;
-  #current: KeyPair;
+  #current: KeyPair | undefined;
 
   constructor(options: KeyPairWatcherOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class KeyPairWatcher {
   async #reload(): Promise<void> {
     try {
       const keyPair = await loadKeyPair(this.#options.files);
-      if (keyPair.cert === this.#current.cert && keyPair.key === this.#current.key) return;
+      if (keyPair.cert === this.#current?.cert && keyPair.key === this.#current.key) return;
       this.#options.changed(keyPair);
       this.#current = keyPair;
     } catch (err) {

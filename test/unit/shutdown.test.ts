@@ -27,7 +27,9 @@ describe('the budget of a shutdown', () => {
     const drained = budget.wait('drain', never, 8_000);
     await clock.advanceAsync(32_000);
     await drained;
-    expect(lines).toMatchObject([{ msg: 'left behind a step of the shutdown', step: 'drain', leftMs: 8_000 }]);
+    expect(lines).toMatchObject([
+      { msg: 'left behind a step of the shutdown', step: 'drain', leftMs: 8_000 },
+    ]);
   });
 
   test('bounds the sum of steps that all hang', async () => {

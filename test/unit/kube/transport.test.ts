@@ -4,6 +4,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../src/kube/transport.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { plainKubeConfig, startScripted } from '../../support/scripted-client.ts';
+import { SilentServer } from '../../support/silent-server.ts';
 import { until } from '../../support/until.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;
@@ -124,4 +125,26 @@ describe('no answer', () => {
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
     await expect(api.transport.send({ ...get, signal: stop.signal })).rejects.toThrow('stop');
   });
+
+  // undici settles an aborted request only when its connect ends.
+  test.each([true, false])(
+    'ends with the signal while the handshake hangs (a watch: %s)',
+    async (streaming) => {
+      const silent = await SilentServer.start();
+      const config = new KubeConfig();
+      config.loadFromClusterAndUser(
+        { name: 'silent', server: `https://127.0.0.1:${silent.port}`, skipTLSVerify: true },
+        { name: 'test' },
+      );
+      const transport = new Transport(config, new FakeClock());
+      const controller = new AbortController();
+      const sent = transport.send({ ...get, signal: controller.signal, streaming });
+      await silent.connected;
+      controller.abort(new Error('the term is over'));
+      await expect(sent).rejects.toThrow('the term is over');
+      expect(silent.openConnections).toBe(1);
+      await transport.close();
+      await silent.close();
+    },
+  );
 });
