@@ -44,6 +44,36 @@ describe('stopping a controller', () => {
     await until(() => controller.running().length === 0);
   });
 
+  test.each([
+    ['succeeds', async () => ({})],
+    ['asks to come back', async () => ({ requeueAfterMs: 1 })],
+    [
+      'fails',
+      async () => {
+        throw new Error('late');
+      },
+    ],
+  ])('counts and remembers nothing of a reconcile that %s after the drain timeout', async (_, outcome) => {
+    const { reconcile, started, release } = held();
+    const { clock, queue, log, history, metrics, controller, stop, stopped } = startController(
+      async (key, signal) => {
+        await reconcile(key, signal);
+        return outcome();
+      },
+      { drainTimeoutMs: 10_000 },
+    );
+    queue.add('default/stuck');
+    await until(() => started.length === 1);
+    stop.abort();
+    await clock.advanceAsync(10_000);
+    await stopped;
+    const seen = [log.length, metrics.active.length];
+    release('default/stuck');
+    await until(() => controller.running().length === 0);
+    expect([log.length, metrics.active.length]).toEqual(seen);
+    expect([metrics.results, history.list()]).toEqual([[], []]);
+  });
+
   test('waits for 30 s unless told otherwise', async () => {
     const { reconcile, started } = held();
     const { clock, queue, log, stop, stopped } = startController(reconcile);
