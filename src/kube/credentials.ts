@@ -1,36 +1,42 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
-import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
 import type { Clock } from '../workqueue/clock.ts';
 import { TransportError } from './api-error.ts';
+import { type PluginCredential, runPlugin } from './exec-plugin.ts';
+import { impersonationHeaders } from './impersonation.ts';
+import type { KubeCluster, KubeUser } from './kubeconfig-types.ts';
 import { toError } from './to-error.ts';
 
-export type TlsOptions = Pick<
-  ConnectionOptions,
-  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'
->;
+export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
 
 /** What a request needs to be let in: a connection of these TLS settings, and these headers. */
 export interface Credential {
   readonly tls: TlsOptions;
   /** The same for the same TLS settings, and for no others. */
   readonly tlsId: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** How long the files of a credential (CA, client certificate) are believed before they are read again. */
+/** How long the files of a credential (CA, client certificate, token) are believed before they are read again. */
 const TTL_MS = 10_000;
 
 /**
- * The kubeconfig's credentials, as client-node reads them (files, exec plugins, OIDC, service account), kept for
- * a short while. Tokens client-node itself keeps longer, those of files for a minute, as client-go does.
+ * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), kept for a short while. client-go's
+ * rules say which of several counts. What a plugin gave is kept until it expires or is refused.
  */
 export class Credentials {
-  #config: KubeConfig;
+  readonly #config: KubeConfig;
   readonly #clock: Clock;
+  readonly #closed = new AbortController();
   #known: { readonly credential: Credential; readonly readAt: number } | undefined;
   #reading: Promise<Credential> | undefined;
+  #ofPlugin: PluginCredential | undefined;
+  /** client-node's: it keeps its token until that expires, and fetches the next one. */
+  #openId = new OpenIDConnectAuth();
 
   constructor(config: KubeConfig, clock: Clock) {
     this.#config = config;
@@ -55,12 +61,18 @@ export class Credentials {
     // Of many requests that the same credential failed, the first has seen to it.
     if (this.#known?.credential !== credential) return;
     this.#known = undefined;
-    this.#config = withoutMemory(this.#config);
+    this.#ofPlugin = undefined;
+    this.#openId = new OpenIDConnectAuth();
+  }
+
+  /** Ends a plugin that runs. */
+  close(): void {
+    this.#closed.abort(new Error('the client is closed'));
   }
 
   async #read(): Promise<Credential> {
     try {
-      const credential = await load(this.#config);
+      const credential = await this.#load();
       this.#known = { credential, readAt: this.#clock.now() };
       return credential;
     } catch (error) {
@@ -70,38 +82,85 @@ export class Credentials {
       throw new TransportError(message, 'ECREDENTIALS', error);
     }
   }
+
+  async #load(): Promise<Credential> {
+    const cluster: KubeCluster | null = this.#config.getCurrentCluster();
+    const user: KubeUser | null = this.#config.getCurrentUser();
+    const { cert, key, authorization } = user ? await this.#identity(user, cluster) : {};
+    const ca = await contentOf(cluster?.caFile, cluster?.caData);
+    const tls: TlsOptions = {
+      ...(ca && { ca }),
+      ...(cert && { cert }),
+      ...(key && { key }),
+      ...(cluster?.skipTLSVerify && { rejectUnauthorized: false }),
+      ...(cluster?.tlsServerName && { servername: cluster.tlsServerName }),
+    };
+    return {
+      tls,
+      tlsId: createHash('sha256').update(JSON.stringify(tls)).digest('hex'),
+      headers: {
+        ...(authorization && { Authorization: authorization }),
+        ...(user && impersonationHeaders(user)),
+      },
+    };
+  }
+
+  /** A plugin or a provider is asked only where the kubeconfig itself holds no credential. */
+  async #identity(user: KubeUser, cluster: KubeCluster | null): Promise<Identity> {
+    const cert = await contentOf(user.certFile, user.certData);
+    const key = await contentOf(user.keyFile, user.keyData);
+    const token = await tokenOf(user);
+    if (token) return { cert, key, authorization: `Bearer ${token}` };
+    if (user.username) {
+      return { cert, key, authorization: `Basic ${btoa(`${user.username}:${user.password ?? ''}`)}` };
+    }
+    if (cert) return { cert, key };
+    if (user.exec && cluster) return this.#plugged(user.exec, cluster);
+    if (user.authProvider) return { cert, key, authorization: await this.#openIdToken(user) };
+    return { cert, key };
+  }
+
+  async #plugged(exec: NonNullable<KubeUser['exec']>, cluster: KubeCluster): Promise<Identity> {
+    // A plugin's credential expires by the time of day.
+    if (!this.#ofPlugin || this.#ofPlugin.expiresAt <= Date.now()) {
+      this.#ofPlugin = await runPlugin({ exec, cluster, signal: this.#closed.signal });
+    }
+    const { token, cert, key } = this.#ofPlugin;
+    return { cert, key, authorization: token && `Bearer ${token}` };
+  }
+
+  async #openIdToken(user: KubeUser): Promise<string> {
+    const options: RequestOptions = { headers: {} };
+    await this.#openId.applyAuthentication({ name: user.name, authProvider: user.authProvider }, options);
+    const header = options.headers && 'Authorization' in options.headers ? options.headers.Authorization : '';
+    if (header) return String(header);
+    throw new Error(
+      'the auth-provider oidc has no valid id-token: expected one, or a refresh-token, client-id and idp-issuer-url to fetch it',
+    );
+  }
 }
 
-async function load(config: KubeConfig): Promise<Credential> {
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
-  const tls = definedOnly({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
-  const basic = options.auth ? { Authorization: `Basic ${btoa(options.auth)}` } : {};
-  return {
-    tls,
-    tlsId: createHash('sha256').update(JSON.stringify(tls)).digest('hex'),
-    headers: { ...stringHeaders(options.headers), ...basic },
-  };
+interface Identity {
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  readonly authorization?: string | undefined;
 }
 
-/** client-node keeps a token that it read or was given even when the server refuses it; a copy of the config has none. */
-function withoutMemory(config: KubeConfig): KubeConfig {
-  const { clusters, users, contexts, currentContext } = config;
-  const copy = new KubeConfig();
-  copy.loadFromOptions({ clusters, users, contexts, currentContext });
-  return copy;
-}
-
-function stringHeaders(headers: RequestOptions['headers']): Record<string, string> {
-  return Object.fromEntries(
+/** Of a token and a file, the file's. */
+async function tokenOf({ token, tokenFile }: KubeUser): Promise<string | undefined> {
+  if (!tokenFile) return token;
+  try {
     // A token file may end with a newline, which no header can hold.
-    Object.entries(headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
-  );
+    const read = (await readFile(tokenFile, 'utf8')).trim();
+    if (read === '') throw new Error(`expected a token in ${tokenFile}, got an empty file`);
+    return read;
+  } catch (error) {
+    if (token) return token;
+    throw error;
+  }
 }
 
-function definedOnly(options: TlsOptions): TlsOptions {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
-  );
+async function contentOf(file: string | undefined, data: string | undefined): Promise<Buffer | undefined> {
+  if (data) return Buffer.from(data, 'base64');
+  return file ? await readFile(file) : undefined;
 }

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../workqueue/clock.ts';
 import { asTransportError, TransportError } from './api-error.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
 import { abortable } from './linked-abort.ts';
+import { tunnelConnector } from './tunnel.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -28,6 +29,8 @@ export interface TransportResponse {
 /** The connections of one credential. */
 interface Connections {
   readonly tlsId: string;
+  /** When new requests get new connections, in the clock's milliseconds. */
+  readonly retiresAt: number;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
 }
@@ -41,17 +44,24 @@ const KEEP_ALIVE_MS = 60_000;
 const STREAM_HEAD_MS = 75_000;
 /** Requests in flight to the server at once; more wait their turn. Watches have connections of their own. */
 const MAX_CONNECTIONS = 32;
+/**
+ * No request begins on a connection older than this. A load balancer chooses an API server for each connection, so that
+ * one which has joined gets its share. Up to a fifth longer, so that replicas do not all connect at once.
+ */
+const MAX_AGE_MS = 300_000;
+const AGE_JITTER = 0.2;
 
 /**
  * Carries requests to the API server over few, kept connections. client-node opens a TLS connection for every call
  * (its `applySecurityAuthentication` makes a new undici Agent each time), so of client-node this uses what it is
- * best at, the credentials, and keeps one pool per credential. Rotated files make a new pool; the old one is closed
- * when its requests have ended.
+ * best at, the kubeconfig, and keeps one pool per credential. Rotated files make a new pool, and so does age; the old one
+ * is closed when its requests have ended.
  *
  * HTTP/1.1, not 2: one socket for all would let one half-open connection hold up watches, writes and leases alike.
  */
 export class Transport {
   readonly #config: KubeConfig;
+  readonly #clock: Clock;
   readonly #credentials: Credentials;
   readonly #ownHeaders: Readonly<Record<string, string>>;
   #connections: Connections | undefined;
@@ -62,6 +72,7 @@ export class Transport {
   /** `userAgent` is how the API server's audit log, and its field managers by default, name who asks. */
   constructor(config: KubeConfig, clock: Clock, userAgent?: string) {
     this.#config = config;
+    this.#clock = clock;
     this.#ownHeaders = userAgent === undefined ? {} : { 'User-Agent': userAgent };
     this.#credentials = new Credentials(config, clock);
   }
@@ -83,6 +94,7 @@ export class Transport {
   /** Ends all connections. Nothing may be sent afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#credentials.close();
     await Promise.all(
       [...this.#open].flatMap(({ requests, streams }) => [requests.destroy(), streams.destroy()]),
     );
@@ -131,10 +143,13 @@ export class Transport {
 
   #connectionsOf({ tlsId, tls }: Credential, { origin }: URL): Connections {
     if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
-    if (this.#connections?.tlsId === tlsId) return this.#connections;
-    if (this.#connections) this.#retire(this.#connections);
+    const now = this.#clock.now();
+    const current = this.#connections;
+    if (current?.tlsId === tlsId && now < current.retiresAt) return current;
+    if (current) this.#retire(current);
     this.#connections = {
       tlsId,
+      retiresAt: now + MAX_AGE_MS * (1 + AGE_JITTER * Math.random()),
       requests: this.#dispatcher(origin, tls, { connections: MAX_CONNECTIONS }),
       streams: this.#dispatcher(origin, tls, { bodyTimeout: 0, headersTimeout: STREAM_HEAD_MS }),
     };
@@ -150,12 +165,9 @@ export class Transport {
   #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
     const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    if (proxy?.startsWith('socks')) {
-      throw new Error(`the kubeconfig's proxy-url is a SOCKS proxy (${proxy}): use an http or https one`);
-    }
-    if (proxy) return new ProxyAgent({ ...common, uri: proxy, requestTls: tls });
     // TCP keep-alive below the 60 s after which cloud load balancers forget a silent connection.
-    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 };
+    const direct = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 };
+    const connect = proxy ? tunnelConnector(proxy, tls) : direct;
     // Not an Agent: one that is being closed cannot be destroyed any more.
     return new Pool(origin, { ...common, connect });
   }

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,9 @@ import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig, type User } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../src/kube/transport.ts';
+import { execConfig } from '../../support/exec-config.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { isRunning } from '../../support/is-running.ts';
 import { plainKubeConfig, startScripted } from '../../support/scripted-client.ts';
 import { ScriptedServer } from '../../support/scripted-server.ts';
 import { type TestAuthority, testAuthority } from '../../support/test-authority.ts';
@@ -20,7 +23,7 @@ let tokenUser: object;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'credentials-'));
   tokenFile = join(folder, 'token');
-  tokenUser = { authProvider: { name: 'tokenFile', config: { tokenFile } } };
+  tokenUser = { tokenFile };
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -93,15 +96,18 @@ describe('a token', () => {
   });
 
   test('that a plugin never gives does not keep the caller from stopping', async () => {
-    const config = new KubeConfig();
-    config.applyToHTTPSOptions = () => new Promise<void>(() => undefined);
-    config.loadFromOptions(plainKubeConfig(1));
-    const transport = new Transport(config, new FakeClock());
+    const started = join(folder, 'started');
+    const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
+    const transport = new Transport(plainKubeConfig(1, { exec: execConfig(hangs) }), new FakeClock());
     const stop = new AbortController();
     const sent = transport.send({ ...get, signal: stop.signal });
+    await until(() => existsSync(started) && readFileSync(started, 'utf8') !== '');
     stop.abort(new Error('stop'));
     await expect(sent).rejects.toThrow('stop');
     await transport.close();
+    const pid = Number(readFileSync(started, 'utf8'));
+    // A plugin that went on would keep this process from ending.
+    await until(() => !isRunning(pid));
   });
 
   test.each<[string, Partial<User>, object]>([
@@ -134,8 +140,9 @@ function countedExec(tokens: readonly string[]): object {
     const fs = require('node:fs');
     const runs = fs.existsSync('${state}') ? Number(fs.readFileSync('${state}')) : 0;
     fs.writeFileSync('${state}', String(runs + 1));
-    console.log(JSON.stringify({ status: { token: ${JSON.stringify(tokens)}[runs] } }));`;
-  return { exec: { command: process.execPath, args: ['-e', script] } };
+    const status = { token: ${JSON.stringify(tokens)}[runs] };
+    console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status }));`;
+  return { exec: execConfig(script) };
 }
 
 describe('a client certificate', () => {

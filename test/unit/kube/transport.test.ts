@@ -59,6 +59,42 @@ describe('connections', () => {
     stop.abort();
   });
 
+  test('are no older than six minutes where a request begins, and the old ones end', async () => {
+    const exchange = async () => {
+      const response = read(api.transport.send(get));
+      (await api.server.next()).answer({});
+      await response;
+    };
+    await exchange();
+    api.clock.advance(299_999);
+    await exchange();
+    const before = api.server.connections;
+    expect(before).toBeLessThanOrEqual(2);
+    // Jitter adds a fifth at most.
+    api.clock.advance(60_001);
+    await exchange();
+    expect(api.server.connections).toBe(before + 1);
+    await until(() => api.server.openConnections === 1);
+  });
+
+  test('of a watch stay until it ends; the next watch gets another', async () => {
+    const open = async () => {
+      const response = api.transport.send({ ...get, streaming: true });
+      const watched = await api.server.next();
+      watched.stream();
+      return { watched, body: (await response).body };
+    };
+    const old = await open();
+    api.clock.advance(360_000);
+    const next = await open();
+    expect(api.server.openConnections).toBe(2);
+    old.watched.write('still here').end();
+    expect(await old.body.text()).toBe('still here');
+    await until(() => api.server.openConnections === 1);
+    next.watched.end();
+    await next.body.text();
+  });
+
   test('all end when the transport is closed, and none is made afterwards', async () => {
     const watch = await Promise.all([
       api.transport.send({ ...get, streaming: true }),
@@ -90,17 +126,6 @@ describe('where requests go', () => {
     const config = new KubeConfig();
     config.loadFromOptions({ clusters: [], users: [], contexts: [], currentContext: '' });
     await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow('set its current-context');
-  });
-
-  test('not through a SOCKS proxy, which is said', async () => {
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(
-      { name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: true, proxyUrl: 'socks5://127.0.0.1:9' },
-      { name: 'u' },
-    );
-    await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow(
-      'is a SOCKS proxy (socks5://127.0.0.1:9): use an http or https one',
-    );
   });
 });
 
