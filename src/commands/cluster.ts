@@ -1,12 +1,11 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, TransportError } from '../kube/api-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import { loadKubeConfig } from '../kube/load-config.ts';
 import { Transport } from '../kube/transport.ts';
 import { USER_AGENT } from '../version.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { UsageError } from './terminal.ts';
 import type { ClusterOptions } from './tool-options.ts';
+import { usableKubeConfig } from './usable-kube-config.ts';
 
 /** The API server, with the credentials of whoever runs the command. */
 export interface Cluster {
@@ -20,7 +19,7 @@ export async function withCluster<T>(
   options: ClusterOptions,
   run: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
-  const config = configOf(options);
+  const config = usableKubeConfig(options);
   const transport = new Transport(config, systemClock, USER_AGENT);
   try {
     const client = new KubeClient({ transport, clock: systemClock });
@@ -33,14 +32,5 @@ export async function withCluster<T>(
     throw cause;
   } finally {
     await transport.close();
-  }
-}
-
-function configOf(options: ClusterOptions): KubeConfig {
-  try {
-    return loadKubeConfig(options);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(`no usable kubeconfig: ${reason}`, { cause });
   }
 }

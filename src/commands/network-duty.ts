@@ -19,6 +19,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.t
 import type { Attach } from '../webhook/attach-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
+import { askAgainMs, repeat } from './ask-again.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
 import { joinedNodes } from './joined-nodes.ts';
@@ -132,6 +133,11 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     resyncMs,
   });
 
+  async function followServices(signal: AbortSignal): Promise<void> {
+    const cidrs = await serviceRanges(client, log, signal);
+    if (cidrs) ranges.set('the Services', cidrs);
+  }
+
   return {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
@@ -145,11 +151,12 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       if (!(await allSynced(informing, signal))) return;
       await allSynced([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
       if (signal.aborted) return;
-      ranges.set('the Services', await serviceRanges(client, log, signal));
+      await followServices(signal);
       await together(signal, [
         (running) => networkWork.run(network.reconcile, network.keys(), running),
         (running) => podWork.run(pod.reconcile, pod.keys(), running),
         (running) => neutron.keep(running),
+        (running) => repeat(clock, askAgainMs, followServices, running),
         ...(joined ? [joined.keep] : []),
       ]);
     },
@@ -168,18 +175,18 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
   };
 }
 
-/** The ranges of Services, where the API server tells of them (1.33): they are for warnings only. */
+/** The ranges of Services; undefined where the API server does not tell of them (before 1.33). They are for warnings only. */
 async function serviceRanges(
   client: KubeClient,
   log: Logger,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   try {
     const { items } = await client.list(SERVICE_CIDRS, { signal });
     return items.flatMap((item) => SERVICE_CIDRS.narrow(item).cidrs);
   } catch (err) {
     if (!isNotFound(err) && !signal.aborted) log.warn({ err }, 'the ranges of Services are not known');
-    return [];
+    return undefined;
   }
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { type Command, Option } from 'commander';
 import { dnsName, duration, ownNamespace, type ServeOptions, serveOption, text } from '../config.ts';
 import { Informer } from '../kube/informer.ts';
-import { loadKubeConfig } from '../kube/load-config.ts';
 import { keyOf, withoutManagedFields } from '../kube/object.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
@@ -22,6 +22,7 @@ import { informerLog } from './informer-log.ts';
 import { joiningDuty } from './joining-duty.ts';
 import { listen } from './listen.ts';
 import { UsageError } from './terminal.ts';
+import { usableKubeConfig } from './usable-kube-config.ts';
 
 export interface NodeAgentOptions
   extends Pick<ServeOptions, 'kubeconfig' | 'master' | 'metricsPort' | 'logLevel' | 'logFormat'> {
@@ -64,13 +65,14 @@ export function addNodeAgentOptions(command: Command): Command {
 /**
  * Looks after the networks of one node, until `stop` aborts: installs what CNI plugins it lacks, removes what is left
  * of Networks that are gone, and joins the others with those of the other nodes. Runs in the node's network, as root.
- * @throws UsageError where it is to join nodes and is not told which one it is on.
+ * @throws UsageError where it is to join nodes and is not told which one it is on, and for a kubeconfig that cannot be used.
  */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<ExitCode> {
   const { joinNodes, nodeName, hostRoot } = options;
   if (joinNodes && nodeName === undefined) {
     throw new UsageError('--join-nodes needs --node-name, or the variable NODE_NAME: the name of the node');
   }
+  const config = usableKubeConfig(options);
   const logger = createLogger(options.logLevel, options.logFormat);
   const { log } = logger;
   try {
@@ -78,7 +80,7 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
     const written = await installPlugins({ directory: join(hostRoot, options.cniBinDir), source });
     if (written.length > 0)
       log.info({ plugins: written, directory: options.cniBinDir }, 'installed CNI plugins');
-    await run(options, logger, stop);
+    await run(options, config, logger, stop);
     return 0;
   } catch (err) {
     log.fatal({ err }, 'cannot go on');
@@ -88,6 +90,7 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
 
 async function run(
   options: NodeAgentOptions,
+  config: KubeConfig,
   { log, verbosity }: ReturnType<typeof createLogger>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -95,7 +98,7 @@ async function run(
   const clock = systemClock;
   const registry = createRegistry();
   const metrics = nodeMetrics(registry);
-  const api = apiAccess({ config: loadKubeConfig(options), clock, log, metrics: clientMetrics(registry) });
+  const api = apiAccess({ config, clock, log, metrics: clientMetrics(registry) });
   const { client } = api;
   const attachments = new Informer({
     client,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
+import { isNotFound, retryAfterMs } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Informer } from '../kube/informer.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -9,6 +10,7 @@ import { knowsPolicies, PolicyKeeper, type PolicyMetrics } from '../policy/keepe
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from '../policy/resources.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
+import { askAgainMs } from './ask-again.ts';
 import { informerLog } from './informer-log.ts';
 import type { MakeController } from './led-controller.ts';
 import type { TemplateDuty } from './template-duty.ts';
@@ -28,7 +30,7 @@ export interface PolicyDutyOptions {
 
 /** The template as policies that the API server runs by itself. */
 export interface PolicyDuty {
-  /** Keeps the caches, on every replica, until the signal aborts; nothing where the API server knows no policies. */
+  /** Keeps the caches, on every replica, until the signal aborts; nothing as long as the API server knows no policies. */
   watch(signal: AbortSignal): Promise<void>;
   /** Keeps the policies, for as long as this process leads. */
   lead(signal: AbortSignal): Promise<void>;
@@ -76,7 +78,7 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
       }
     },
     async lead(signal) {
-      // Never, where there are no policies.
+      // Not as long as the API server knows no policies.
       if (!(await allSynced(informers, signal))) return;
       await controller.run(
         async (_, running) => {
@@ -102,24 +104,42 @@ function informer({ client, clock, log }: PolicyDutyOptions, resource: Resource<
   });
 }
 
+/** Resolves with true once the API server knows policies, which an upgrade may bring; with false when the signal aborts. */
 async function supported(
   client: KubeClient,
   clock: Clock,
   log: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
+  let known: boolean | undefined;
   while (!signal.aborted) {
+    let delayMs = askAgainMs();
     try {
-      if (knowsPolicies(await client.request('GET', DISCOVERY, { signal }))) return true;
-      log.info(
-        'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all',
-      );
-      return false;
+      if (await servesPolicies(client, signal)) {
+        if (known === false) log.info('the API server knows MutatingAdmissionPolicy by now');
+        return true;
+      }
+      if (known === undefined) {
+        log.info(
+          'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all',
+        );
+      }
+      known = false;
     } catch (err) {
       if (signal.aborted) break;
       log.warn({ err }, 'the API server cannot be asked for its policies: asking again');
-      await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+      delayMs = Math.max(RETRY_MS, retryAfterMs(err));
     }
+    await sleep(clock, delayMs, signal).catch(() => undefined);
   }
   return false;
+}
+
+async function servesPolicies(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    return knowsPolicies(await client.request('GET', DISCOVERY, { signal }));
+  } catch (err) {
+    if (isNotFound(err)) return false;
+    throw err;
+  }
 }

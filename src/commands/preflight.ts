@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isNotFound } from '../kube/api-error.ts';
+import { isNotFound, retryAfterMs } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/core-resources.ts';
 import { sleep } from '../kube/sleep.ts';
@@ -33,7 +33,7 @@ export async function preflight(
     } catch (err) {
       if (signal.aborted) return;
       log.warn({ err }, 'the API server cannot be asked what it is: asking again');
-      await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+      await sleep(clock, Math.max(RETRY_MS, retryAfterMs(err)), signal).catch(() => undefined);
     }
   }
 }

@@ -5,7 +5,6 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { aborted } from '../kube/linked-abort.ts';
-import { loadKubeConfig } from '../kube/load-config.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
 import { sleep } from '../kube/sleep.ts';
 import { together } from '../kube/together.ts';
@@ -39,6 +38,7 @@ import { policyDuty } from './policy-duty.ts';
 import { preflight } from './preflight.ts';
 import { templateDuty } from './template-duty.ts';
 import { UsageError } from './terminal.ts';
+import { usableKubeConfig } from './usable-kube-config.ts';
 import { webhookDuty } from './webhook-duty.ts';
 
 const COMPONENT = 'envoy-initializer';
@@ -77,15 +77,6 @@ interface Run {
   readonly log: Logger;
   readonly verbosity: LogVerbosity;
   readonly stop: AbortSignal;
-}
-
-function usableKubeConfig(options: ServeOptions): KubeConfig {
-  try {
-    return loadKubeConfig(options);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(`--kubeconfig: ${reason}`, { cause });
-  }
 }
 
 async function run({ options, config, log, verbosity, stop }: Run): Promise<ExitCode> {

@@ -72,6 +72,11 @@ export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: s
   });
 }
 
+/** How long the server asks to be left alone, in milliseconds; 0 where it does not say. */
+export function retryAfterMs(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+}
+
 /** The right to do it is missing; or an admission plugin refused it, a quota or pod security for example. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403;

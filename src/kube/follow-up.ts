@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
+import { retryAfterMs } from './api-error.ts';
 import type { ReconcileResult } from './controller-metrics.ts';
 import type { ObjectKey } from './object.ts';
 import type { ReconcileHistory } from './reconcile-history.ts';
@@ -44,7 +45,7 @@ export class FollowUp {
       this.#log.error({ key, err: error }, 'reconcile failed for good: not retried until something changes');
       return this.#history.record(key, { result: 'terminal', error }).result;
     }
-    const retryInMs = this.#queue.addRateLimited(key);
+    const retryInMs = this.#queue.addRateLimited(key, retryAfterMs(error));
     const { attempts, result } = this.#history.record(key, { result: 'error', error, retryInMs });
     this.#log.warn({ key, err: error, attempts, retryInMs }, 'reconcile failed');
     return result;

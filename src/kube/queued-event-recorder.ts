@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 import type { Clock } from '../workqueue/clock.ts';
-import { isNamespaceTerminating } from './api-error.ts';
+import { isNamespaceTerminating, retryAfterMs } from './api-error.ts';
 import { EventBudget } from './event-budget.ts';
 import { EventDrops, type EventMetrics } from './event-drops.ts';
 import { type EventSource, eventObject } from './event-object.ts';
@@ -106,6 +106,7 @@ export class QueuedEventRecorder implements EventRecorder {
   async #write(counted: CountedEvent, signal: AbortSignal): Promise<void> {
     const { client, clock, random = Math.random } = this.#options;
     for (let tries = 1; ; tries++) {
+      let asked: number;
       try {
         await writeEvent(client, counted, signal);
         return;
@@ -119,9 +120,11 @@ export class QueuedEventRecorder implements EventRecorder {
           this.#giveUp(counted, error);
           return;
         }
+        asked = retryAfterMs(error);
       }
       // Rejects only when the signal aborts, which the next try sees.
-      await sleep(clock, RETRY_MS * (1 + RETRY_JITTER * random()), signal).catch(() => undefined);
+      const delay = Math.max(RETRY_MS * (1 + RETRY_JITTER * random()), asked);
+      await sleep(clock, delay, signal).catch(() => undefined);
     }
   }
 

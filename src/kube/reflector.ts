@@ -1,4 +1,4 @@
-import { ApiError, isInvalid, isNotFound, TransportError } from './api-error.ts';
+import { isInvalid, isNotFound, retryAfterMs, TransportError } from './api-error.ts';
 import { Backoff } from './backoff.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { objectReader, type ReadObject } from './object-reader.ts';
@@ -22,8 +22,8 @@ const DEFAULT_STALL_MS = 150_000;
 const MIN_WATCH_SECONDS = 300;
 /** A watch that ends within this time without one event was no watch: it does not count as progress. */
 const SHORTEST_WATCH_MS = 1_000;
-/** However long a server asks to be left alone, it is tried again after this. */
-const MAX_RETRY_AFTER_MS = 60_000;
+/** client-go waits as long as it is asked to. This bounds nonsense, which would leave the informer blind for good. */
+const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
  * Gets all objects, then watches from there, and never gives up: client-go's Reflector (tools/cache/reflector.go),
@@ -166,8 +166,8 @@ export class Reflector<T extends KubeObject> {
     // It is back, though not for everything yet: an API server that has just started knows no role, and forbids all.
     if (this.#wasUnreachable && !isUnreachable) this.#backoff.reset();
     this.#wasUnreachable = isUnreachable;
-    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    const delay = Math.max(Math.min(asked, MAX_RETRY_AFTER_MS), this.#backoff.next());
+    const asked = Math.min(retryAfterMs(error), MAX_RETRY_AFTER_MS);
+    const delay = Math.max(asked, this.#backoff.next());
     // Rejects only when the signal aborts, which every caller looks at next.
     await sleep(this.#options.clock, delay, signal).catch(() => undefined);
   }

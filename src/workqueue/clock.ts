@@ -8,7 +8,8 @@ export interface Clock {
   /** Milliseconds since some fixed moment, with fractions; never goes back. Not the time of day. */
   now(): number;
   /**
-   * Calls `fire` once, `delayMs` from now or after {@link maxTimerMs}, whichever is sooner. It may come a
+   * Calls `fire` once, `delayMs` from now or after {@link maxTimerMs}, whichever is sooner; never within this call, even
+   * when the delay is below 0. It may come a
    * fraction of a millisecond early, so code with a deadline compares it with `now()` and sets the rest again.
    */
   setTimer(delayMs: number, fire: () => void): Timer;
@@ -24,7 +25,8 @@ export const maxTimerMs = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(delayMs, fire) {
-    const timeout = setTimeout(fire, Math.min(delayMs, maxTimerMs));
+    // Node warns of a delay below 0, in text between the lines of a JSON log.
+    const timeout = setTimeout(fire, Math.max(0, Math.min(delayMs, maxTimerMs)));
     return { cancel: () => clearTimeout(timeout) };
   },
 };

@@ -9,8 +9,11 @@ export interface RateLimitingQueue<K> {
   /** For what is new: an event adds at once, however often its key failed before. */
   add(key: K): void;
   addAfter(key: K, delayMs: number): void;
-  /** For what failed: adds the key when its limiter lets it try again. @returns that delay in milliseconds. */
-  addRateLimited(key: K): number;
+  /**
+   * For what failed: adds the key when its limiter lets it try again, but not before `atLeastMs` (0 unless given).
+   * @returns that delay in milliseconds.
+   */
+  addRateLimited(key: K, atLeastMs?: number): number;
   /** Ends the count of the key's failures. It still has to be done(). */
   forget(key: K): void;
   /** How often the key was added by addRateLimited() since it was last forgotten. */
@@ -33,8 +36,8 @@ export class WorkQueue<K> extends DelayingQueue<K> implements RateLimitingQueue<
     this.#limiter = limiter;
   }
 
-  addRateLimited(key: K): number {
-    const delayMs = this.#limiter.when(key);
+  addRateLimited(key: K, atLeastMs = 0): number {
+    const delayMs = Math.max(atLeastMs, this.#limiter.when(key));
     this.addAfter(key, delayMs);
     return delayMs;
   }

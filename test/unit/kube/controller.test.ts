@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { apiErrorFrom } from '../../../src/kube/api-error.ts';
 import { TerminalError } from '../../../src/kube/terminal-error.ts';
 import { held, scripted, startController, until } from './controller-setup.ts';
 
@@ -126,6 +127,17 @@ describe('a reconcile that fails', () => {
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
       { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
     ]);
+  });
+
+  test('is not retried sooner than the API server asks', async () => {
+    const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
+    const { clock, queue, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    await clock.advanceAsync(29_999);
+    expect(keys).toHaveLength(1);
+    await clock.advanceAsync(1);
+    await until(() => metrics.results.length === 2);
   });
 
   test('with a TerminalError is logged once and not retried, until an event brings it back', async () => {

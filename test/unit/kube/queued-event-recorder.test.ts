@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { TransportError } from '../../../src/kube/api-error.ts';
+import { apiErrorFrom, TransportError } from '../../../src/kube/api-error.ts';
 import type { EventDetails } from '../../../src/kube/events.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { QueuedEventRecorder } from '../../../src/kube/queued-event-recorder.ts';
@@ -202,6 +202,16 @@ describe('a write that fails', () => {
     await setup.clock.advanceAsync(1);
     expect(setup.events.verbs).toEqual(['create', 'create']);
     expect(setup.events.all).toHaveLength(1);
+  });
+
+  test('is not tried again sooner than the API server asks', async () => {
+    const setup = setUpRunning();
+    setup.events.before = () => Promise.reject(apiErrorFrom(429, {}, '60'));
+    await report(setup, 1);
+    await setup.clock.advanceAsync(59_999);
+    expect(setup.events.verbs).toEqual(['create']);
+    await setup.clock.advanceAsync(1);
+    expect(setup.events.verbs).toEqual(['create', 'create']);
   });
 
   test('is given up after 12 tries, and the next Event has its turn', async () => {

@@ -1,4 +1,8 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { projectDirectory } from '../../../hack/control-plane/project-directory.ts';
+import { runCommand } from '../../../hack/control-plane/run-command.ts';
 import { maxTimerMs, systemClock } from '../../../src/workqueue/clock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -10,6 +14,16 @@ describe('the system clock', () => {
     await new Promise<void>((resolve) => systemClock.setTimer(5, resolve));
     tooLong.cancel();
     expect(fired).toEqual([]);
+  });
+
+  test('fires a timer of less than nothing soon, without a word of Node’s between the lines of the log', async () => {
+    const clock = pathToFileURL(join(projectDirectory(), 'build/src/workqueue/clock.js'));
+    const script = `
+      const { systemClock } = await import('${clock}');
+      systemClock.setTimer(-5, () => console.log('fired'));
+      console.log('set');`;
+    const said = await runCommand(process.execPath, ['--input-type=module', '--eval', script], {}, '');
+    expect(said).toEqual({ stdout: 'set\nfired\n', stderr: '', code: 0 });
   });
 
   test('never goes back', () => {

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { findBinaries } from '../../hack/control-plane/build.ts';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { controllerMaker } from '../../src/commands/led-controller.ts';
+import { policyDuty } from '../../src/commands/policy-duty.ts';
+import type { ServeOptions } from '../../src/config.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { NAMESPACES } from '../../src/kube/core-resources.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { POLICIES } from '../../src/policy/resources.ts';
+import { LiveTemplates } from '../../src/webhook/live-templates.ts';
+import { systemClock } from '../../src/workqueue/clock.ts';
+import { DEMO_TEMPLATE } from '../support/demo.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FaultLab } from '../support/fault-lab.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { LoadBalancer } from '../support/load-balancer.ts';
+import { until } from '../support/until.ts';
+import { untilTrue } from '../support/until-true.ts';
+
+let controlPlane: ControlPlane;
+let lab: FaultLab;
+let clock: FakeClock;
+let closing: (() => Promise<void>)[];
+
+beforeAll(async () => {
+  const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
+  controlPlane = await startControlPlane({ binaries });
+  lab = await FaultLab.before(controlPlane);
+});
+afterAll(async () => {
+  await lab?.close();
+  await controlPlane?.stop();
+});
+beforeEach(() => {
+  clock = new FakeClock();
+  closing = [];
+});
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+async function proxyOf(...faults: Parameters<FaultLab['proxy']>[0]): Promise<FaultProxy> {
+  const proxy = await lab.proxy(faults);
+  closing.push(() => proxy.close());
+  return proxy;
+}
+
+function portOf(proxy: FaultProxy): number {
+  return Number(new URL(proxy.kubeConfig.getCurrentCluster()?.server ?? '').port);
+}
+
+/** A client whose connections age as the test's clock says. */
+function clientOf(config: KubeConfig): KubeClient {
+  const transport = new Transport(config, clock);
+  closing.push(() => transport.close());
+  return new KubeClient({ transport, clock: systemClock });
+}
+
+test('an API server that joins behind a load balancer gets its share without a restart', async () => {
+  const [first, second] = [await proxyOf(), await proxyOf()];
+  const balancer = await LoadBalancer.start(portOf(first));
+  closing.push(() => balancer.close());
+  const config = new KubeConfig();
+  const cluster = first.kubeConfig.getCurrentCluster();
+  config.loadFromClusterAndUser(
+    { name: 'c', skipTLSVerify: false, ...cluster, server: `https://127.0.0.1:${balancer.port}` },
+    { name: 'u' },
+  );
+  const client = clientOf(config);
+  const requests = async () => {
+    for (let i = 0; i < 10; i++) await client.get(NAMESPACES, { name: 'default' });
+  };
+  await requests();
+  balancer.join(portOf(second));
+  await requests();
+  expect(second.requests).toHaveLength(0);
+  // The balancer takes the API servers in turn: of three new connections, one at least is to the second.
+  for (let age = 0; age < 3; age++) {
+    clock.advance(360_000);
+    await requests();
+  }
+  expect(second.requests.length).toBeGreaterThanOrEqual(10);
+  expect(first.requests.length + second.requests.length).toBe(50);
+  // Two of each age at most.
+  expect(balancer.connections).toBeLessThanOrEqual(8);
+});
+
+test('policies are kept once the API server knows them, by a process that started before', async () => {
+  const proxy = await proxyOf({ kind: 'status', code: 404 });
+  const client = clientOf(proxy.kubeConfig);
+  await lab.client.create(NAMESPACES, { metadata: { name: 'envoy-initializer' } } as object as {
+    metadata: { namespace?: string };
+  });
+  const log = pino({ level: 'silent' });
+  const templates = new LiveTemplates({ adopted() {}, rejected() {} });
+  templates.update({ data: { config: DEMO_TEMPLATE } });
+  const duty = policyDuty({
+    options: {
+      annotation: 'initializer.kubernetes.io/envoy',
+      initializerName: 'envoy.initializer.kubernetes.io',
+      namespace: 'envoy-initializer',
+      requireAnnotation: true,
+      policy: 'auto',
+    } as ServeOptions,
+    client,
+    leaderClient: client,
+    template: { templates, onAdopted() {} },
+    makeController: controllerMaker({ registry: new Registry(), clock, log }),
+    clock,
+    log,
+    metrics: { kept() {} },
+  });
+  const stop = new AbortController();
+  const running = Promise.all([duty.watch(stop.signal), duty.lead(stop.signal)]);
+  closing.push(async () => {
+    stop.abort(new Error('the test is over'));
+    await running;
+  });
+  const policies = async () => (await lab.client.list(POLICIES, {})).items;
+  await until(() => clock.pendingTimers === 1);
+  await clock.advanceAsync(599_999);
+  expect(proxy.requests).toHaveLength(1);
+  expect(await policies()).toEqual([]);
+  await clock.advanceAsync(120_001);
+  await untilTrue(async () => (await policies()).length > 0);
+  expect(proxy.requests[1]?.url).toBe('/apis/admissionregistration.k8s.io/v1');
+});
