@@ -18,6 +18,8 @@ const NAMESPACE = 'envoy-initializer';
 const NODE_AGENT = 'envoy-initializer-node-agent';
 /** What the manifests make, and what the operator itself makes. */
 const OURS = ['app=envoy-initializer', 'app.kubernetes.io/managed-by=envoy-initializer'];
+/** What holds the operator's account to its own objects, for as long as the account has rights. */
+const FENCE = 'envoy-initializer-fence';
 
 /**
  * Removes the operator and all that belongs to it, in the order in which nothing is harmed: first what could block pods,
@@ -39,7 +41,8 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   };
   const removeWebhooks = async () => {
     const kinds = await admissionKinds(kubectl);
-    for (const label of OURS) await remove(kinds, `--selector=${label}`);
+    const others = `--field-selector=metadata.name!=${FENCE}`;
+    for (const label of OURS) await remove(kinds, `--selector=${label}`, others);
   };
 
   await removeWebhooks();
@@ -56,6 +59,7 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   for (const copy of await removeCopies(kubectl)) say(`configmap ${copy} deleted`);
   await remove('namespaces', NAMESPACE, NODE_AGENT);
   await remove('clusterrolebindings,clusterroles', `--selector=${OURS[0]}`);
+  await remove('validatingadmissionpolicybindings,validatingadmissionpolicies', FENCE);
   await remove('crd', NETWORK_CRD);
 }
 

@@ -13,12 +13,22 @@ import { testWithControllerManager } from '../support/test-with-controller-manag
 jest.setTimeout(120_000);
 
 const OPERATOR = 'envoy-initializer';
+const FENCE = 'envoy-initializer-fence';
 let fixture: OperatorFixture;
 const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--repair=evict'] });
-  await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/overlays/repair/eviction.yaml'));
+  const repair = (file: string) => join(projectDirectory(), 'deploy/overlays/repair', file);
+  await fixture.kubectl('apply', '-f', repair('eviction.yaml'));
+  await kubectl(`patch validatingadmissionpolicy ${FENCE} --type=json --patch-file=${repair('fence.yaml')}`);
+  await eventually('the fence lets evictions through', async () => {
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'none', namespace: 'default' } };
+    const path = '/api/v1/namespaces/default/pods/none/eviction?dryRun=All';
+    const args = ['create', '--raw', path, '-f', '-', `--as=system:serviceaccount:${OPERATOR}:${OPERATOR}`];
+    const { stderr } = await fixture.controlPlane.kubectl(args, { input: JSON.stringify(eviction) });
+    return !stderr.includes(FENCE);
+  });
 }, 600_000);
 
 afterAll(() => fixture?.stop());

@@ -8,6 +8,7 @@ import { must } from '../../hack/operator.ts';
 import { walkOperator } from '../support/operator-walk.ts';
 import {
   type Call,
+  fencedCalls,
   forbiddenCalls,
   type Grant,
   grantsOf,
@@ -81,6 +82,10 @@ describe('the operator, on a walk through all that it does', () => {
   test('needs no right that it has not', async () => {
     expect(calls.length).toBeGreaterThan(50);
     expect(await forbiddenCalls(controlPlane.auditLogPath)).toEqual([]);
+  });
+
+  test('is refused nothing by the fence', async () => {
+    expect(await fencedCalls(controlPlane.auditLogPath)).toEqual([]);
   });
 
   test('has no right that it does not need, but those that are listed, and with the reason', async () => {

@@ -9,6 +9,7 @@ import {
   type OperatorOptions,
   startOperator,
 } from '../../hack/operator.ts';
+import { fencedCalls } from './rights.ts';
 
 /** A control plane with the operator beside it, as `make run` has them. */
 export interface OperatorFixture {
@@ -20,6 +21,7 @@ export interface OperatorFixture {
   kubectl(...args: readonly string[]): Promise<string>;
   /** kubectl apply of objects. */
   apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
+  /** @throws where the fence of deploy/base has refused the operator anything. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export async function startOperatorFixture({
   args = [],
   ...options
 }: ControlPlaneOptions & Pick<OperatorOptions, 'ownCertificates' | 'args'> = {}): Promise<OperatorFixture> {
-  const controlPlane = await startControlPlane(options);
+  const controlPlane = await startControlPlane({ auditLog: 'Metadata', ...options });
   try {
     const path = (file: string) => join(projectDirectory(), file);
     await must(controlPlane, [
@@ -56,7 +58,11 @@ export async function startOperatorFixture({
           ['apply', '-f', '-'],
           objects.map((object) => JSON.stringify(object)).join('\n---\n'),
         ),
-      stop: () => controlPlane.stop(),
+      async stop() {
+        const fenced = await fencedCalls(controlPlane.auditLogPath);
+        await controlPlane.stop();
+        if (fenced.length > 0) throw new Error(`the fence has refused the operator: ${fenced.join(', ')}`);
+      },
     };
   } catch (error) {
     await controlPlane.stop();

@@ -12,6 +12,8 @@ export interface Call {
   readonly name: string;
   readonly uri: string;
   readonly isForbidden: boolean;
+  /** By the ValidatingAdmissionPolicy of deploy/base/fence.yaml. */
+  readonly isFenced: boolean;
 }
 
 interface AuditEvent {
@@ -26,6 +28,7 @@ interface AuditEvent {
     readonly name?: string;
   };
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly responseStatus?: { readonly message?: string };
 }
 
 /** All calls that the operator, or another user, has made under its service account. */
@@ -34,7 +37,7 @@ export async function operatorCalls(auditLogPath: string, user = OPERATOR): Prom
   return lines
     .map((line) => JSON.parse(line) as AuditEvent)
     .filter((event) => event.user.username === user)
-    .map(({ verb, requestURI, objectRef = {}, annotations }) => ({
+    .map(({ verb, requestURI, objectRef = {}, annotations, responseStatus }) => ({
       verb,
       resource: qualified(
         objectRef.subresource ? `${objectRef.resource}/${objectRef.subresource}` : (objectRef.resource ?? ''),
@@ -45,6 +48,7 @@ export async function operatorCalls(auditLogPath: string, user = OPERATOR): Prom
       uri: requestURI,
       // A create in a namespace that is going is refused by admission, and is not among these.
       isForbidden: annotations?.['authorization.k8s.io/decision'] === 'forbid',
+      isFenced: responseStatus?.message?.includes('envoy-initializer-fence') ?? false,
     }));
 }
 
@@ -58,6 +62,12 @@ export async function forbiddenCalls(auditLogPath: string, user = OPERATOR): Pro
   const granted = new Set(calls.filter(({ isForbidden }) => !isForbidden).map(right));
   const forbidden = calls.filter((call) => call.isForbidden && !granted.has(right(call)));
   return [...new Set(forbidden.map(({ verb, uri }) => `${verb} ${uri}`))];
+}
+
+/** `VERB URI` of the operator's calls that the fence has refused, each once. */
+export async function fencedCalls(auditLogPath: string): Promise<readonly string[]> {
+  const fenced = (await operatorCalls(auditLogPath)).filter(({ isFenced }) => isFenced);
+  return [...new Set(fenced.map(({ verb, uri }) => `${verb} ${uri}`))];
 }
 
 /** A rule of rbac.authorization.k8s.io/v1. */

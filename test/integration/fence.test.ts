@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { eventually } from '../../hack/eventually.ts';
+import { must } from '../../hack/operator.ts';
+import { FENCED_OBJECTS, type FencedCall, MISUSES, NEEDS } from '../support/fence-calls.ts';
+
+const ACCOUNT = 'system:serviceaccount:envoy-initializer:envoy-initializer';
+const REFUSAL =
+  "ValidatingAdmissionPolicy 'envoy-initializer-fence' with binding 'envoy-initializer-fence' denied request: ";
+
+let controlPlane: ControlPlane;
+/** What makes kubectl use the token of the account, and nothing else. */
+let stolen: readonly string[];
+
+const admin = async (args: readonly string[], input = '') => (await must(controlPlane, args, input)).stdout;
+const call = ({ args, input }: FencedCall, flags = stolen) =>
+  controlPlane.kubectl([...args, ...flags], input ? { input: JSON.stringify(input) } : {});
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  for (const [flag, path] of [
+    ['-f', 'hack/control-plane/network-attachment-definition-crd.yaml'],
+    ['-k', 'deploy/overlays/dev'],
+  ] as const)
+    await admin(['apply', flag, join(projectDirectory(), path)]);
+  const token = (
+    await admin(['create', 'token', 'envoy-initializer', '--namespace=envoy-initializer'])
+  ).trim();
+  const authority = join(controlPlane.directory, 'ca.pem');
+  await writeFile(authority, controlPlane.caPem);
+  stolen = [
+    '--kubeconfig=/dev/null',
+    `--server=${controlPlane.server}`,
+    `--certificate-authority=${authority}`,
+    `--token=${token}`,
+  ];
+  // From here on RBAC refuses the account nothing: what is refused, the fence refuses.
+  await admin(['create', 'clusterrolebinding', 'thief', '--clusterrole=cluster-admin', `--user=${ACCOUNT}`]);
+  await admin(['apply', '-f', '-'], FENCED_OBJECTS.map((object) => JSON.stringify(object)).join('\n---\n'));
+  await eventually('the fence is up', async () => {
+    const { stderr } = await call({ args: ['create', 'namespace', 'probe', '--dry-run=server'] });
+    return stderr.includes(REFUSAL);
+  });
+});
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+describe('a thief of the token, to whom RBAC allows everything,', () => {
+  test.each(MISUSES)('is refused where it %s', async (_, misuse, told) => {
+    const { code, stderr } = await call(misuse);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(REFUSAL) });
+    expect(stderr).toMatch(told);
+    expect(stderr).not.toContain('resulted in error');
+  });
+
+  test('is refused as well where it only claims to be the account', async () => {
+    const { stderr } = await call({ args: ['create', 'namespace', 'mine'] }, [`--as=${ACCOUNT}`]);
+    expect(stderr).toContain(`${REFUSAL}the account of envoy-initializer may not CREATE namespaces`);
+  });
+});
+
+describe('the operator', () => {
+  test.each(NEEDS)('%s', async (_, need) => {
+    const { code, stderr } = await call(need);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('Error') });
+  });
+});
+
+test('an account of the same name elsewhere is not held', async () => {
+  const user = '--as=system:serviceaccount:default:envoy-initializer';
+  await admin([
+    'create',
+    'clusterrolebinding',
+    'other',
+    '--clusterrole=cluster-admin',
+    `--user=${user.slice(5)}`,
+  ]);
+  const { code } = await call({ args: ['create', 'namespace', 'other'] }, [user]);
+  expect(code).toBe(0);
+});

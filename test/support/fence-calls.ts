@@ -1,0 +1,399 @@
+import { cniConfig } from '../../src/network/cni-config.ts';
+
+/** A call of kubectl, and what it reads. */
+export interface FencedCall {
+  readonly args: readonly string[];
+  readonly input?: object;
+}
+
+const GATE = 'samplecrd.k8s.io/network';
+const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
+const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
+const HOME = '--namespace=envoy-initializer';
+const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
+const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
+const CONFIG = cniConfig('default/ours', SHAPE);
+/** A certificate's form is all that the API server looks at. */
+const BUNDLE = btoa(`-----BEGIN CERTIFICATE-----
+MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
+-----END CERTIFICATE-----
+`);
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+
+const object = (
+  apiVersion: string,
+  kind: string,
+  name: string,
+  rest: object = {},
+  metadata: object = {},
+) => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'default', ...metadata },
+  ...rest,
+});
+const configMap = (name: string, metadata: object = {}) =>
+  object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
+const secret = (name: string, type: string, metadata: object = {}) =>
+  object('v1', 'Secret', name, { type, data: { 'tls.crt': '', 'tls.key': '' } }, metadata);
+const network = (name: string, metadata: object = {}) =>
+  object('samplecrd.k8s.io/v1', 'Network', name, { spec: SHAPE }, metadata);
+const owner = (name: string) => ({
+  ownerReferences: [{ apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name, uid: 'a', controller: true }],
+});
+const attachment = (name: string, config: string, metadata: object = owner(name)) =>
+  object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, { spec: { config } }, metadata);
+const webhookConfiguration = (name: string) => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name },
+  webhooks: [
+    {
+      name: 'envoy.initializer.kubernetes.io',
+      clientConfig: { service: { name: 'a', namespace: 'b' } },
+      rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }],
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+    },
+  ],
+});
+const event = (reportingController: string, name = 'event') =>
+  object('events.k8s.io/v1', 'Event', name, {
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    type: 'Normal',
+    reason: 'Lied',
+    action: 'Lie',
+    regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'gated' },
+    reportingController,
+    reportingInstance: 'a',
+  });
+const lease = (name: string, metadata: object = {}) =>
+  object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const inOurs = { namespace: 'envoy-initializer' };
+
+/** What there is, made by the admin, for the account to be held back from. */
+export const FENCED_OBJECTS: readonly object[] = [
+  object('v1', 'ServiceAccount', 'default'),
+  object(
+    'v1',
+    'Pod',
+    'gated',
+    { spec: { ...SPEC, schedulingGates: [{ name: 'example.com/other' }, { name: GATE }] } },
+    { finalizers: ['example.com/theirs'] },
+  ),
+  object('apps/v1', 'Deployment', 'web', {
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: SPEC },
+    },
+  }),
+  configMap('envoy'),
+  configMap('envoy', { namespace: 'kube-public', labels: COPY }),
+  configMap('envoy-initializer', inOurs),
+  configMap('envoy-initializer-nodes', inOurs),
+  secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
+  secret('theirs', 'kubernetes.io/tls'),
+  lease('envoy-initializer', inOurs),
+  lease('leader', { namespace: 'kube-system' }),
+  network('theirs', { finalizers: ['example.com/theirs', FINALIZER] }),
+  // The garbage collector takes along what an owner has left: it is looked at again where the owner is there.
+  attachment('ours', CONFIG, { ...owner('ours'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('theirs', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
+  event('example.com/other', 'theirs'),
+  event('envoy-initializer', 'ours'),
+];
+
+const create = (input: object): FencedCall => ({ args: ['create', '-f', '-'], input });
+const applied = (input: object): FencedCall => ({
+  args: ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+  input,
+});
+const replace = (input: object): FencedCall => ({ args: ['replace', '-f', '-'], input });
+const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '--wait=false', ...what] });
+const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
+  args: ['patch', target, ...flags, '--type=merge', '--patch', JSON.stringify(patch)],
+});
+const patch = (target: string, operations: readonly object[], ...flags: readonly string[]): FencedCall => ({
+  args: ['patch', target, ...flags, '--type=json', '--patch', JSON.stringify(operations)],
+});
+const post = (path: string, input: object = {}): FencedCall => ({
+  args: ['create', '--raw', path, '-f', '-'],
+  input,
+});
+const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
+
+const MAY_NOT =
+  /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
+const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
+const NEW_MAP = /may create the ConfigMaps envoy-initializer, envoy and envoy-initializer-nodes/;
+const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, and elsewhere envoy/;
+const SECRET =
+  /may write one Secret, envoy-initializer-tls of its own namespace, of type kubernetes\.io\/tls/;
+const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
+const EVENT = /may write Events of its own alone/;
+const NETWORK = /may change nothing of a Network but its status and the finalizer/;
+const OWN = /may write those NetworkAttachmentDefinitions alone that a Network of the same name owns/;
+const BRIDGE = /may configure in a NetworkAttachmentDefinition a bridge nw-… with addresses of host-local/;
+const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
+
+/** What a thief of the token tries, and what it is told. */
+export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
+  [
+    'sends the reviews of pods to a server of its own',
+    patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
+    BUNDLES,
+  ],
+  [
+    'sends them to another path',
+    patch(WEBHOOKS, set('/webhooks/0/clientConfig/service', { name: 'a', namespace: 'b' })),
+    BUNDLES,
+  ],
+  ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*'])), BUNDLES],
+  [
+    'blocks the system by the webhook',
+    patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/2/namespaceSelector' }]),
+    BUNDLES,
+  ],
+  [
+    'lets pods pass that no webhook has seen',
+    patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore')),
+    BUNDLES,
+  ],
+  ['removes a webhook', patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/0' }]), BUNDLES],
+  ['replaces the webhooks by server-side apply', applied(webhookConfiguration('envoy-initializer')), BUNDLES],
+  [
+    'hands the webhooks to another owner',
+    patch(
+      WEBHOOKS,
+      set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]),
+    ),
+    BUNDLES,
+  ],
+  ['creates a webhook', create(webhookConfiguration('mine')), MAY_NOT],
+  ['creates a webhook by server-side apply', applied(webhookConfiguration('mine')), MAY_NOT],
+  ['deletes the webhooks', remove(WEBHOOKS), MAY_NOT],
+  [
+    'deletes the webhooks as a collection',
+    { args: ['delete', '--raw', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'] },
+    MAY_NOT,
+  ],
+  [
+    'binds itself to cluster-admin',
+    {
+      args: [
+        'create',
+        'clusterrolebinding',
+        'mine',
+        '--clusterrole=cluster-admin',
+        '--serviceaccount=default:default',
+      ],
+    },
+    MAY_NOT,
+  ],
+  [
+    'gives its role more rights',
+    patch(
+      'clusterrole/envoy-initializer',
+      set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }),
+    ),
+    MAY_NOT,
+  ],
+  ['asks for the token of another account', { args: ['create', 'token', 'default'] }, MAY_NOT],
+  ['asks for a token of its own', { args: ['create', 'token', 'envoy-initializer', HOME] }, MAY_NOT],
+  ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh'), MAY_NOT],
+  [
+    'evicts a pod',
+    post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
+    MAY_NOT,
+  ],
+  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), MAY_NOT],
+  ['deletes a pod', remove('pod/gated'), MAY_NOT],
+  ['deletes all pods', { args: ['delete', '--raw', '/api/v1/namespaces/default/pods'] }, MAY_NOT],
+  [
+    'writes the status of a pod',
+    merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
+    MAY_NOT,
+  ],
+  ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
+  ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
+  ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
+  ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
+  [
+    'removes the gate of another',
+    patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }]),
+    POD,
+  ],
+  [
+    'removes the finalizer of another from a pod',
+    merge('pod/gated', { metadata: { finalizers: null } }),
+    POD,
+  ],
+  ['changes a Deployment', merge('deployment/web', { spec: { replicas: 1 } }), MAY_NOT],
+  [
+    'labels a namespace as privileged',
+    { args: ['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=privileged'] },
+    MAY_NOT,
+  ],
+  ['changes a CRD', merge('crd/networks.samplecrd.k8s.io', { metadata: { labels: { a: 'b' } } }), MAY_NOT],
+  ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } }), OLD_MAP],
+  [
+    'takes a user’s ConfigMap envoy over by its label',
+    merge('configmap/envoy', { metadata: { labels: COPY } }),
+    OLD_MAP,
+  ],
+  ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
+  ['changes another ConfigMap', merge('configmap/kube-root-ca.crt', { data: { 'ca.crt': '' } }), OLD_MAP],
+  ['creates another ConfigMap', create(configMap('mine')), NEW_MAP],
+  [
+    'creates the ConfigMap envoy without its label',
+    create(configMap('envoy', { namespace: 'kube-system' })),
+    NEW_MAP,
+  ],
+  ['deletes a ConfigMap', remove('configmap/envoy'), MAY_NOT],
+  [
+    'creates a Secret that an account’s token would be put into',
+    create(
+      secret('envoy-initializer-token', 'kubernetes.io/service-account-token', {
+        ...inOurs,
+        annotations: { 'kubernetes.io/service-account.name': 'default' },
+      }),
+    ),
+    SECRET,
+  ],
+  ['creates its Secret elsewhere', create(secret('envoy-initializer-tls', 'kubernetes.io/tls')), SECRET],
+  ['changes another Secret', merge('secret/theirs', { data: { 'tls.crt': 'YQ==' } }), SECRET],
+  ['deletes its Secret', remove('secret/envoy-initializer-tls', HOME), MAY_NOT],
+  [
+    'takes the lead of another controller',
+    merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system'),
+    LEASE,
+  ],
+  ['creates another Lease', create(lease('mine', inOurs)), LEASE],
+  ['writes an Event as another', create(event('example.com/other', 'mine')), EVENT],
+  [
+    'changes the Event of another',
+    merge('events.events.k8s.io/theirs', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' } }),
+    EVENT,
+  ],
+  ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } }), NETWORK],
+  ['replaces a Network', replace(network('theirs', { labels: { a: 'b' } })), NETWORK],
+  [
+    'removes the finalizer of another from a Network',
+    merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
+    NETWORK,
+  ],
+  ['creates a Network', create(network('mine')), MAY_NOT],
+  ['deletes a Network', remove('network/theirs'), MAY_NOT],
+  ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
+  [
+    'creates a definition that a Network of another name owns',
+    create(attachment('mine', CONFIG, owner('theirs'))),
+    OWN,
+  ],
+  [
+    'changes the definition of another',
+    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', SHAPE) } }),
+    OWN,
+  ],
+  [
+    'makes itself the owner of a definition of another',
+    merge('net-attach-def/theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
+    OWN,
+  ],
+  ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
+  [
+    'deletes all definitions',
+    {
+      args: ['delete', '--raw', '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'],
+    },
+    OWN,
+  ],
+  [
+    'removes the finalizer of another from its definition',
+    merge('net-attach-def/ours', { metadata: { finalizers: null } }),
+    OWN,
+  ],
+  [
+    'takes a node’s interface by another CNI plugin',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
+    BRIDGE,
+  ],
+  [
+    'chains a second CNI plugin',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
+    BRIDGE,
+  ],
+  [
+    'names another CNI plugin by a key in capitals',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
+    BRIDGE,
+  ],
+  [
+    'names another CNI plugin by an escape',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
+    BRIDGE,
+  ],
+  [
+    'lets a node write files of its choice',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('"ipam":{', '"ipam":{"dataDir":"/etc",') },
+    }),
+    BRIDGE,
+  ],
+  [
+    'joins another bridge of the node',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
+    BRIDGE,
+  ],
+  ['names a configuration on the node', merge('net-attach-def/ours', { spec: { config: '' } }), BRIDGE],
+];
+
+/** What the operator does, in the same words. */
+export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
+  ['writes the caBundle', patch(WEBHOOKS, set('/webhooks/0/clientConfig/caBundle', BUNDLE))],
+  [
+    'makes the namespace the owner of the webhooks',
+    patch(
+      WEBHOOKS,
+      set('/metadata/ownerReferences', [
+        { apiVersion: 'v1', kind: 'Namespace', name: 'envoy-initializer', uid: 'a' },
+      ]),
+    ),
+  ],
+  ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
+  ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
+  ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['updates the table of nodes', merge('configmap/envoy-initializer-nodes', { data: { nodes: '{}' } }, HOME)],
+  ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
+  ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
+  [
+    'counts its Event',
+    merge('events.events.k8s.io/ours', {
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
+    }),
+  ],
+  ['lets a Network go', merge('network/theirs', { metadata: { finalizers: ['example.com/theirs'] } })],
+  [
+    'writes the status of a Network',
+    merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
+  ],
+  [
+    'creates a definition',
+    create(
+      attachment(
+        'new',
+        cniConfig('default/new', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 }, 2 ** 23),
+      ),
+    ),
+  ],
+  [
+    'repairs its definition',
+    merge('net-attach-def/ours', { metadata: { labels: { a: 'b' } }, spec: { config: CONFIG } }),
+  ],
+  [
+    'lets go a definition that is nobody’s',
+    merge('net-attach-def/theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
+  ],
+  ['deletes its definition', remove('net-attach-def/ours')],
+];
