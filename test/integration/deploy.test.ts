@@ -11,7 +11,7 @@ import type { KubeObject } from '../../src/kube/object.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');
-const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev', 'repair'] as const;
+const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev', 'repair', 'without-policies'] as const;
 type Overlay = (typeof OVERLAYS)[number];
 
 /** Where the binaries are is in it. */
@@ -97,6 +97,26 @@ describe('each overlay', () => {
       ([, { metadata }]) => metadata.labels?.app !== 'envoy-initializer',
     );
     expect(unlabelled.map(([name]) => name)).toEqual(['CustomResourceDefinition/networks.samplecrd.k8s.io']);
+  });
+
+  test.each(OVERLAYS)('%s holds the account of its Deployment by the fence', async (overlay) => {
+    const objects = await rendered(overlay);
+    const { name, namespace } = objects.get('ServiceAccount/envoy-initializer')?.metadata ?? {};
+    const fence = objects.get('ValidatingAdmissionPolicy/envoy-initializer-fence');
+    expect(fence).toMatchObject({
+      spec: {
+        failurePolicy: 'Fail',
+        matchConditions: expect.arrayContaining([
+          {
+            name: 'is-the-operator',
+            expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${name}'`,
+          },
+        ]),
+      },
+    });
+    expect(objects.get('ValidatingAdmissionPolicyBinding/envoy-initializer-fence')).toMatchObject({
+      spec: { policyName: 'envoy-initializer-fence', validationActions: ['Deny'] },
+    });
   });
 
   test.each(['all-pods', 'cert-manager', 'default'] as const)(

@@ -23,7 +23,11 @@ beforeAll(async () => {
   await fixture.kubectl('apply', '-f', repair('eviction.yaml'));
   await kubectl(`patch validatingadmissionpolicy ${FENCE} --type=json --patch-file=${repair('fence.yaml')}`);
   await eventually('the fence lets evictions through', async () => {
-    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'none', namespace: 'default' } };
+    const eviction = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'none', namespace: 'default' },
+    };
     const path = '/api/v1/namespaces/default/pods/none/eviction?dryRun=All';
     const args = ['create', '--raw', path, '-f', '-', `--as=system:serviceaccount:${OPERATOR}:${OPERATOR}`];
     const { stderr } = await fixture.controlPlane.kubectl(args, { input: JSON.stringify(eviction) });

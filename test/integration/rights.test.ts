@@ -97,6 +97,12 @@ describe('the operator, on a walk through all that it does', () => {
     expect([...MAY_GO_UNUSED.keys()].filter((grant) => !names.has(grant))).toEqual([]);
   });
 
+  test('may write no policy where an overlay does without', async () => {
+    const grants = await granted('without-policies', 'ClusterRole');
+    const ofPolicies = grants.filter(({ resource }) => resource.includes('admissionpolic'));
+    expect(new Set(ofPolicies.map(({ verb }) => verb))).toEqual(new Set(['list', 'watch', 'delete']));
+  });
+
   test('has no right that a wildcard gives', async () => {
     const all = [...(await granted('default', 'ClusterRole')), ...(await granted('default', 'Role'))];
     expect(all.filter(({ verb, resource }) => `${verb} ${resource}`.includes('*'))).toEqual([]);

@@ -273,7 +273,9 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ['writes an Event as another', create(event('example.com/other', 'mine')), EVENT],
   [
     'changes the Event of another',
-    merge('events.events.k8s.io/theirs', { series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' } }),
+    merge('events.events.k8s.io/theirs', {
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
+    }),
     EVENT,
   ],
   ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } }), NETWORK],
