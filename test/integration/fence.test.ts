@@ -84,3 +84,30 @@ test('an account of the same name elsewhere is not held', async () => {
   const { code } = await call({ args: ['create', 'namespace', 'other'] }, [user]);
   expect(code).toBe(0);
 });
+
+describe('policies, which the API server shows to no policy,', () => {
+  const POLICY = 'envoy.initializer.kubernetes.io';
+  /** Server-side apply, as the operator writes them. */
+  const bind = async (name: string): Promise<string> => {
+    const apiVersion = 'admissionregistration.k8s.io/v1';
+    const input = {
+      apiVersion,
+      kind: 'MutatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: POLICY },
+    };
+    return (await call({ args: ['apply', '--server-side', '--dry-run=server', '-f', '-'], input })).stderr;
+  };
+
+  test('are not refused by the fence', async () => {
+    expect(await bind('mine')).toBe('');
+  });
+
+  test('are refused by RBAC under another name', async () => {
+    await admin(['delete', 'clusterrolebinding', 'thief']);
+    await eventually('RBAC refuses the account what its roles do not have', async () => {
+      return (await bind('mine')).includes('cannot patch resource "mutatingadmissionpolicybindings"');
+    });
+    expect(await bind(POLICY)).toBe('');
+  });
+});

@@ -109,6 +109,7 @@ const applied = (input: object): FencedCall => ({
   args: ['apply', '--server-side', '--force-conflicts', '-f', '-'],
   input,
 });
+const reapply = (input: object): FencedCall => ({ args: ['apply', '-f', '-'], input });
 const replace = (input: object): FencedCall => ({ args: ['replace', '-f', '-'], input });
 const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '--wait=false', ...what] });
 const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
@@ -219,6 +220,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
+  [
+    'applies a pod of another image',
+    reapply(object('v1', 'Pod', 'gated', { spec: { containers: [{ name: 'app', image: 'mine' }] } })),
+    POD,
+  ],
   [
     'removes the gate of another',
     patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }]),
