@@ -56,7 +56,8 @@ export function apiServerSpec(settings: ComponentSettings): ComponentSpec {
     '--advertise-address=127.0.0.1',
     // An EndpointSlice must not hold a loopback address: it would fail to write its own, again and again.
     '--endpoint-reconciler-type=none',
-    '--service-cluster-ip-range=10.0.0.0/24',
+    // Apart from what the demo and the tests give to Networks.
+    '--service-cluster-ip-range=172.31.255.0/24',
     `--tls-cert-file=${files.servingCert}`,
     `--tls-private-key-file=${files.servingKey}`,
     `--client-ca-file=${files.ca}`,

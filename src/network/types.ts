@@ -52,7 +52,7 @@ export interface NetworkStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Accepted: the spec is valid and meets no other Network's range. Ready: the network is there; a pod created now gets an interface on it, unless the reason is ProviderCannotAttach. Progressing: the operator is still changing it, or retries. InUse: pods are attached to it.
+   * Accepted: the spec is valid, and no other Network and nothing of the cluster has its range. Ready: the network is there; a pod created now gets an interface on it, unless the reason is ProviderCannotAttach. Progressing: the operator is still changing it, or retries. InUse: pods are attached to it.
    *
    * @maxItems 16
    */
@@ -69,6 +69,10 @@ export interface NetworkStatus {
    * The MTU that the real network was given; absent where the provider decides.
    */
   readonly mtu?: number;
+  /**
+   * The VXLAN identifier by which node agents join the network over the nodes; absent where none do.
+   */
+  readonly vni?: number;
   /**
    * Who realises the network.
    */
