@@ -25,7 +25,9 @@ export function attachWith({ client, networks, judge, sharedNamespaces }: Attach
       return undefined;
     });
   return async (pod, namespace, { fresh, signal }) => {
-    const keys = fresh ? networksAskedFor(annotation(pod, NETWORK_ANNOTATION), namespace) : [];
+    const keys = fresh
+      ? networksAskedFor(annotation(pod, NETWORK_ANNOTATION), namespace, sharedNamespaces)
+      : [];
     const found = new Map(
       await Promise.all(keys.map(async (key) => [key, await live(key, signal())] as const)),
     );

@@ -2,6 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import { isInvalid, isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Reconcile, Result } from '../kube/controller.ts';
+import { PODS } from '../kube/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/object.ts';
 import { apiVersionOf } from '../kube/resource.ts';
 import type { Lister } from '../kube/store.ts';
@@ -9,7 +10,7 @@ import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from './attachment/
 import type { NetworkState } from './attachment/network-state.ts';
 import { type Passage, passageOf } from './attachment/passage.ts';
 import { FIELD_MANAGER } from './names.ts';
-import { askedFor, isGated, NETWORK_PODS, type NetworkPod } from './network-pods.ts';
+import { askedFor, isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
 import type { NoticeSink } from './reporter.ts';
 import type { Notice } from './transitions.ts';
@@ -63,7 +64,7 @@ export class PodGates {
     users.letIn(pod);
     try {
       const options = { fieldManager: FIELD_MANAGER, signal };
-      await client.jsonPatch(NETWORK_PODS, { name, namespace }, liftingPatch(pod), options);
+      await client.jsonPatch(PODS, { name, namespace }, liftingPatch(pod), options);
     } catch (error) {
       users.settle(pod);
       if (isNotFound(error)) return {};
@@ -93,7 +94,7 @@ export class PodGates {
     const { name, namespace = '', uid = '' } = metadata;
     const regarding = { name, namespace, uid };
     this.#options.events.event(
-      { apiVersion: apiVersionOf(NETWORK_PODS), kind: NETWORK_PODS.kind, metadata: regarding },
+      { apiVersion: apiVersionOf(PODS), kind: PODS.kind, metadata: regarding },
       notice,
     );
   }

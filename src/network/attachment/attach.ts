@@ -6,6 +6,7 @@ import { mergeNetworks } from './merge.ts';
 import type { NetworkState } from './network-state.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, type Selection } from './selection.ts';
+import { mayUse } from './sharing.ts';
 
 /** What becomes of a pod that is created. */
 export type Attachment =
@@ -47,10 +48,16 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   return { outcome: 'attached', operations: draft.operations };
 }
 
-/** Networks that the annotation of a pod names, as keys; none where it cannot be read. */
-export function networksAskedFor(asked: string | undefined, podNamespace: string): readonly string[] {
+/** Networks that the annotation of a pod names and the pod may use, as keys; none where it cannot be read. */
+export function networksAskedFor(
+  asked: string | undefined,
+  podNamespace: string,
+  sharedNamespaces: readonly string[],
+): readonly string[] {
+  // A name that the pod may not use takes away none of the others.
   const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, ['*']);
-  return request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
+  const keys = request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
+  return keys.filter((key) => mayUse(key, podNamespace, sharedNamespaces));
 }
 
 /** Why the pod cannot be attached at all. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { Store } from '../../../src/kube/store.ts';
-import { matters, NETWORK_PODS, type NetworkPod, POD_INDEXERS } from '../../../src/network/network-pods.ts';
+import { matters, type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/network-users.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
@@ -14,7 +15,7 @@ interface PodOptions {
 
 function pod(name: string, { asks, status, gates = [], uid = name }: PodOptions): NetworkPod {
   const text = typeof status === 'string' ? status : JSON.stringify(status);
-  return NETWORK_PODS.narrow({
+  return networkPods([]).narrow({
     metadata: {
       name,
       namespace: 'red',
@@ -85,4 +86,61 @@ test('of a pod little is kept, and nothing of one that has to do with no Network
   const kept = pod('p', { asks: 'blue', status: [eth0, blue] });
   expect(matters(kept)).toBe(true);
   expect(JSON.stringify(kept)).not.toMatch(/other|containers|ips/);
+});
+
+describe('a pod that names a Network of another namespace', () => {
+  const theirs = { ...blue, name: 'green/blue' };
+  const forged = {
+    metadata: {
+      ...{ name: 'p', namespace: 'red' },
+      annotations: {
+        'samplecrd.k8s.io/network': 'green/blue,blue',
+        'k8s.v1.cni.cncf.io/networks': 'green/blue',
+        'k8s.v1.cni.cncf.io/network-status': JSON.stringify([eth0, theirs, blue]),
+      },
+    },
+  };
+  const usersOfBoth = (shared: readonly string[]) => {
+    const one = networkPods(shared).narrow(forged);
+    return ['green/blue', 'red/blue'].map((key) => usersOf(key, one));
+  };
+
+  test('is no user of it, and still one of its own', () => {
+    expect(usersOfBoth([])).toEqual([
+      { pods: [], allocated: 0 },
+      { pods: ['red/p'], allocated: 1 },
+    ]);
+  });
+
+  test.each(['green', '*'])('is one where Networks are shared: %s', (shared) => {
+    expect(usersOfBoth([shared])[0]).toEqual({ pods: ['red/p'], allocated: 1 });
+  });
+
+  test('whatever bytes its annotations have, is no user of any Network but those of its own namespace', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.constantFrom('green/blue', '[{"name":"green/blue"}]', '[{"name":"blue","namespace":"green"}]'),
+    );
+    fc.assert(
+      fc.property(text, text, text, (asked, multus, status) => {
+        const annotations = {
+          'samplecrd.k8s.io/network': asked,
+          'k8s.v1.cni.cncf.io/networks': multus,
+          'k8s.v1.cni.cncf.io/network-status': status,
+        };
+        const one = networkPods([]).narrow({ metadata: { name: 'p', namespace: 'red', annotations } });
+        expect(POD_INDEXERS.user(one).filter((key) => !key.startsWith('red/'))).toEqual([]);
+      }),
+    );
+  });
+});
+
+test('a pod whose other annotations were overwritten uses what Multus was told', () => {
+  const metadata = {
+    name: 'p',
+    namespace: 'red',
+    annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue@net1' },
+  };
+  expect(usersOf('red/blue', networkPods([]).narrow({ metadata })).pods).toEqual(['red/p']);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../src/kube/api-error.ts';
 import type { NetworkState } from '../../../src/network/attachment/network-state.ts';
-import { NETWORK_PODS, type NetworkPod } from '../../../src/network/network-pods.ts';
+import { type NetworkPod, networkPods } from '../../../src/network/network-pods.ts';
 import { PodGates } from '../../../src/network/pod-gates.ts';
 import type { Notice } from '../../../src/network/transitions.ts';
 
@@ -11,7 +11,7 @@ const { signal } = new AbortController();
 
 function gatedPod(gates: readonly string[] = ['example.org/theirs', GATE]): NetworkPod {
   const annotations = { [GATE]: 'blue', 'k8s.v1.cni.cncf.io/networks': 'blue' };
-  return NETWORK_PODS.narrow({
+  return networkPods([]).narrow({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
     spec: { schedulingGates: gates.map((name) => ({ name })) },
   });
