@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isDnsLabel } from './inject/names.ts';
 import { LOG_LEVELS } from './log.ts';
-import { parseRange } from './network/cidr.ts';
+import { parseRange, type Range } from './network/cidr.ts';
+import type { RangePolicy } from './network/range-policy.ts';
 
 /** One option: how its text is read, its text by default (none: undefined), and what it is for. */
 interface OptionSpec<T> {
@@ -114,7 +115,19 @@ const SERVE_OPTIONS = {
     parse: rangeList,
     value: 'ranges',
     default: '',
-    help: 'ranges that Networks should not meet, with commas between them, beside those that the cluster tells of',
+    help: 'ranges that Networks must not meet, with commas between them, beside those that the cluster tells of',
+  },
+  'network-ranges': {
+    parse: networkRanges,
+    value: 'ranges',
+    default: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
+    help: 'ranges, with commas between them, inside of which Networks of Multus must be',
+  },
+  'network-largest': {
+    parse: largestNetworks,
+    value: 'lengths',
+    default: '16,48',
+    help: 'shortest prefixes, of IPv4 and of IPv6, that Networks of Multus may have: how large they may be',
   },
   'shared-network-namespaces': {
     parse: namespaceList,
@@ -231,6 +244,23 @@ function namespaceList(value: string): readonly string[] {
     throw new InvalidArgumentError("Write names of namespaces with commas between them, or '*'.");
   }
   return names;
+}
+
+function networkRanges(value: string): readonly Range[] {
+  const ranges = value.split(',').map((text) => parseRange(text.trim()));
+  if (!ranges.every((range) => range !== undefined)) {
+    throw new InvalidArgumentError('Write ranges such as 10.0.0.0/8,fc00::/7 with commas between them.');
+  }
+  return ranges;
+}
+
+function largestNetworks(value: string): RangePolicy['largest'] {
+  const [, ipv4, ipv6] = /^(\d{1,2}),(\d{1,3})$/.exec(value) ?? [];
+  const [four, six] = [Number(ipv4), Number(ipv6)];
+  if (!(four <= 30 && six <= 126)) {
+    throw new InvalidArgumentError('Write the lengths of two prefixes, of IPv4 and of IPv6, such as 16,48.');
+  }
+  return { ipv4: four, ipv6: six };
 }
 
 function rangeList(value: string): readonly string[] {

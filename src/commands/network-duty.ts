@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { LIVE_PODS } from '../kube/core-resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -8,24 +7,26 @@ import { Informer } from '../kube/informer.ts';
 import { type KubeObject, keyOf, withoutManagedFields } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
 import { together } from '../kube/together.ts';
+import type { Range } from '../network/cidr.ts';
 import { followNodes, singleNodeReach } from '../network/cluster-nodes.ts';
-import { NODES, SERVICE_CIDRS } from '../network/cluster-objects.ts';
+import { NODES } from '../network/cluster-objects.ts';
 import { ClusterRanges } from '../network/cluster-ranges.ts';
 import { setUpNetworkController } from '../network/controller.ts';
-import { matters, NETWORK_PODS, POD_INDEXERS } from '../network/network-pods.ts';
+import { matters, networkPods, POD_INDEXERS } from '../network/network-pods.ts';
 import { NetworkUsers } from '../network/network-users.ts';
 import { setUpPodController } from '../network/pod-controller.ts';
+import type { RangePolicy } from '../network/range-policy.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.ts';
 import type { Attach } from '../webhook/attach-handler.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
-import { askAgainMs, repeat } from './ask-again.ts';
 import { attachWith } from './attach.ts';
 import { informerLog } from './informer-log.ts';
 import { joinedNodes } from './joined-nodes.ts';
 import type { MakeController } from './led-controller.ts';
 import { NetworkWork } from './network-work.ts';
 import { neutronDuty } from './neutron-duty.ts';
+import { rangeSources } from './range-sources.ts';
 
 export interface NetworkDutyOptions {
   /** For the informers, on every replica: a new leader's caches are warm. */
@@ -44,8 +45,11 @@ export interface NetworkDutyOptions {
   readonly defaultProvider: string;
   /** Namespaces whose Networks pods of any namespace may use. */
   readonly sharedNamespaces: readonly string[];
-  /** Ranges that Networks should not meet, beside those that are found. */
+  /** Ranges that Networks must not meet, beside those that are found. */
   readonly clusterCidrs: readonly string[];
+  /** Ranges that Networks of nodes are inside of. */
+  readonly networkRanges: readonly Range[];
+  readonly networkLargest: RangePolicy['largest'];
   /** The operator's own. */
   readonly namespace: string;
   /** That of the node agents which join the nodes; undefined where nothing does. */
@@ -67,6 +71,8 @@ export interface NetworkDuty {
 
 /** Where Multus is not installed its definitions are never listed: Networks are told so, after this long. */
 const ATTACHMENTS_WAIT_MS = 5_000;
+/** The ranges of Services and of the API server are not waited for longer: a right may be missing. */
+const RANGES_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const { client, leaderClient, clock, log, makeController, workers } = options;
@@ -80,12 +86,13 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   });
   const podWork = makeController('pod-gate', workers);
   const users = new NetworkUsers(pods.lister);
-  const ranges = new ClusterRanges();
-  ranges.set('--cluster-cidrs', options.clusterCidrs);
+  const cluster = new ClusterRanges();
+  cluster.set('--cluster-cidrs', options.clusterCidrs);
+  const sources = rangeSources({ client, clock, log, ranges: cluster });
   const onReach = () => {
     for (const network of networks.lister.list()) networkWork.queue.add(keyOf(network));
   };
-  followNodes(nodes, ranges, onReach);
+  followNodes(nodes, cluster, onReach);
   const { nodeAgentNamespace } = options;
   const joined =
     nodeAgentNamespace === undefined
@@ -118,7 +125,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     otherProviders: [neutron.provider],
     usageOf: (key) => users.usageOf(key),
     reach: joined?.reach ?? singleNodeReach(nodes.lister),
-    warningFor: (cidr) => ranges.warningFor(cidr),
+    ranges: { policy: { allowed: options.networkRanges, largest: options.networkLargest }, cluster },
   });
   const pod = setUpPodController({
     client: leaderClient,
@@ -133,30 +140,27 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     resyncMs,
   });
 
-  async function followServices(signal: AbortSignal): Promise<void> {
-    const cidrs = await serviceRanges(client, log, signal);
-    if (cidrs) ranges.set('the Services', cidrs);
-  }
-
   return {
     attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
       const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
-      await Promise.all([...informing, neutron.watch(signal), joined?.watch(signal)]);
+      await Promise.all([...informing, sources.watch(signal), neutron.watch(signal), joined?.watch(signal)]);
     },
     async reconcile(signal) {
       // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
       // yet would be said to be missing.
       const informing = [networks, pods, nodes, ...(joined?.informers ?? [])];
       if (!(await allSynced(informing, signal))) return;
-      await allSynced([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
+      const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+      await Promise.all([
+        allSynced([attachments], within(ATTACHMENTS_WAIT_MS)),
+        sources.known(within(RANGES_WAIT_MS)),
+      ]);
       if (signal.aborted) return;
-      await followServices(signal);
       await together(signal, [
         (running) => networkWork.run(network.reconcile, network.keys(), running),
         (running) => podWork.run(pod.reconcile, pod.keys(), running),
         (running) => neutron.keep(running),
-        (running) => repeat(clock, askAgainMs, followServices, running),
         ...(joined ? [joined.keep] : []),
       ]);
     },
@@ -175,22 +179,7 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
   };
 }
 
-/** The ranges of Services; undefined where the API server does not tell of them (before 1.33). They are for warnings only. */
-async function serviceRanges(
-  client: KubeClient,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<readonly string[] | undefined> {
-  try {
-    const { items } = await client.list(SERVICE_CIDRS, { signal });
-    return items.flatMap((item) => SERVICE_CIDRS.narrow(item).cidrs);
-  } catch (err) {
-    if (!isNotFound(err) && !signal.aborted) log.warn({ err }, 'the ranges of Services are not known');
-    return undefined;
-  }
-}
-
-function informers({ client, clock, log }: NetworkDutyOptions) {
+function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions) {
   const common = <T extends KubeObject>(resource: Resource<T>) => ({
     client,
     clock,
@@ -204,7 +193,7 @@ function informers({ client, clock, log }: NetworkDutyOptions) {
       transform: withoutManagedFields,
     }),
     pods: new Informer({
-      ...common(NETWORK_PODS),
+      ...common(networkPods(sharedNamespaces)),
       fieldSelector: LIVE_PODS,
       keep: matters,
       indexers: POD_INDEXERS,

@@ -118,6 +118,8 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     defaultProvider: options.networkProvider,
     sharedNamespaces: options.sharedNetworkNamespaces,
     clusterCidrs: options.clusterCidrs,
+    networkRanges: options.networkRanges,
+    networkLargest: options.networkLargest,
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
     nodeAgentNamespace: options.nodeAgentNamespace,

@@ -17,6 +17,25 @@ export function parseRange(text: string): Range | undefined {
   return formatRange(range) === text && isPlain(address) ? range : undefined;
 }
 
+/**
+ * Reads a range or a single address as objects of others and the programs of a node write them, host bits included.
+ * An IPv4-mapped address is the IPv4 address. Undefined for anything else.
+ */
+export function readRange(text: string): Range | undefined {
+  const [plain = '', zone] = text.split('%');
+  const isRange = ipaddr.isValidCIDR(plain);
+  if (zone !== undefined || !(isRange || ipaddr.isValid(plain))) return undefined;
+  const [address, prefixLength] = isRange ? ipaddr.parseCIDR(plain) : [ipaddr.process(plain), undefined];
+  const length = prefixLength ?? bitsOf(address);
+  return { address: networkAddress(address, length), prefixLength: length };
+}
+
+/** As {@link formatRange}, without the length of a single address. */
+export function formatShort(range: Range): string {
+  const isSingle = range.prefixLength === bitsOf(range.address);
+  return isSingle ? formatAddress(range.address) : formatRange(range);
+}
+
 /** The inverse of {@link parseRange}. */
 export function formatRange({ address, prefixLength }: Range): string {
   return `${formatAddress(address)}/${prefixLength}`;
@@ -26,6 +45,11 @@ export function formatRange({ address, prefixLength }: Range): string {
 export function overlaps(a: Range, b: Range): boolean {
   if (a.address.kind() !== b.address.kind()) return false;
   return a.address.match(b.address, Math.min(a.prefixLength, b.prefixLength));
+}
+
+/** Whether all of the inner range is in the outer one. */
+export function holds(outer: Range, inner: Range): boolean {
+  return outer.prefixLength <= inner.prefixLength && overlaps(outer, inner);
 }
 
 /** What is wrong with the address as the range's gateway, as the end of a sentence; undefined where nothing is. */

@@ -1,11 +1,12 @@
 import { keyOf, type ObjectKey } from '../kube/object.ts';
 import { formatRange, parseRange, type Range } from './cidr.ts';
+import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
 import { hasFinalizer } from './finalizer.ts';
 import { NETWORK_FINALIZER } from './names.ts';
 import { RangeTree } from './range-tree.ts';
 import type { Network } from './types.ts';
 
-/** Whose range is in the way, and which. */
+/** The Network whose range is in the way, and the range. */
 export interface Blocker {
   readonly key: ObjectKey;
   readonly cidr: string;
@@ -19,7 +20,10 @@ interface Claimant {
   wants: Claim | undefined;
   /** What it was given: the range of its real network, and one that it is changing to. */
   holds: readonly Claim[];
-  blockedBy: ObjectKey | undefined;
+  /** Its finalizer alone tells that it was given what it holds, and a user may have written that. */
+  isPresumed: boolean;
+  /** A Network's key, or what uses a range of the cluster. */
+  blockedBy: string | undefined;
   /** This process has decided about it, and knows better than a cache what it holds. */
   isDecided: boolean;
 }
@@ -34,49 +38,72 @@ interface Claim {
  * not hold it, the older Network gets it, then the one with the smaller UID. A range is taken in the same turn of
  * the event loop that finds it free, so that two reconciles at once cannot both have it, whatever their caches show.
  *
- * What another process gave, before this one became the leader, is known by the finalizer, which goes on before
- * anything is made.
+ * What another process gave, before this one became the leader, is known by the status, which the operator alone
+ * writes. Until there is one, the finalizer tells of it, which goes on before anything is made.
+ *
+ * A range of the cluster is in the way of each Network that does not hold its own yet.
  */
 export class Claims {
   readonly #claimants = new Map<ObjectKey, Claimant>();
   readonly #wanted = new RangeTree<Claim>();
   readonly #held = new RangeTree<Claim>();
   /** blocker → those it blocks */
-  readonly #blocked = new Map<ObjectKey, Set<ObjectKey>>();
+  readonly #blocked = new Map<string, Set<ObjectKey>>();
+  readonly #cluster: Pick<ClusterRanges, 'met'> | undefined;
   readonly #onFreed: (key: ObjectKey) => void;
 
-  /** `onFreed` is told each Network that should try again, since the one that blocked it has changed or gone. */
-  constructor(onFreed: (key: ObjectKey) => void) {
+  /**
+   * `onFreed` is told each Network that should try again, since what blocked it has changed or gone, and each whose
+   * range a changed range of the cluster meets.
+   */
+  constructor(onFreed: (key: ObjectKey) => void, cluster?: Pick<ClusterRanges, 'met' | 'onChange'>) {
     this.#onFreed = onFreed;
+    this.#cluster = cluster;
+    cluster?.onChange((of, changed) => {
+      this.#freeBlocked(of);
+      for (const range of changed) {
+        for (const { claimant } of this.#held.overlapping(range)) onFreed(claimant.key);
+      }
+    });
   }
 
-  /** Takes in the Network as it is now known; one that is not eligible stands in nobody's way with what it wants. */
+  /** Takes in the Network as it is now known. One that is not eligible blocks no other with what it wants. */
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
-    if (!claimant.isDecided) this.#hold(claimant, givenTo(network, claimant));
     const range = isEligible ? parseRange(network.spec.cidr) : undefined;
-    if (isSame(claimant.wants?.range, range)) return;
-    this.#want(claimant, range);
+    if (!claimant.isDecided) this.#observeGiven(claimant, network, range);
+    const wanted = network.metadata.deletionTimestamp ? undefined : range;
+    if (isSame(claimant.wants?.range, wanted)) return;
+    this.#want(claimant, wanted);
     this.#block(claimant, undefined);
     this.#freeBlocked(claimant.key);
   }
 
-  /** Takes the range that the Network wants, or returns who is in the way. */
-  claim(key: ObjectKey): Blocker | undefined {
+  /** Whether the Network was given this range, and not by its own word. */
+  isHeld(key: ObjectKey, range: Range): boolean {
     const claimant = this.#claimants.get(key);
-    const range = claimant?.wants?.range;
-    if (claimant) claimant.isDecided = true;
-    if (!claimant || !range || claimant.holds.some((held) => isSame(held.range, range))) return undefined;
-    const blocker = this.#blockerOf(claimant, range);
-    if (!blocker) {
+    return claimant !== undefined && !claimant.isPresumed && holdsRange(claimant, range);
+  }
+
+  /** Takes the range that the Network wants, or returns what is in the way. */
+  claim(key: ObjectKey): Blocker | ClusterRange | undefined {
+    const claimant = this.#claimants.get(key);
+    if (!claimant) return undefined;
+    claimant.isDecided = true;
+    if (claimant.isPresumed) this.#dropBlocked(claimant);
+    const range = claimant.wants?.range;
+    if (!range || holdsRange(claimant, range)) return undefined;
+    const used = this.#cluster?.met(range, claimant.blockedBy);
+    const blocker = used ? undefined : this.#blockerOf(claimant, range);
+    if (!used && !blocker) {
       this.#block(claimant, undefined);
       this.#hold(claimant, [...claimant.holds.map((held) => held.range), range]);
       return undefined;
     }
     // Those that it stood in the way of need not wait for one that cannot have the range itself.
     if (claimant.blockedBy === undefined) this.#freeBlocked(key);
-    this.#block(claimant, blocker.claimant.key);
-    return { key: blocker.claimant.key, cidr: formatRange(blocker.range) };
+    this.#block(claimant, used?.of ?? blocker?.claimant.key);
+    return used ?? (blocker && { key: blocker.claimant.key, cidr: formatRange(blocker.range) });
   }
 
   /** The real network has this range now: what it had before is free, unless it is to be changed to that. */
@@ -85,6 +112,7 @@ export class Claims {
     const range = parseRange(cidr);
     if (!claimant || !range) return;
     claimant.isDecided = true;
+    claimant.isPresumed = false;
     const held = claimant.holds.map((claim) => claim.range);
     const kept = held.filter((other) => !isSame(other, range) && isSame(other, claimant.wants?.range));
     if (held.length === kept.length + 1 && held.some((other) => isSame(other, range))) return;
@@ -109,16 +137,48 @@ export class Claims {
     const known = this.#claimants.get(key);
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
-    const nothing = { wants: undefined, holds: [], blockedBy: undefined, isDecided: false };
+    const nothing = {
+      ...{ wants: undefined, holds: [], isPresumed: false },
+      ...{ blockedBy: undefined, isDecided: false },
+    };
     const claimant: Claimant = { key, uid, createdAt, ...nothing };
     this.#claimants.set(key, claimant);
     return claimant;
+  }
+
+  /** What another process has given to the Network, as far as that can be told. */
+  #observeGiven(claimant: Claimant, network: Network, wanted: Range | undefined): void {
+    const recorded = network.status?.cidr;
+    claimant.isPresumed = false;
+    if (!hasFinalizer(network, NETWORK_FINALIZER)) {
+      this.#hold(claimant, []);
+    } else if (recorded !== undefined) {
+      this.#hold(
+        claimant,
+        [parseRange(recorded)].filter((range) => range !== undefined),
+      );
+    } else {
+      claimant.isPresumed = true;
+      // What the spec said when the finalizer was first seen, whatever it has become since.
+      if (claimant.holds.length === 0 && wanted) this.#hold(claimant, [wanted]);
+    }
+  }
+
+  /** Takes away what the Network was presumed to hold and could not have been given. */
+  #dropBlocked(claimant: Claimant): void {
+    const isFree = (range: Range) => !this.#cluster?.met(range) && !this.#blockerOf(claimant, range);
+    const kept = claimant.holds.map(({ range }) => range).filter(isFree);
+    claimant.isPresumed = false;
+    if (kept.length === claimant.holds.length) return;
+    this.#hold(claimant, kept);
+    this.#freeBlocked(claimant.key);
   }
 
   #blockerOf(claimant: Claimant, range: Range): Claim | undefined {
     let blocker: Claim | undefined;
     for (const claim of this.#held.overlapping(range)) {
       if (claim.claimant === claimant) continue;
+      if (claimant.isPresumed && claim.claimant.isPresumed && precedes(claimant, claim.claimant)) continue;
       // The one named before, as long as it is in the way: the message should not change without a reason.
       if (claim.claimant.key === claimant.blockedBy) return claim;
       if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
@@ -143,7 +203,7 @@ export class Claims {
     for (const claim of claimant.holds) this.#held.add(claim.range, claim);
   }
 
-  #block(claimant: Claimant, blocker: ObjectKey | undefined): void {
+  #block(claimant: Claimant, blocker: string | undefined): void {
     if (claimant.blockedBy !== undefined) this.#blocked.get(claimant.blockedBy)?.delete(claimant.key);
     claimant.blockedBy = blocker;
     if (blocker === undefined) return;
@@ -151,23 +211,19 @@ export class Claims {
     this.#blocked.set(blocker, others.add(claimant.key));
   }
 
-  #freeBlocked(key: ObjectKey): void {
-    const blocked = this.#blocked.get(key) ?? [];
-    this.#blocked.delete(key);
+  #freeBlocked(blocker: string): void {
+    const blocked = this.#blocked.get(blocker) ?? [];
+    this.#blocked.delete(blocker);
     for (const freed of blocked) {
       const claimant = this.#claimants.get(freed);
-      if (claimant?.blockedBy === key) claimant.blockedBy = undefined;
+      if (claimant?.blockedBy === blocker) claimant.blockedBy = undefined;
       this.#onFreed(freed);
     }
   }
 }
 
-/** What another process has given to the Network, as far as it says so itself. */
-function givenTo(network: Network, { holds }: Claimant): readonly Range[] {
-  if (!hasFinalizer(network, NETWORK_FINALIZER)) return [];
-  // Not in the status yet: what the spec said when the finalizer was first seen, whatever it has become since.
-  if (network.status?.cidr === undefined && holds.length > 0) return holds.map(({ range }) => range);
-  return [parseRange(network.status?.cidr ?? network.spec.cidr)].filter((range) => range !== undefined);
+function holdsRange({ holds }: Claimant, range: Range): boolean {
+  return holds.some((held) => isSame(held.range, range));
 }
 
 function precedes(a: Claimant, b: Claimant): boolean {

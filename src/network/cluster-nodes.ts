@@ -1,6 +1,6 @@
 import type { Informer } from '../kube/informer.ts';
 import type { Lister } from '../kube/store.ts';
-import type { RangeHolder } from './cluster-objects.ts';
+import type { ClusterNode, RangeHolder } from './cluster-objects.ts';
 import type { ClusterRanges } from './cluster-ranges.ts';
 import type { JoinedNetwork } from './cni-config.ts';
 import type { Limit } from './providers/provider.ts';
@@ -30,22 +30,24 @@ export function singleNodeOnly(nodes: number): Limit | undefined {
   return { reason: 'SingleNodeOnly', message };
 }
 
-/** Follows the nodes: `ranges` has those of their pods, and `onReach` is called when there comes to be one, or more. */
+/** Follows the nodes: `ranges` has their addresses and those of their pods, and `onReach` is called when there comes to be one, or more. */
 export function followNodes(
-  nodes: Pick<Informer<RangeHolder>, 'lister' | 'addEventHandler'>,
-  ranges: ClusterRanges,
+  nodes: Pick<Informer<ClusterNode>, 'lister' | 'addEventHandler'>,
+  ranges: Pick<ClusterRanges, 'set'>,
   onReach: () => void,
 ): void {
   let several = false;
-  const changed = ({ metadata: { name } }: RangeHolder, cidrs: readonly string[]) => {
+  const changed = (name: string, cidrs: readonly string[], addresses: readonly string[]) => {
+    ranges.set(`node ${name}`, addresses);
     ranges.set(`the pods of node ${name}`, cidrs);
     if (nodes.lister.size > 1 === several) return;
     several = !several;
     onReach();
   };
+  const follow = ({ metadata: { name }, cidrs, addresses }: ClusterNode) => changed(name, cidrs, addresses);
   nodes.addEventHandler({
-    onAdd: (node) => changed(node, node.cidrs),
-    onUpdate: (_, node) => changed(node, node.cidrs),
-    onDelete: (node) => changed(node, []),
+    onAdd: follow,
+    onUpdate: (_, node) => follow(node),
+    onDelete: ({ metadata: { name } }) => changed(name, [], []),
   });
 }

@@ -33,6 +33,23 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
   narrow: (value) => holder(value, 'cidrs'),
 };
 
+/** discovery.k8s.io/v1 EndpointSlice, of which the addresses are kept as ranges of one. */
+export const ENDPOINT_SLICES: Resource<RangeHolder> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+  narrow(value) {
+    const { name, namespace = '', uid = '', resourceVersion = '' } = narrowObject(value).metadata;
+    const { endpoints } = value as { readonly endpoints?: unknown };
+    const cidrs = items(endpoints).flatMap(({ addresses }) =>
+      Array.isArray(addresses) ? addresses.map(String) : [],
+    );
+    return { metadata: { name, namespace, uid, resourceVersion }, cidrs };
+  },
+};
+
 /** Taints by which no pod is scheduled to a node that is away. */
 const AWAY: ReadonlySet<unknown> = new Set([
   'node.kubernetes.io/not-ready',

@@ -4,7 +4,7 @@ import type { Informer } from '../kube/informer.ts';
 import { keyOf, type ObjectKey } from '../kube/object.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
-import { Acceptance } from './acceptance.ts';
+import { Acceptance, type RangeRules } from './acceptance.ts';
 import { type NetworkState, networkState } from './attachment/network-state.ts';
 import type { Reach } from './cluster-nodes.ts';
 import { CountPace } from './count-pace.ts';
@@ -43,8 +43,8 @@ export interface NetworkControllerOptions {
   readonly usageOf?: (key: ObjectKey) => Usage;
   /** Why networks of Multus do not reach all nodes, where they do not. */
   readonly reach?: Reach;
-  /** What a range meets in the cluster: a sentence without a full stop. */
-  readonly warningFor?: (cidr: string) => string | undefined;
+  /** Which ranges Networks may have; without them, all that no other Network has. */
+  readonly ranges?: RangeRules;
 }
 
 export interface NetworkController {
@@ -63,10 +63,10 @@ export interface NetworkController {
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
   const { client, networks, attachments, queue, events, clock, now, defaultProvider } = options;
-  const { usageOf, reach, warningFor = () => undefined, otherProviders = [] } = options;
-  const multus = new MultusProvider({ client, attachments, usageOf, reach });
+  const { usageOf, reach, ranges, otherProviders = [] } = options;
+  const multus = new MultusProvider({ client, networks: networks.lister, attachments, usageOf, reach });
   const providers = new ProviderRegistry([multus, ...otherProviders], defaultProvider);
-  const acceptance = new Acceptance(providers, (key) => queue.add(key));
+  const acceptance = new Acceptance(providers, (key) => queue.add(key), ranges);
   const copies = new OwnWrites(networks.lister);
   const writer = new NetworkWriter({ client, copies });
   const reporter = new Reporter({ writer, events, now, pace: new CountPace(clock) });
@@ -75,7 +75,7 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
   const reconcile = networkReconcile({
     copies,
     providers,
-    realisation: new Realisation({ acceptance, writer, reporter, warningFor }),
+    realisation: new Realisation({ acceptance, writer, reporter }),
     finalization: new Finalization({ acceptance, writer, reporter }),
   });
   const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));

@@ -12,7 +12,7 @@ export interface Situation {
   readonly refusal: Refusal | undefined;
   /** Undefined where nobody counts the users. */
   readonly usage: Usage | undefined;
-  /** What its range meets in the cluster: a sentence without a full stop. */
+  /** Why it would better have another range, where it is accepted all the same: a sentence without a full stop. */
   readonly warning?: string | undefined;
   /** The provider's. */
   readonly attachesPods: boolean;

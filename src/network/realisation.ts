@@ -17,8 +17,6 @@ export interface RealisationOptions {
   readonly acceptance: Acceptance;
   readonly writer: Pick<NetworkWriter, 'addFinalizer'>;
   readonly reporter: Reporter;
-  /** What a range meets in the cluster. */
-  readonly warningFor: (cidr: string) => string | undefined;
 }
 
 interface Attempt {
@@ -47,11 +45,11 @@ export class Realisation {
   }
 
   async #attempt(first: Network, provider: Provider, signal: AbortSignal): Promise<Attempt> {
-    const { acceptance, writer, warningFor } = this.#options;
+    const { acceptance, writer } = this.#options;
     let network = first;
     let situation: Situation = {
       ...knownSituation(network, provider, acceptance.refusalOf(network)),
-      warning: warningFor(network.spec.cidr),
+      warning: acceptance.warningFor(network),
     };
     try {
       situation = await observed(network, situation, provider, signal);

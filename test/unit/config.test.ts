@@ -43,6 +43,7 @@ describe('the options of serve', () => {
     ['--require-annotation', { requireAnnotation: true }],
     ['--port=0', { port: 0 }],
     ['--master=https://10.0.0.1:6443', { master: 'https://10.0.0.1:6443' }],
+    ['--network-largest=24,64', { networkLargest: { ipv4: 24, ipv6: 64 } }],
     ['--annotation=example.com/Side_car.v2', { annotation: 'example.com/Side_car.v2' }],
   ])('%s is read', (arg, expected) => {
     expect(parse(arg)).toMatchObject(expected);
@@ -55,6 +56,10 @@ describe('the options of serve', () => {
     ['--port=65536', /port from 0 to 65535/],
     ['--port=https', /port from 0 to 65535/],
     ['--workers=0', /number from 1 to 1000/],
+    ['--network-ranges=', /ranges such as 10.0.0.0\/8/],
+    ['--network-ranges=10.0.0.1/8', /ranges such as 10.0.0.0\/8/],
+    ['--network-largest=16', /two prefixes.* such as 16,48/],
+    ['--network-largest=33,48', /two prefixes.* such as 16,48/],
     ['--require-annotation=yes', /true or false/],
     ['--log-level=loud', /debug or info or warn or error/],
     ['--master=10.0.0.1:6443', /URL such as/],

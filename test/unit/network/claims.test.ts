@@ -12,7 +12,11 @@ function newClaims() {
   const claims = new Claims((key) => freed.push(key));
   const observe = (name: string, cidr: string, options: NetworkOptions = {}, isEligible = true) =>
     claims.observe(newNetwork({ name, cidr, ...options }), isEligible);
-  const claim = (name: string) => claims.claim(`default/${name}`);
+  const claim = (name: string) => {
+    const blocker = claims.claim(`default/${name}`);
+    if (blocker && 'of' in blocker) throw new Error(`expected a Network, got ${blocker.of}`);
+    return blocker;
+  };
   const forget = (name: string, uid = `uid-of-${name}`) => claims.forget(`default/${name}`, uid);
   return { claims, observe, claim, forget, freed };
 }

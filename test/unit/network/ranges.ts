@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { parseRange, type Range } from '../../../src/network/cidr.ts';
+import { formatAddress, parseRange, type Range } from '../../../src/network/cidr.ts';
 
 /** The range that the text names. */
 export function range(cidr: string): Range {
@@ -21,6 +21,13 @@ export const anyRange: fc.Arbitrary<Range> = fc
     const address = ipaddr.fromByteArray(bytes.map((byte, i) => byte & maskByte(prefixLength, i)));
     return { address, prefixLength };
   });
+
+/** The address after the network's own. */
+export function firstHost({ address }: Range): string {
+  const bytes = address.toByteArray();
+  bytes.push((bytes.pop() ?? 0) + 1);
+  return formatAddress(ipaddr.fromByteArray(bytes));
+}
 
 function maskByte(prefixLength: number, index: number): number {
   const bits = Math.min(Math.max(prefixLength - index * 8, 0), 8);

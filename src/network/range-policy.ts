@@ -1,0 +1,23 @@
+import { bitsOf, formatRange, holds, type Range } from './cidr.ts';
+
+/** Which ranges Networks may have at all. */
+export interface RangePolicy {
+  /** A Network's range is inside one of these. */
+  readonly allowed: readonly Range[];
+  /** The shortest prefixes that a Network may have: how large it may be. */
+  readonly largest: { readonly ipv4: number; readonly ipv6: number };
+}
+
+/** Why the policy does not allow the range, and what to write instead; undefined where it does. */
+export function policyProblem(range: Range, { allowed, largest }: RangePolicy): string | undefined {
+  const text = formatRange(range);
+  const shortest = bitsOf(range.address) === 32 ? largest.ipv4 : largest.ipv6;
+  if (!allowed.some((one) => holds(one, range))) {
+    const list = allowed.map(formatRange).join(', ');
+    return `${text} is not inside ${list} (--network-ranges): write a range of these`;
+  }
+  if (range.prefixLength < shortest) {
+    return `${text} is larger than --network-largest allows: write a range of /${shortest} or longer`;
+  }
+  return undefined;
+}
