@@ -85,6 +85,7 @@ function realised({ status }: Network, situation: Situation, outcome: Outcome | 
   return {
     ...targetOf(situation),
     ...(outcome.externalID !== undefined && { externalID: outcome.externalID }),
+    ...(outcome.vni !== undefined && { vni: outcome.vni }),
     capacity: { total: outcome.capacity, ...(allocated !== undefined && { allocated }) },
   };
 }

@@ -7,6 +7,7 @@ import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
 } from '../../src/network/resources.ts';
+import type { Network } from '../../src/network/types.ts';
 
 /** The API server's attachments, as far as the provider uses them, and a cache that only syncs when it is told. */
 export class FakeAttachments {
@@ -16,10 +17,11 @@ export class FakeAttachments {
   readonly requests: string[] = [];
   /** What the next creation fails with. */
   refusal: ApiError | undefined;
-  isSynced = true;
   #version = 0;
 
-  readonly attachments: MultusOptions['attachments'] = { lister: this.cache, hasSynced: () => this.isSynced };
+  readonly attachments: MultusOptions['attachments'] = { lister: this.cache };
+  /** The Networks whose status tells of VXLAN identifiers. */
+  readonly networks = new Store<Network>();
 
   readonly client: MultusOptions['client'] = {
     get: async (resource, { namespace, name }) => {

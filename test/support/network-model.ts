@@ -130,6 +130,7 @@ export class NetworkModel {
     const provider = new NeutronProvider({ api: () => neutron.api, store, clusterId });
     const multus = new MultusProvider({
       client,
+      networks: attachments.networks,
       attachments: attachments.attachments,
       usageOf: () => ({ pods: [] }),
     });
@@ -143,7 +144,7 @@ export class NetworkModel {
       pace: new CountPace(this.#clock),
     });
     const acceptance = new Acceptance(providers, () => {});
-    const parts = { acceptance, writer, reporter, warningFor: () => undefined };
+    const parts = { acceptance, writer, reporter };
     const reconcile = networkReconcile({
       copies,
       providers,

@@ -10,7 +10,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, type NetworkAttachmentDefinition } from
 export interface AttachmentStoreOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'delete'>;
   /** Need not be synced, and cannot be where Multus is not installed. */
-  readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
+  readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister'>;
 }
 
 /** How often one call goes on from the live object, where it met one that the cache did not show. */
@@ -19,18 +19,11 @@ const MAX_ATTEMPTS = 3;
 /** NetworkAttachmentDefinitions: as they are known here, as they really are, and the writes to them. */
 export class AttachmentStore {
   readonly #client: AttachmentStoreOptions['client'];
-  readonly #attachments: AttachmentStoreOptions['attachments'];
   readonly #copies: OwnWrites<NetworkAttachmentDefinition>;
 
   constructor({ client, attachments }: AttachmentStoreOptions) {
     this.#client = client;
-    this.#attachments = attachments;
     this.#copies = new OwnWrites(attachments.lister);
-  }
-
-  /** Whether one that is not known is, in all likelihood, not there. */
-  hasSynced(): boolean {
-    return this.#attachments.hasSynced();
   }
 
   /** As the cache has it, and our own last write. */

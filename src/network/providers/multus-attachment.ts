@@ -1,6 +1,6 @@
 import { type KubeObject, keyOf, type OwnerReference } from '../../kube/object.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
-import { cniConfig, isVni } from '../cni-config.ts';
+import { cniConfig, isVni, type Mesh, meshIn } from '../cni-config.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS, type NetworkAttachmentDefinition } from '../resources.ts';
 import type { Shape } from '../shape.ts';
@@ -8,15 +8,10 @@ import type { Network } from '../types.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 const NETWORK_LABEL = 'samplecrd.k8s.io/network';
-/** The shape that we gave it: the CNI configuration itself may have been edited by anybody. */
+/** The UID of its Network: by it we know a definition as ours from which a user took the owner. */
+export const UID_ANNOTATION = 'samplecrd.k8s.io/network-uid';
+/** The shape that we gave it, for what the Events tell: a user may have edited it. */
 const SHAPE_ANNOTATION = 'samplecrd.k8s.io/network-shape';
-
-/** What joins the bridges of a Network over the nodes. */
-export interface Mesh {
-  readonly vni: number;
-  /** In bytes, where the Network does not say. */
-  readonly mtu: number;
-}
 
 /** The parts of an attachment that are ours; whatever else is on it is left alone. */
 export interface WantedAttachment extends NetworkAttachmentDefinition {
@@ -41,7 +36,10 @@ export function attachmentFor(network: Network, shape: Shape, mesh?: Mesh): Want
       name,
       namespace,
       labels: { [MANAGED_BY_LABEL]: FIELD_MANAGER, [NETWORK_LABEL]: name },
-      annotations: { [SHAPE_ANNOTATION]: JSON.stringify({ ...shape, ...(mesh && { vni: mesh.vni }) }) },
+      annotations: {
+        [SHAPE_ANNOTATION]: JSON.stringify({ ...shape, ...(mesh && { vni: mesh.vni }) }),
+        [UID_ANNOTATION]: uid,
+      },
       finalizers: [NETWORK_FINALIZER],
       ownerReferences: [
         {
@@ -66,11 +64,11 @@ export function shapeIn(attachment: NetworkAttachmentDefinition): Shape | undefi
   return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
 }
 
-/** The VXLAN identifier that we gave it; undefined where it is on each node apart. */
+/** The VXLAN identifier that it records: for what was made before the status told. */
 export function vniIn(attachment: NetworkAttachmentDefinition): number | undefined {
   const value = recorded(attachment);
   const vni = typeof value === 'object' && value !== null && 'vni' in value ? value.vni : undefined;
-  return isVni(vni) ? vni : undefined;
+  return isVni(vni) ? vni : meshIn(attachment.spec?.config)?.vni;
 }
 
 function recorded({ metadata }: NetworkAttachmentDefinition): unknown {
@@ -88,6 +86,15 @@ export function networkOwner({ metadata }: KubeObject): OwnerReference | undefin
     ({ apiVersion, kind, name }) =>
       kind === NETWORKS.kind && apiVersion.startsWith(`${NETWORKS.group}/`) && name === metadata.name,
   );
+}
+
+/** Whether the Network owns the object, or made it and a user has taken the owner away. */
+export function isMadeFor(object: KubeObject, { metadata: { uid } }: Network): boolean {
+  const { annotations, ownerReferences = [] } = object.metadata;
+  const owner = networkOwner(object);
+  if (owner) return owner.uid === uid;
+  // An object has one controller.
+  return annotations?.[UID_ANNOTATION] === uid && !ownerReferences.some(({ controller }) => controller);
 }
 
 function isShape(value: unknown): value is Shape {

@@ -7,12 +7,12 @@ const UNAVAILABLE_RETRY_MS = 10_000;
 
 export function nameConflict(found: KubeObject): NotReady {
   const message = `${describe(found)} exists and does not belong to this Network: delete it, or give the Network another name`;
-  return { kind: 'notReady', reason: 'NameConflict', message };
+  return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
 }
 
 export function terminating(found: KubeObject): NotReady {
   const message = `${describe(found)} is being deleted: it is made anew once it is gone`;
-  return { kind: 'notReady', reason: 'Terminating', message };
+  return { kind: 'notReady', reason: 'Terminating', message, keepsKnown: true };
 }
 
 export function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
@@ -23,7 +23,10 @@ export function terminatingNamespace({ metadata: { namespace } }: Network): NotR
 export function unavailable(): NotReady {
   const message =
     'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, it is looked for again every 10 s';
-  return { kind: 'notReady', reason: 'ProviderUnavailable', message, retryAfterMs: UNAVAILABLE_RETRY_MS };
+  return {
+    ...{ kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true },
+    retryAfterMs: UNAVAILABLE_RETRY_MS,
+  };
 }
 
 export function heldByOthers(found: KubeObject, finalizers: readonly string[]): Removal {

@@ -2,10 +2,11 @@ import type { ObjectKey } from '../../kube/object.ts';
 import type { Lister } from '../../kube/store.ts';
 import { parseRange, podCapacity } from '../cidr.ts';
 import type { Reach } from '../cluster-nodes.ts';
-import { joinedNetworkOf, SMALLEST_MESH_MTU } from '../cni-config.ts';
+import { joinedNetwork, type Mesh, meshIn, SMALLEST_MESH_MTU } from '../cni-config.ts';
 import type { NetworkAttachmentDefinition } from '../resources.ts';
 import type { Shape } from '../shape.ts';
-import { type Mesh, vniIn } from './multus-attachment.ts';
+import type { Network } from '../types.ts';
+import { vniIn } from './multus-attachment.ts';
 import { Vnis } from './multus-vnis.ts';
 import type { Realised } from './provider.ts';
 
@@ -14,9 +15,13 @@ export class MultusMesh {
   readonly #reach: Reach;
   readonly #vnis: Vnis;
 
-  constructor(reach: Reach, attachments: Pick<Lister<NetworkAttachmentDefinition>, 'list'>) {
+  constructor(
+    reach: Reach,
+    networks: Pick<Lister<Network>, 'list'>,
+    attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
+  ) {
     this.#reach = reach;
-    this.#vnis = new Vnis(attachments);
+    this.#vnis = new Vnis(networks, attachments);
   }
 
   /**
@@ -24,25 +29,26 @@ export class MultusMesh {
    * While pods use it that stays as it is: an address of the whole range, which such a pod may have, is one of another
    * node's when each has its slice.
    */
-  choose(key: ObjectKey, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
+  choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
     const { mesh } = this.#reach;
-    const before = ours && joinedNetworkOf(ours);
-    // Either may have been edited.
-    const recorded = (ours && vniIn(ours)) ?? before?.vni;
-    const isJoined = ours && inUse ? recorded !== undefined : mesh !== undefined;
+    // Made by a release whose status did not tell it.
+    const recorded = network.status?.vni ?? (ours && vniIn(ours));
+    const isKnown = ours !== undefined || network.status?.cidr !== undefined;
+    const isJoined = isKnown && inUse ? recorded !== undefined : mesh !== undefined;
     if (!isJoined) return undefined;
-    const mtu = mesh?.mtu() ?? before?.mtu ?? SMALLEST_MESH_MTU;
-    return { vni: this.#vnis.vniFor(key, recorded), mtu };
+    const mtu = mesh?.mtu() ?? meshIn(ours?.spec?.config)?.mtu ?? SMALLEST_MESH_MTU;
+    return { vni: this.#vnis.vniFor(network, recorded), mtu };
   }
 
-  /** The network is as the attachment says. */
-  ready(attachment: NetworkAttachmentDefinition, { cidr }: Shape, change: Realised['change']): Realised {
+  /** The network is of this shape, and joined by this. */
+  ready(key: ObjectKey, shape: Shape, joinedBy: Mesh | undefined, change: Realised['change']): Realised {
     const { mesh } = this.#reach;
-    const joined = joinedNetworkOf(attachment);
-    const range = parseRange(cidr);
+    const joined = joinedBy && joinedNetwork(key, shape, joinedBy);
+    const range = parseRange(shape.cidr);
     const whole = range ? podCapacity(range) : 0;
     const capacity = joined && mesh ? mesh.capacityOf(joined) : whole;
-    return { kind: 'ready', change, capacity, limit: this.#reach.limitOf(joined) };
+    const vni = joinedBy && { vni: joinedBy.vni };
+    return { kind: 'ready', change, capacity, ...vni, limit: this.#reach.limitOf(joined) };
   }
 
   /** The Network is gone. */

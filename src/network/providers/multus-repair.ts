@@ -3,7 +3,14 @@ import jsonpatch, { type Operation } from 'fast-json-patch';
 import type { KubeObject, OwnerReference } from '../../kube/object.ts';
 import { FIELD_MANAGER, NETWORK_FINALIZER } from '../names.ts';
 import type { NetworkAttachmentDefinition } from '../resources.ts';
-import { MANAGED_BY_LABEL, networkOwner, type WantedAttachment } from './multus-attachment.ts';
+import {
+  MANAGED_BY_LABEL,
+  networkOwner,
+  UID_ANNOTATION,
+  type WantedAttachment,
+} from './multus-attachment.ts';
+
+const UID_PATH = `/metadata/annotations/${jsonpatch.escapePathComponent(UID_ANNOTATION)}`;
 
 /** The patch that gives our parts back to an attachment of ours; empty where nothing differs. */
 export function repairOf(
@@ -15,10 +22,15 @@ export function repairOf(
     ...entryRepairs('/metadata/labels', metadata.labels, wanted.metadata.labels),
     ...entryRepairs('/metadata/annotations', metadata.annotations, wanted.metadata.annotations),
     ...wanted.metadata.finalizers.flatMap((finalizer) => finalizerRepair(metadata.finalizers, finalizer)),
-    ...wanted.metadata.ownerReferences.flatMap((owner) => ownerRepair(metadata.ownerReferences ?? [], owner)),
+    ...wanted.metadata.ownerReferences.flatMap((owner) => ownerRepair(metadata.ownerReferences, owner)),
     ...configRepair(actual, wanted.spec),
   ];
   return changes.length === 0 ? [] : [testUid(actual), ...changes];
+}
+
+/** Whether the repair undoes what a user did; else it adds what an earlier release did not write. */
+export function undoesAnEdit(repair: readonly Operation[]): boolean {
+  return repair.some(({ op, path }) => op !== 'test' && path !== UID_PATH);
 }
 
 /** The patch that leaves the attachment behind as nobody's: no owner that takes it along, no finalizer. */
@@ -63,10 +75,12 @@ function finalizerRepair(actual: readonly string[] | undefined, finalizer: strin
   return actual.includes(finalizer) ? [] : [{ op: 'add', path: '/metadata/finalizers/-', value: finalizer }];
 }
 
-/** The reference is there, since by it we know the attachment as ours; it may have been edited. */
-function ownerRepair(actual: readonly OwnerReference[], wanted: OwnerReference): Operation[] {
+/** The reference may have been edited, or taken away. */
+function ownerRepair(actual: readonly OwnerReference[] | undefined, wanted: OwnerReference): Operation[] {
+  if (!actual) return [{ op: 'add', path: '/metadata/ownerReferences', value: [wanted] }];
   const index = actual.findIndex(({ uid }) => uid === wanted.uid);
-  if (index < 0 || isDeepStrictEqual({ ...actual[index] }, wanted)) return [];
+  if (index < 0) return [{ op: 'add', path: '/metadata/ownerReferences/-', value: wanted }];
+  if (isDeepStrictEqual({ ...actual[index] }, wanted)) return [];
   const path = `/metadata/ownerReferences/${index}`;
   return [
     { op: 'test', path: `${path}/uid`, value: wanted.uid },
@@ -76,5 +90,17 @@ function ownerRepair(actual: readonly OwnerReference[], wanted: OwnerReference):
 
 function configRepair({ spec }: NetworkAttachmentDefinition, wanted: WantedAttachment['spec']): Operation[] {
   if (!spec) return [{ op: 'add', path: '/spec', value: wanted }];
-  return spec.config === wanted.config ? [] : [{ op: 'add', path: '/spec/config', value: wanted.config }];
+  return saysTheSame(spec.config, wanted.config)
+    ? []
+    : [{ op: 'add', path: '/spec/config', value: wanted.config }];
+}
+
+/** Whether both are one JSON value, however it is spaced. */
+function saysTheSame(actual: string | undefined, wanted: string): boolean {
+  if (actual === wanted) return true;
+  try {
+    return isDeepStrictEqual(JSON.parse(actual ?? ''), JSON.parse(wanted));
+  } catch {
+    return false;
+  }
 }

@@ -3,33 +3,42 @@ import { keyOf, type ObjectKey } from '../../kube/object.ts';
 import type { Lister } from '../../kube/store.ts';
 import { FIRST_VNI, VNI_COUNT } from '../cni-config.ts';
 import type { NetworkAttachmentDefinition } from '../resources.ts';
-import { vniIn } from './multus-attachment.ts';
+import type { Network } from '../types.ts';
+import { isMadeFor, vniIn } from './multus-attachment.ts';
 
 /**
- * Gives each joined Network a VXLAN identifier that no other has: that in its attachment, or the first free one from a
- * place on that its name decides. What the attachments say counts; what was given out a moment ago is remembered beside,
- * since the cache shows it a moment later.
+ * Gives each joined Network a VXLAN identifier that no other has: that in its status, or the first free one from a place
+ * on that its name decides. What was given out a moment ago is remembered beside, since the cache shows it a moment later.
+ * A definition counts only where it is its Network's, and only until the status tells: an earlier release did not write it.
  */
 export class Vnis {
-  readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'list'>;
+  readonly #networks: Pick<Lister<Network>, 'list'>;
+  readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>;
   readonly #given = new Map<ObjectKey, number>();
-  /** Objects of a cache never change. */
-  readonly #read = new WeakMap<NetworkAttachmentDefinition, number | undefined>();
 
-  constructor(attachments: Pick<Lister<NetworkAttachmentDefinition>, 'list'>) {
+  constructor(
+    networks: Pick<Lister<Network>, 'list'>,
+    attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
+  ) {
+    this.#networks = networks;
     this.#attachments = attachments;
   }
 
-  /** `recorded` is what its attachment says, where there is one. Of two with the same, the first by name keeps it. */
-  vniFor(key: ObjectKey, recorded: number | undefined): number {
-    const others = this.#attachments.list().filter((attachment) => keyOf(attachment) !== key);
-    const isFirst = !others.some((other) => this.#vniOf(other) === recorded && keyOf(other) < key);
+  /**
+   * `recorded` is what the Network is known to have. Of two with the same, the one whose status tells it keeps it, then
+   * the first by name.
+   */
+  vniFor(network: Network, recorded: number | undefined): number {
+    const key = keyOf(network);
+    const others = this.#networks.list().filter((other) => keyOf(other) !== key);
+    const known = others.map((other) => ({ other, vni: this.#vniOf(other) }));
+    const isFirst = !known.some(({ other, vni }) => vni === recorded && precedes(other, network));
     if (recorded !== undefined && isFirst) {
       this.#given.set(key, recorded);
       return recorded;
     }
     const given = [...this.#given].filter(([holder]) => holder !== key).map(([, vni]) => vni);
-    const taken = new Set([...others.map((other) => this.#vniOf(other)), ...given]);
+    const taken = new Set([...known.map(({ vni }) => vni), ...given]);
     const before = this.#given.get(key);
     const vni = before !== undefined && !taken.has(before) ? before : firstFree(key, taken);
     this.#given.set(key, vni);
@@ -41,10 +50,17 @@ export class Vnis {
     this.#given.delete(key);
   }
 
-  #vniOf(attachment: NetworkAttachmentDefinition): number | undefined {
-    if (!this.#read.has(attachment)) this.#read.set(attachment, vniIn(attachment));
-    return this.#read.get(attachment);
+  #vniOf(network: Network): number | undefined {
+    const { vni, cidr } = network.status ?? {};
+    if (vni !== undefined || cidr === undefined) return vni;
+    const attachment = this.#attachments.get(keyOf(network));
+    return attachment && isMadeFor(attachment, network) ? vniIn(attachment) : undefined;
   }
+}
+
+function precedes(a: Network, b: Network): boolean {
+  const [isSure, isOtherSure] = [a, b].map(({ status }) => status?.vni !== undefined);
+  return isSure === isOtherSure ? keyOf(a) < keyOf(b) : isSure === true;
 }
 
 function firstFree(key: ObjectKey, taken: ReadonlySet<number | undefined>): number {

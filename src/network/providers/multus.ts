@@ -1,5 +1,6 @@
 import { isNamespaceTerminating, isNotFound } from '../../kube/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/object.ts';
+import type { Lister } from '../../kube/store.ts';
 import type { Reach } from '../cluster-nodes.ts';
 import { hasFinalizer, withoutFinalizer } from '../finalizer.ts';
 import { NETWORK_FINALIZER } from '../names.ts';
@@ -12,7 +13,7 @@ import {
   refOf,
   undefinedIfNotFound,
 } from './attachment-store.ts';
-import { attachmentFor, networkOwner, shapeIn } from './multus-attachment.ts';
+import { attachmentFor, isMadeFor, networkOwner, shapeIn } from './multus-attachment.ts';
 import {
   heldByOthers,
   nameConflict,
@@ -21,10 +22,12 @@ import {
   unavailable,
 } from './multus-findings.ts';
 import { MultusMesh } from './multus-mesh.ts';
-import { disownmentOf, repairOf } from './multus-repair.ts';
+import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
 import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './provider.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
+  /** By their status it is known which VXLAN identifiers are taken. */
+  readonly networks: Pick<Lister<Network>, 'list'>;
   /** Who uses the Network of this key. Without it nobody counts them. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
   /** How far its networks reach: bridges are on each node apart, unless somebody joins them. */
@@ -33,8 +36,8 @@ export interface MultusOptions extends AttachmentStoreOptions {
 
 /**
  * Makes a Network real as a NetworkAttachmentDefinition of the same name, which Multus attaches pods to by the CNI
- * plugins bridge and host-local. The definition is ours by the owner reference with the Network's UID, and by
- * nothing else: one of somebody else's is never changed.
+ * plugins bridge and host-local. The definition is ours by the Network's UID in its owner reference, or in its annotation
+ * where a user has taken the reference away. A definition of others is never changed.
  */
 export class MultusProvider implements Provider {
   readonly name = 'multus';
@@ -49,7 +52,7 @@ export class MultusProvider implements Provider {
     this.#client = options.client;
     this.#usageOf = options.usageOf;
     const reach = options.reach ?? { limitOf: () => undefined };
-    this.#mesh = new MultusMesh(reach, options.attachments.lister);
+    this.#mesh = new MultusMesh(reach, options.networks, options.attachments.lister);
     this.#store = new AttachmentStore(options);
   }
 
@@ -63,16 +66,15 @@ export class MultusProvider implements Provider {
     return undefined;
   }
 
-  async actual(network: Network, signal: AbortSignal): Promise<Shape | undefined> {
-    const known = this.#store.known(keyOf(network));
-    const found = known ?? (this.#store.hasSynced() ? undefined : await this.#store.live(network, signal));
-    return found && isOwnedBy(found, network) ? shapeIn(found) : undefined;
+  /** Users may edit definitions: the status alone tells. */
+  async actual(): Promise<undefined> {
+    return undefined;
   }
 
   async usage(network: Network): Promise<Usage | undefined> {
     const found = this.#store.known(keyOf(network));
     // Who is attached to somebody else's of our name is none of ours.
-    if (this.#usageOf && found && !isOwnedBy(found, network)) return { pods: [], allocated: 0 };
+    if (this.#usageOf && found && !isMadeFor(found, network)) return { pods: [], allocated: 0 };
     return this.#usageOf?.(keyOf(network));
   }
 
@@ -109,15 +111,16 @@ export class MultusProvider implements Provider {
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
   ): Promise<Realised | NotReady> {
-    const ours = found && isOwnedBy(found, network) ? found : undefined;
+    const ours = found && isMadeFor(found, network) ? found : undefined;
     const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
-    const wanted = attachmentFor(network, shape, this.#mesh.choose(keyOf(network), ours, inUse));
-    const ready = (change: Realised['change']) => this.#mesh.ready(wanted, shape, change);
+    const mesh = this.#mesh.choose(network, ours, inUse);
+    const wanted = attachmentFor(network, shape, mesh);
+    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), shape, mesh, change);
     if (!found) {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
     }
-    if (!isOwnedBy(found, network)) return this.#inTheWay(found, signal);
+    if (!ours) return this.#inTheWay(found, signal);
     if (found.metadata.deletionTimestamp) {
       const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
       if (left.metadata.finalizers?.length) return terminating(left);
@@ -127,6 +130,7 @@ export class MultusProvider implements Provider {
     const repair = repairOf(found, wanted);
     if (repair.length === 0) return ready('none');
     await this.#store.patch(found, repair, signal);
+    if (!undoesAnEdit(repair)) return ready('none');
     const before = shapeIn(found);
     return ready(before && !sameShape(before, shape) ? 'updated' : 'restored');
   }
@@ -138,7 +142,7 @@ export class MultusProvider implements Provider {
     signal: AbortSignal,
   ): Promise<Removal> {
     if (!found) return { kind: 'gone' };
-    const isOurs = isOwnedBy(found, network);
+    const isOurs = networkOwner(found)?.uid === network.metadata.uid;
     // Disowned by somebody (as by `kubectl delete --cascade=orphan`): our finalizer must not outlive the Network.
     const isNobodys = !networkOwner(found);
     if (!isOurs || retain) {
@@ -167,8 +171,4 @@ export class MultusProvider implements Provider {
     const release = withoutFinalizer(found, NETWORK_FINALIZER);
     await this.#store.patch(found, release, signal).catch(undefinedIfNotFound);
   }
-}
-
-function isOwnedBy(found: NetworkAttachmentDefinition, network: Network): boolean {
-  return networkOwner(found)?.uid === network.metadata.uid;
 }

@@ -4,7 +4,7 @@ import type { Network } from '../types.ts';
 
 /** Why a spec is not accepted. */
 export interface Refusal {
-  readonly reason: 'Invalid' | 'Overlap' | 'ProviderUnavailable';
+  readonly reason: 'Invalid' | 'RangeNotAllowed' | 'RangeTaken' | 'Overlap' | 'ProviderUnavailable';
   /** What is wrong, and what to write instead. */
   readonly message: string;
 }
@@ -23,6 +23,8 @@ export interface Realised {
   /** Addresses that it has for pods. */
   readonly capacity: number;
   readonly externalID?: string;
+  /** The VXLAN identifier by which the nodes are joined; absent where they are not. */
+  readonly vni?: number;
   /** With one, the Network is not Ready. */
   readonly limit?: Limit | undefined;
 }
@@ -64,7 +66,7 @@ export interface Provider {
   readonly isRemote: boolean;
   /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
   validate(network: Network): Refusal | undefined;
-  /** What it has for this Network now; undefined for nothing. */
+  /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
   actual(network: Network, signal: AbortSignal): Promise<Shape | undefined>;
   /** Makes the network be of this shape. */
   ensure(network: Network, shape: Shape, signal: AbortSignal): Promise<Realised | NotReady>;

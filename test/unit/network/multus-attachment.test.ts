@@ -1,10 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import jsonpatch, { type Operation } from 'fast-json-patch';
+import type { OwnerReference } from '../../../src/kube/object.ts';
 import { bridgeName } from '../../../src/network/cni-config.ts';
 import { NETWORK_FINALIZER } from '../../../src/network/names.ts';
-import { attachmentFor, networkOwner, shapeIn } from '../../../src/network/providers/multus-attachment.ts';
-import { disownmentOf, repairOf } from '../../../src/network/providers/multus-repair.ts';
+import {
+  attachmentFor,
+  isMadeFor,
+  networkOwner,
+  shapeIn,
+} from '../../../src/network/providers/multus-attachment.ts';
+import { disownmentOf, repairOf, undoesAnEdit } from '../../../src/network/providers/multus-repair.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
 import { newNetwork } from './networks.ts';
 
@@ -123,6 +129,9 @@ describe('a repair', () => {
     ],
     ['removed annotations', without('annotations')],
     ['a removed finalizer', without('finalizers')],
+    ['a removed owner', without('ownerReferences')],
+    ['an empty list of owners', { ...stored, metadata: { ...stored.metadata, ownerReferences: [] } }],
+    ['one more key', { ...stored, spec: { config: wanted.spec.config.replace('{', '{"disableGC":true,') } }],
     [
       'an owner that no longer controls',
       {
@@ -137,6 +146,30 @@ describe('a repair', () => {
     const repaired = patched(edited, repairOf(edited, wanted));
     expect(repaired).toEqual(stored);
     expect(repairOf(repaired, wanted)).toEqual([]);
+  });
+
+  test('leaves the same JSON with other spacing', () => {
+    const config = JSON.stringify(JSON.parse(wanted.spec.config), null, 2);
+    expect(repairOf({ ...stored, spec: { config } }, wanted)).toEqual([]);
+  });
+
+  test('undoes no edit where it adds what an earlier release did not write', () => {
+    const { 'samplecrd.k8s.io/network-uid': _, ...annotations } = wanted.metadata.annotations;
+    const older = { ...stored, metadata: { ...stored.metadata, annotations } };
+    expect(patched(older, repairOf(older, wanted))).toEqual(stored);
+    expect(undoesAnEdit(repairOf(older, wanted))).toBe(false);
+    const edited = { ...older, spec: { config: '{}' } };
+    expect(undoesAnEdit(repairOf(edited, wanted))).toBe(true);
+  });
+
+  test('gives the configuration back whatever bytes are in its place', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), fc.string(), (config, note) => {
+        const annotations = { 'samplecrd.k8s.io/network-shape': note };
+        const edited = { ...stored, spec: { config }, metadata: { ...stored.metadata, annotations } };
+        expect(patched(edited, repairOf(edited, wanted))).toEqual(stored);
+      }),
+    );
   });
 
   test('leaves what others have put on it', () => {
@@ -164,6 +197,41 @@ describe('a repair', () => {
   });
 });
 
+describe('an attachment is of the Network', () => {
+  const withOwners = (...ownerReferences: readonly OwnerReference[]) => ({
+    ...stored,
+    metadata: { ...stored.metadata, ownerReferences },
+  });
+  const [owner] = wanted.metadata.ownerReferences;
+  if (!owner) throw new Error('it has an owner');
+  const earlier = { ...owner, uid: 'earlier' };
+
+  test.each([
+    ['that owns it', stored],
+    ['whose UID it has, where a user has taken the owner away', without('ownerReferences')],
+    [
+      'whose UID it has, where something else owns it too',
+      withOwners({ ...earlier, kind: 'Team', controller: false }),
+    ],
+  ])('%s', (_, attachment) => {
+    expect(isMadeFor(attachment, network)).toBe(true);
+  });
+
+  test.each([
+    ['an earlier Network of its name owns it', withOwners(earlier)],
+    ['something else controls it', withOwners({ ...earlier, kind: 'Team' })],
+    [
+      'it has neither',
+      {
+        ...without('ownerReferences'),
+        metadata: { ...without('annotations').metadata, ownerReferences: [] },
+      },
+    ],
+  ])('but not where %s', (_, attachment) => {
+    expect(isMadeFor(attachment, network)).toBe(false);
+  });
+});
+
 describe('an attachment that is left behind', () => {
   test('has no owner and no finalizer of ours, and keeps those of others', () => {
     const shared = {
@@ -183,7 +251,9 @@ describe('an attachment that is left behind', () => {
   });
 });
 
-function without(field: 'labels' | 'annotations' | 'finalizers'): NetworkAttachmentDefinition {
+function without(
+  field: 'labels' | 'annotations' | 'finalizers' | 'ownerReferences',
+): NetworkAttachmentDefinition {
   const { [field]: _, ...metadata } = stored.metadata;
   return { ...stored, metadata };
 }
