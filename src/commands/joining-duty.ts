@@ -2,13 +2,15 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import { CONFIG_MAPS } from '../kube/core-resources.ts';
 import { Informer } from '../kube/informer.ts';
-import { joinedNetworkOf } from '../network/cni-config.ts';
+import { bridgeName } from '../network/cni-config.ts';
+import { joinedNetworkOf } from '../network/joined-network.ts';
 import type { Host } from '../network/node/host.ts';
 import { Joiner } from '../network/node/joiner.ts';
+import type { NeededNetworks } from '../network/node/needed-networks.ts';
 import { NODE_REPORTS, NODE_TABLES, TABLE_NAME } from '../network/node-objects.ts';
 import { type NodeReport, REPORT_KEY, REPORT_LABEL } from '../network/node-report.ts';
 import { own } from '../network/node-table.ts';
-import type { NetworkAttachmentDefinition } from '../network/resources.ts';
+import type { Network } from '../network/types.ts';
 import { Bell } from '../workqueue/bell.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { allSynced } from './all-synced.ts';
@@ -27,7 +29,8 @@ export interface JoiningDutyOptions {
   readonly operatorNamespace: string;
   /** The agent's own, for its report. */
   readonly namespace: string;
-  readonly attachments: Informer<NetworkAttachmentDefinition>;
+  readonly networks: Informer<Network>;
+  readonly needed: Pick<NeededNetworks, 'keys'>;
   /** How often the node is looked at without an event. */
   readonly intervalMs: number;
   readonly onReport: (report: NodeReport) => void;
@@ -41,7 +44,7 @@ export interface JoiningDuty {
 }
 
 export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
-  const { client, clock, log, host, node, operatorNamespace, namespace, attachments } = options;
+  const { client, clock, log, host, node, operatorNamespace, namespace, networks, needed } = options;
   const tables = new Informer({
     client,
     clock,
@@ -64,12 +67,16 @@ export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
     node,
     host,
     table: () => table()?.text,
-    networks: () => attachments.lister.list().flatMap((attachment) => joinedNetworkOf(attachment) ?? []),
+    networks: (mtu) => networks.lister.list().flatMap((network) => joinedNetworkOf(network, mtu) ?? []),
+    needed() {
+      const keys = needed.keys();
+      return keys && new Set(Array.from(keys, bridgeName));
+    },
     log,
   });
   const bell = new Bell();
   const ring = () => bell.ring();
-  for (const informer of [tables, reports, attachments]) {
+  for (const informer of [tables, reports, networks]) {
     informer.addEventHandler({ onAdd: ring, onUpdate: ring, onDelete: ring });
   }
   let failure: string | undefined = 'it has not looked at its node yet';
@@ -108,7 +115,7 @@ export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
     async run(signal) {
       const watching = [tables.run(signal), reports.run(signal)];
       // Before, what is not known yet would be taken away.
-      await allSynced([tables, reports, attachments], signal);
+      await allSynced([tables, reports, networks], signal);
       while (!signal.aborted) {
         await round(signal).catch((err: unknown) => {
           if (signal.aborted) return;

@@ -3,7 +3,8 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Command, Option } from 'commander';
 import { dnsName, duration, ownNamespace, type ServeOptions, serveOption, text } from '../config.ts';
 import { Informer } from '../kube/informer.ts';
-import { keyOf, withoutManagedFields } from '../kube/object.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { Resource } from '../kube/resource.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
 import { clientMetrics } from '../metrics/client.ts';
@@ -11,9 +12,15 @@ import { nodeMetrics } from '../metrics/node.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { installPlugins } from '../network/node/cni-plugins.ts';
 import { Host } from '../network/node/host.ts';
+import { NeededNetworks } from '../network/node/needed-networks.ts';
 import { programsOf } from '../network/node/programs.ts';
 import { Sweeper } from '../network/node/sweeper.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS } from '../network/resources.ts';
+import {
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  NETWORKS,
+  type NetworkAttachmentDefinition,
+} from '../network/resources.ts';
+import type { Network } from '../network/types.ts';
 import { createProbesServer, type ReadinessCheck } from '../probes.ts';
 import { systemClock } from '../workqueue/clock.ts';
 import { apiAccess } from './api-access.ts';
@@ -100,35 +107,32 @@ async function run(
   const metrics = nodeMetrics(registry);
   const api = apiAccess({ config, clock, log, metrics: clientMetrics(registry) });
   const { client } = api;
-  const attachments = new Informer({
-    client,
-    clock,
-    resource: NETWORK_ATTACHMENT_DEFINITIONS,
-    transform: withoutManagedFields,
-    onError: informerLog(log, 'network-attachment-definitions'),
-  });
+  const informer = <T extends KubeObject>(resource: Resource<T>, transform: (object: T) => T) =>
+    new Informer({ client, clock, resource, transform, onError: informerLog(log, resource.plural) });
+  const networks = informer(NETWORKS, statusOnly);
+  const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS, nameOnly);
+  const needed = new NeededNetworks([networks, attachments]);
   const host = new Host(hostRoot, programsOf(hostRoot));
-  const keys = () => attachments.lister.list().map(keyOf);
   const onRemoved = () => metrics.leftoverRemoved();
-  const sweeper = new Sweeper({ host, attachments: keys, onRemoved, log });
+  const sweeper = new Sweeper({ host, needed: () => needed.keys(), onRemoved, log });
   const joining =
     joinNodes && nodeName !== undefined
       ? joiningDuty({
-          ...{ client, clock, log, host, node: nodeName, operatorNamespace, attachments },
+          ...{ client, clock, log, host, node: nodeName, operatorNamespace, networks, needed },
           namespace: ownNamespace(),
           intervalMs: sweepInterval,
           onReport: ({ networks, problem }) =>
             metrics.joined(Object.keys(networks).length, problem !== undefined),
         })
       : undefined;
+  const isListed = () => networks.hasSynced() && attachments.hasSynced();
   const checks: ReadinessCheck[] = [
-    { name: 'networks', failure: () => (attachments.hasSynced() ? undefined : 'not listed yet') },
+    { name: 'networks', failure: () => (isListed() ? undefined : 'not listed yet') },
     ...(joining ? [{ name: 'joined', failure: joining.failure }] : []),
   ];
   const probes = createProbesServer({ registry, checks, debug: {}, verbosity });
 
   async function sweep(): Promise<void> {
-    await attachments.waitForSync(stop).catch(() => undefined);
     while (!stop.aborted) {
       await sweeper.sweep().catch((err: unknown) => log.error({ err }, 'the node cannot be looked at'));
       await sleep(clock, sweepInterval, stop).catch(() => undefined);
@@ -137,10 +141,27 @@ async function run(
 
   try {
     await listen(probes, options.metricsPort);
-    await Promise.all([attachments.run(stop), sweep(), joining?.run(stop)]);
+    await Promise.all([networks.run(stop), attachments.run(stop), sweep(), joining?.run(stop)]);
   } finally {
     probes.close();
     probes.closeAllConnections();
     await api.close();
   }
+}
+
+/** What an agent keeps of a Network: what only the operator writes. */
+function statusOnly({ metadata, spec, status }: Network): Network {
+  const { cidr, gateway, mtu, vni } = status ?? {};
+  const told = {
+    ...(cidr !== undefined && { cidr }),
+    ...(gateway !== undefined && { gateway }),
+    ...(mtu !== undefined && { mtu }),
+    ...(vni !== undefined && { vni }),
+  };
+  return { ...nameOnly({ metadata }), spec, status: told };
+}
+
+function nameOnly({ metadata }: KubeObject): NetworkAttachmentDefinition {
+  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+  return { metadata: { name, namespace, uid, resourceVersion } };
 }

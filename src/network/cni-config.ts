@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { keyOf, type ObjectKey } from '../kube/object.ts';
-import { formatRange, gatewayProblem, parseRange, type Range } from './cidr.ts';
+import type { ObjectKey } from '../kube/object.ts';
+import { gatewayProblem, parseRange, type Range } from './cidr.ts';
 import { digestOf } from './node-table.ts';
-import type { NetworkAttachmentDefinition } from './resources.ts';
 import type { Shape } from './shape.ts';
 
 /** The IPAM plugin that the node agent puts onto its node: host-local, with the node's own slice of the range. */
@@ -15,7 +14,7 @@ export const MESH_MTU = 1450;
 export const FIRST_VNI = 2 ** 23;
 export const VNI_COUNT = 2 ** 23;
 
-/** A Network whose bridges are joined over the nodes, as its attachment tells of it. */
+/** A Network whose bridges are joined over the nodes. */
 export interface JoinedNetwork {
   readonly key: ObjectKey;
   readonly bridge: string;
@@ -67,20 +66,26 @@ export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
-/** What the attachment says of a Network that is joined; undefined where it is not one, or not as we write it. */
-export function joinedNetworkOf(attachment: NetworkAttachmentDefinition): JoinedNetwork | undefined {
-  const config = attachment.spec?.config;
-  if (config === undefined) return undefined;
-  const plugin = firstPlugin(config);
-  const { vni, mtu } = plugin;
-  const [subnet, gateway] = rangeIn(plugin);
-  const range = typeof subnet === 'string' ? parseRange(subnet) : undefined;
-  if (!range || typeof gateway !== 'string' || gatewayProblem(gateway, range)) return undefined;
-  if (!isVni(vni) || typeof mtu !== 'number') return undefined;
-  const key = keyOf(attachment);
-  // Word for word what we write for it: nothing else of it has to be checked.
-  if (config !== cniConfig(key, { cidr: formatRange(range), gateway, mtu }, vni)) return undefined;
-  return { key, bridge: bridgeName(key), vni, mtu, range, gateway, digest: digestOf(config) };
+/** What joins the bridges of a Network over the nodes. */
+export interface Mesh {
+  readonly vni: number;
+  /** In bytes, where the Network does not say. */
+  readonly mtu: number;
+}
+
+/** A Network of this shape as agents join it; undefined for a shape that is none. */
+export function joinedNetwork(key: ObjectKey, shape: Shape, mesh: Mesh): JoinedNetwork | undefined {
+  const { cidr, gateway, mtu = mesh.mtu } = shape;
+  const range = parseRange(cidr);
+  if (!range || gatewayProblem(gateway, range)) return undefined;
+  const digest = digestOf(cniConfig(key, { cidr, gateway, mtu }, mesh.vni));
+  return { key, bridge: bridgeName(key), vni: mesh.vni, mtu, range, gateway, digest };
+}
+
+/** What the CNI configuration says of how the nodes are joined: for what was made before the status told. */
+export function meshIn(config: string | undefined): Mesh | undefined {
+  const { vni, mtu } = firstPlugin(config);
+  return isVni(vni) && typeof mtu === 'number' ? { vni, mtu } : undefined;
 }
 
 /** Whether it is one that we give out. */
@@ -93,21 +98,13 @@ export function isVni(value: unknown): value is number {
   );
 }
 
-function firstPlugin(config: string): Readonly<Record<string, unknown>> {
+function firstPlugin(config = ''): Readonly<Record<string, unknown>> {
   try {
-    return record(item(record(JSON.parse(config)).plugins));
+    const { plugins } = record(JSON.parse(config));
+    return record(Array.isArray(plugins) ? plugins[0] : undefined);
   } catch {
     return {};
   }
-}
-
-function rangeIn({ ipam }: Readonly<Record<string, unknown>>): readonly [unknown, unknown] {
-  const { subnet, gateway } = record(item(item(record(ipam).ranges)));
-  return [subnet, gateway];
-}
-
-function item(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined;
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -2,7 +2,8 @@ import type { Lister } from '../kube/store.ts';
 import { formatRange } from './cidr.ts';
 import { type Reach, singleNodeOnly } from './cluster-nodes.ts';
 import type { ClusterNode } from './cluster-objects.ts';
-import { type JoinedNetwork, MESH_MTU, SMALLEST_MESH_MTU } from './cni-config.ts';
+import type { JoinedNetwork } from './cni-config.ts';
+import { meshMtu } from './joined-network.ts';
 import type { ReportObject, TableObject } from './node-objects.ts';
 import { type NodeTable, own, type TableEntry } from './node-table.ts';
 import type { Limit } from './providers/provider.ts';
@@ -46,7 +47,7 @@ export function joinedReach({ nodes, table, reportOf }: JoinedReachOptions): Rea
   return {
     limitOf,
     mesh: {
-      mtu: () => (Object.values(entries()).some(isSix) ? SMALLEST_MESH_MTU : MESH_MTU),
+      mtu: () => meshMtu(entries()),
       capacityOf({ range, gateway }) {
         const numbers = [0, ...Object.values(entries()).map(({ number }) => number)];
         const sum = numbers.reduce((total, number) => total + sliceCapacity(range, gateway, number), 0);
@@ -81,10 +82,6 @@ function tooManyNodes(
   if (without.length === 0) return undefined;
   const message = `${formatRange(range)} has addresses for ${count === 2 ? 'one node' : `${count - 1} nodes`}, and none for ${listed(without)}: write a larger range, or fewer nodes`;
   return { reason: 'TooManyNodes', message };
-}
-
-function isSix({ addresses: [first = ''] }: TableEntry): boolean {
-  return first.includes(':');
 }
 
 function listed(names: readonly string[]): string {

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { cniConfig, joinedNetworkOf } from '../../src/network/cni-config.ts';
+import { cniConfig } from '../../src/network/cni-config.ts';
+import { joinedNetworkOf } from '../../src/network/joined-network.ts';
 import { digestOf, type NodeTable } from '../../src/network/node-table.ts';
-import type { NetworkAttachmentDefinition } from '../../src/network/resources.ts';
+import type { Network } from '../../src/network/types.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
@@ -77,10 +78,8 @@ async function untilNumbers(wanted: Readonly<Record<string, number>>): Promise<v
 async function report(node: string, names: readonly string[], problem?: string): Promise<void> {
   const networks: Record<string, string> = {};
   for (const name of names) {
-    const attachment = JSON.parse(
-      await run(`get net-attach-def ${name} -o json`),
-    ) as NetworkAttachmentDefinition;
-    networks[`default/${name}`] = joinedNetworkOf(attachment)?.digest ?? '';
+    const network = JSON.parse(await run(`get network ${name} -o json`)) as Network;
+    networks[`default/${name}`] = joinedNetworkOf(network, 1450)?.digest ?? '';
   }
   const said = { number: (await numbers())[node], table: digestOf(await table()), networks, problem };
   await fixture.apply({

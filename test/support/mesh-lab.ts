@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { CNI_PLUGINS } from '../../hack/cluster/requirements.ts';
 import { searchPath } from '../../hack/cluster/search-path.ts';
 import { formatRange } from '../../src/network/cidr.ts';
-import { cniConfig, type JoinedNetwork, joinedNetworkOf } from '../../src/network/cni-config.ts';
+import { cniConfig, type JoinedNetwork, joinedNetwork } from '../../src/network/cni-config.ts';
 import { installPlugins } from '../../src/network/node/cni-plugins.ts';
 import { Host } from '../../src/network/node/host.ts';
 import { Joiner } from '../../src/network/node/joiner.ts';
@@ -86,6 +86,7 @@ export class LabNode {
       host: this.host,
       table: () => lab.table,
       networks: () => lab.networks,
+      needed: () => lab.needed,
       log: pino({ level: 'silent' }),
     });
   }
@@ -158,6 +159,8 @@ export class LabNode {
 export class MeshLab {
   readonly nodes = new Map<string, LabNode>();
   networks: readonly JoinedNetwork[] = [];
+  /** The bridges that the agents take for needed; undefined while they do not know. */
+  needed: ReadonlySet<string> | undefined = new Set();
   #table = '{}';
   readonly #wire: Space;
 
@@ -226,10 +229,9 @@ export class MeshLab {
   }
 }
 
-/** A Network as its attachment tells an agent of it. */
+/** A Network as its status tells an agent of it. */
 export function labNetwork(name: string, cidr: string, gateway: string, vni: number): JoinedNetwork {
-  const config = cniConfig(`default/${name}`, { cidr, gateway, mtu: 1450 }, vni);
-  const network = joinedNetworkOf({ metadata: { namespace: 'default', name }, spec: { config } });
+  const network = joinedNetwork(`default/${name}`, { cidr, gateway }, { vni, mtu: 1450 });
   if (!network) throw new Error(`the Network ${name} is not one that agents join`);
   return network;
 }

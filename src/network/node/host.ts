@@ -1,10 +1,12 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ClusterRange } from '../cluster-ranges.ts';
 import { type Leftover, type NodeState, withoutRulesOf } from './leftovers.ts';
-import { type NodeLinks, parseLinks, tunnelName } from './links.ts';
+import { bridgeOfTunnel, type NodeLinks, parseLinks, tunnelName } from './links.ts';
 import type { MeshStep } from './mesh-plan.ts';
 import type { Programs } from './programs.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import { parseRoutes } from './routes.ts';
 import { SLICES } from './slice-ipam.ts';
 
 /** Where host-local keeps the addresses that it has given out, unless it is told otherwise: a directory a network. */
@@ -29,10 +31,11 @@ export class Host {
 
   /** What there is of networks. */
   async state(): Promise<NodeState> {
-    const { bridges, pods } = await this.links();
+    const { bridges, tunnels, pods } = await this.links();
     const networks = (await this.#entries(ADDRESSES)).filter((name) => CNI_NETWORK.test(name));
+    const names = new Set([...bridges.keys(), ...Array.from(tunnels.keys(), bridgeOfTunnel)]);
     return {
-      bridges: Array.from(bridges.keys(), (name) => ({ name, ports: pods.get(name) ?? 0 })),
+      bridges: Array.from(names, (name) => ({ name, ports: pods.get(name) ?? 0 })),
       networks,
     };
   }
@@ -46,10 +49,19 @@ export class Host {
       const script = withoutRulesOf(networks, await this.#programs(`${iptables}-save`, ['-t', 'nat']));
       if (script !== undefined) await this.#programs(`${iptables}-restore`, ['--noflush'], script);
     }
+    const { tunnels, bridges } = await this.links();
     const tunnel = tunnelName(bridge);
-    // Of a node that is joined with others no more.
-    if ((await this.links()).tunnels.has(tunnel)) await this.#programs('ip', ['link', 'delete', tunnel]);
-    await this.#programs('ip', ['link', 'delete', bridge]);
+    if (tunnels.has(tunnel)) await this.#programs('ip', ['link', 'delete', tunnel]);
+    if (bridges.has(bridge)) await this.#programs('ip', ['link', 'delete', bridge]);
+  }
+
+  /** The routes of its main table that are not ours, default routes apart. */
+  async routes(): Promise<readonly ClusterRange[]> {
+    const [four, six] = [
+      await this.#programs('ip', ['-json', 'route', 'show']),
+      await this.#programs('ip', ['-6', '-json', 'route', 'show']),
+    ];
+    return [...parseRoutes(four), ...parseRoutes(six)];
   }
 
   /** @throws Error with what the program said, where a line of the step fails; those before it are done. */
@@ -58,10 +70,13 @@ export class Host {
     if (bridge.length > 0) await this.#programs('bridge', ['-batch', '-'], `${bridge.join('\n')}\n`);
   }
 
-  /** Makes these the node's slices, by their bridges; others are removed. */
-  async keepSlices(slices: ReadonlyMap<string, string>): Promise<void> {
+  /** Makes these the node's slices, by their bridges. Of the others those are removed that are not to be kept. */
+  async keepSlices(
+    slices: ReadonlyMap<string, string>,
+    isKept: (bridge: string) => boolean = () => false,
+  ): Promise<void> {
     for (const name of await this.#entries(SLICES)) {
-      if (!slices.has(name)) await rm(join(this.#root, SLICES, name), { force: true });
+      if (!slices.has(name) && !isKept(name)) await rm(join(this.#root, SLICES, name), { force: true });
     }
     for (const [name, text] of slices) {
       const path = join(this.#root, SLICES, name);

@@ -1,23 +1,33 @@
 import type { Logger } from 'pino';
 import { formatRange } from '../cidr.ts';
 import type { JoinedNetwork } from '../cni-config.ts';
+import { meshMtu } from '../joined-network.ts';
 import type { NodeReport } from '../node-report.ts';
 import { digestOf, own, parseTable } from '../node-table.ts';
 import { sliceCount } from '../slices.ts';
 import type { Host } from './host.ts';
 import { tunnelName } from './links.ts';
-import { type MeshStep, meshPlan } from './mesh-plan.ts';
+import { hasGateway, type MeshStep, meshPlan } from './mesh-plan.ts';
+import { conflictsOf } from './routes.ts';
 import { slicesText } from './slice-ipam.ts';
 import { type Reachable, underlayOf } from './underlay.ts';
 
 export interface JoinerOptions {
   /** The node's name. */
   readonly node: string;
-  readonly host: Pick<Host, 'links' | 'take' | 'keepSlices'>;
+  readonly host: Pick<Host, 'links' | 'routes' | 'take' | 'keepSlices'>;
   /** The table of nodes, as it was written; undefined where there is none. */
   readonly table: () => string | undefined;
-  readonly networks: () => readonly JoinedNetwork[];
+  /** As their status tells of them. `mtu` is of those that say nothing of it. */
+  readonly networks: (mtu: number) => readonly JoinedNetwork[];
+  /** The bridges that may be needed, undefined while that is not known: addresses of one that is no Network's here stay. */
+  readonly needed: () => ReadonlySet<string> | undefined;
   readonly log: Logger;
+}
+
+interface Mended {
+  readonly failed: ReadonlyMap<string, string>;
+  readonly conflicts: readonly string[];
 }
 
 /** Of one round. */
@@ -48,25 +58,33 @@ export class Joiner {
       await host.keepSlices(new Map());
       return { table: '', networks: {}, problem };
     }
-    const joined = await this.#joinAll(number, underlay);
+    const joined = await this.#joinAll(number, underlay, this.#options.networks(meshMtu(table)));
     return { number, table: digestOf(text), ...joined };
   }
 
-  async #joinAll(number: number, underlay: Reachable): Promise<Pick<NodeReport, 'networks' | 'problem'>> {
-    const { host, networks } = this.#options;
+  async #joinAll(
+    number: number,
+    underlay: Reachable,
+    all: readonly JoinedNetwork[],
+  ): Promise<Pick<NodeReport, 'networks' | 'problem'>> {
+    const { host } = this.#options;
+    const needed = this.#options.needed();
     const problems = underlay.unreachable.map(
       (name) => `node ${name} has no address of the family of ${underlay.local}`,
     );
-    const all = networks();
     const sliced = all.flatMap((network) => {
       const text = slicesText(network, number);
       return text === undefined ? [] : [{ network, text }];
     });
-    const failed = await this.#mend(all, underlay);
-    problems.push(...failed.values());
+    const { failed, conflicts } = await this.#mend(all, underlay);
+    problems.push(...failed.values(), ...conflicts);
     // Last: a pod that gets an address is on a network that is joined.
     const done = sliced.filter(({ network }) => !failed.has(tunnelName(network.bridge)));
-    await host.keepSlices(new Map(done.map(({ network, text }) => [network.bridge, text])));
+    const known = new Set(all.map(({ bridge }) => bridge));
+    await host.keepSlices(
+      new Map(done.map(({ network, text }) => [network.bridge, text])),
+      (bridge) => !known.has(bridge) && (needed?.has(bridge) ?? true),
+    );
     for (const { key, range } of all.filter((network) => !sliced.some((one) => one.network === network))) {
       problems.push(`${key}: ${formatRange(range)} has addresses for ${sliceCount(range) - 1} nodes only`);
     }
@@ -76,17 +94,31 @@ export class Joiner {
     return { networks: Object.fromEntries(reported), ...(problem !== undefined && { problem }) };
   }
 
-  /** Brings the tunnels to where they should be; what keeps it from that, by tunnel. */
-  async #mend(networks: readonly JoinedNetwork[], underlay: Reachable): Promise<ReadonlyMap<string, string>> {
+  /**
+   * Brings the tunnels to where they should be. Resolves with what keeps it from that, by tunnel, and with what meets the
+   * ranges of Networks that the node has: they stay as they are.
+   */
+  async #mend(networks: readonly JoinedNetwork[], underlay: Reachable): Promise<Mended> {
     const { host } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const failed = new Map<string, string>();
-      for (const step of meshPlan(networks, underlay, await host.links())) {
+      const links = await host.links();
+      const conflicts = conflictsOf(networks, [...links.others, ...(await host.routes())]);
+      const isNew = (network: JoinedNetwork) => conflicts.has(network.key) && !hasGateway(network, links);
+      for (const { key, bridge } of networks.filter(isNew)) {
+        failed.set(tunnelName(bridge), `${conflicts.get(key)}: it is not made here`);
+      }
+      const refused = failed.size;
+      const possible = networks.filter((network) => !isNew(network));
+      for (const step of meshPlan(possible, underlay, links)) {
         const problem = await this.#take(step);
         if (problem !== undefined) failed.set(step.tunnel, problem);
       }
       // What the kernel learns and forgets by itself may have changed in between.
-      if (failed.size === 0 || attempt === ATTEMPTS) return failed;
+      if (failed.size === refused || attempt === ATTEMPTS) {
+        const kept = possible.flatMap(({ key }) => conflicts.get(key) ?? []);
+        return { failed, conflicts: kept };
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import { bridgeName } from '../cni-config.ts';
 
 /** What a node has of networks, whether these are still there or not. */
 export interface NodeState {
-  /** The bridges of our names, and how many interfaces are plugged into each. */
+  /** The bridges of our names, also where only the tunnel is left, and how many pods are plugged into each. */
   readonly bridges: readonly { readonly name: string; readonly ports: number }[];
   /** The CNI networks, `namespace.name`, of which host-local keeps addresses. */
   readonly networks: readonly string[];
@@ -16,14 +16,13 @@ export interface Leftover {
 }
 
 /**
- * What is left of networks that are gone: bridges with nothing plugged in, of none of the NetworkAttachmentDefinitions
- * that there are. A bridge's name cannot be read backwards, so what else there is is found by its own name.
+ * What is left of networks that are gone: bridges with nothing plugged in, of none of the Networks that are needed. A bridge's name cannot be read backwards, so what else there is is found by its own name.
  */
 export function leftoversOf(
   { bridges, networks }: NodeState,
-  attachments: Iterable<ObjectKey>,
+  networksNeeded: Iterable<ObjectKey>,
 ): readonly Leftover[] {
-  const needed = new Set(Array.from(attachments, bridgeName));
+  const needed = new Set(Array.from(networksNeeded, bridgeName));
   return bridges
     .filter(({ name, ports }) => ports === 0 && !needed.has(name))
     .map(({ name: bridge }) => ({

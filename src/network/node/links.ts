@@ -1,3 +1,6 @@
+import { readRange } from '../cidr.ts';
+import type { ClusterRange } from '../cluster-ranges.ts';
+
 /** A bridge of our names. */
 export interface BridgeLink {
   readonly mac: string;
@@ -29,12 +32,14 @@ export interface TunnelLink {
   readonly learned: readonly RemoteEntry[];
 }
 
-/** The interfaces of a node, as far as they are ours, by their names. */
+/** The interfaces of a node that are ours, by their names, and what addresses the others have. */
 export interface NodeLinks {
   readonly bridges: ReadonlyMap<string, BridgeLink>;
   readonly tunnels: ReadonlyMap<string, TunnelLink>;
   /** Per bridge, how many pods are plugged into it. */
   readonly pods: ReadonlyMap<string, number>;
+  /** Addresses of the other interfaces, as ranges of one. */
+  readonly others: readonly ClusterRange[];
 }
 
 export const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
@@ -42,9 +47,19 @@ const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
 /** Where a VXLAN interface sends what it knows no better place for. */
 export const ALL_PEERS = '00:00:00:00:00:00';
 
+/** Whether the interface is ours. */
+export function isOurs(name: string): boolean {
+  return OUR_BRIDGE.test(name) || OUR_TUNNEL.test(name);
+}
+
 /** The name of the VXLAN interface that goes with a bridge of ours. */
 export function tunnelName(bridge: string): string {
   return bridge.replace(/^nw-/, 'nx-');
+}
+
+/** The inverse of {@link tunnelName}. */
+export function bridgeOfTunnel(tunnel: string): string {
+  return tunnel.replace(/^nx-/, 'nw-');
 }
 
 /**
@@ -63,6 +78,7 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
   const tunnels = links.filter(({ name }) => OUR_TUNNEL.test(name));
   return {
     pods,
+    others: links.filter(({ name }) => !isOurs(name)).flatMap(({ name, link }) => addressesOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
     tunnels: new Map(
       tunnels.map(({ name, link }) => [
@@ -76,7 +92,15 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
   };
 }
 
-type Json = Readonly<Record<string, unknown>>;
+/** What JSON of iproute2 has for one thing. */
+export type Json = Readonly<Record<string, unknown>>;
+
+function addressesOf(name: string, link: Json): readonly ClusterRange[] {
+  return list(link.addr_info).flatMap(({ local }) => {
+    const range = readRange(String(local));
+    return range ? [{ range, of: `interface ${name} of this node` }] : [];
+  });
+}
 
 function bridgeOf(link: Json): BridgeLink {
   const addresses = list(link.addr_info)
@@ -112,7 +136,8 @@ function isUp({ flags }: Json): boolean {
   return Array.isArray(flags) && flags.includes('UP');
 }
 
-function entries(output: string): readonly Json[] {
+/** What iproute2 has printed as JSON. @throws SyntaxError where that is none. */
+export function entries(output: string): readonly Json[] {
   return list(JSON.parse(output || '[]'));
 }
 

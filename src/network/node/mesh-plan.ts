@@ -21,6 +21,7 @@ const VXLAN_PORT = 4789;
 
 /**
  * What is to be done so that each bridge is joined with those of its Network on the other nodes; nothing where it is.
+ * Tunnels of other Networks are left alone: what a list does not show may be a fault of the list.
  *
  * The gateway is on every node, with one address and one hardware address, and each pod uses that of its own node:
  * `neigh_suppress` keeps questions for an address that the bridge itself has out of the tunnel. So what a pod sends to the gateway
@@ -31,15 +32,18 @@ export function meshPlan(
   underlay: Underlay,
   links: NodeLinks,
 ): readonly MeshStep[] {
-  const wanted = new Set(networks.map(({ bridge }) => tunnelName(bridge)));
-  return [
-    ...[...links.tunnels.keys()].filter((tunnel) => !wanted.has(tunnel)).map(removal),
-    ...networks.map((network) => stepFor(network, underlay, links)),
-  ].filter(({ ip, bridge }) => ip.length + bridge.length > 0);
+  return networks
+    .map((network) => stepFor(network, underlay, links))
+    .filter(({ ip, bridge }) => ip.length + bridge.length > 0);
 }
 
-function removal(tunnel: string): MeshStep {
-  return { tunnel, ip: [`link delete dev ${tunnel}`], bridge: [] };
+/** Whether the node has the gateway of the Network already. */
+export function hasGateway(network: JoinedNetwork, { bridges }: NodeLinks): boolean {
+  return bridges.get(network.bridge)?.addresses.includes(gatewayAddress(network)) ?? false;
+}
+
+function gatewayAddress({ gateway, range }: JoinedNetwork): string {
+  return `${gateway}/${range.prefixLength}`;
 }
 
 function stepFor(network: JoinedNetwork, underlay: Underlay, links: NodeLinks): MeshStep {
@@ -62,11 +66,9 @@ function isTunnelOf({ vni, local, port }: TunnelLink, network: JoinedNetwork, un
   return vni === network.vni && local === underlay.local && port === VXLAN_PORT;
 }
 
-function bridgeLines(
-  { bridge, vni, range, gateway }: JoinedNetwork,
-  found: BridgeLink | undefined,
-): readonly string[] {
-  const address = `${gateway}/${range.prefixLength}`;
+function bridgeLines(network: JoinedNetwork, found: BridgeLink | undefined): readonly string[] {
+  const { bridge, vni, range } = network;
+  const address = gatewayAddress(network);
   const mac = gatewayMac(vni);
   const others = found?.addresses.filter((other) => other !== address) ?? [];
   return [

@@ -5,8 +5,8 @@ import { leftoversOf } from './leftovers.ts';
 
 export interface SweeperOptions {
   readonly host: Pick<Host, 'state' | 'remove'>;
-  /** The keys of all NetworkAttachmentDefinitions. */
-  readonly attachments: () => Iterable<ObjectKey>;
+  /** The keys of all Networks that the node may need; undefined while that is not known. */
+  readonly needed: () => ReadonlySet<ObjectKey> | undefined;
   readonly onRemoved?: () => void;
   readonly log: Logger;
 }
@@ -25,8 +25,10 @@ export class Sweeper {
    * cache does not show yet. What cannot be removed is logged, and tried again in the next round.
    */
   async sweep(): Promise<void> {
-    const { host, attachments, log } = this.#options;
-    const leftovers = leftoversOf(await host.state(), attachments());
+    const { host, log } = this.#options;
+    const state = await host.state();
+    const needed = this.#options.needed();
+    const leftovers = needed ? leftoversOf(state, needed) : [];
     const seenBefore = this.#seen;
     this.#seen = new Set(leftovers.map(({ bridge }) => bridge));
     for (const leftover of leftovers.filter(({ bridge }) => seenBefore.has(bridge))) {

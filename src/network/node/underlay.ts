@@ -4,7 +4,7 @@ import type { Underlay } from './mesh-plan.ts';
 
 /** How the node reaches the others of the table: by its first address, and theirs of the same family. */
 export interface Reachable extends Underlay {
-  /** Names of nodes that have no address of that family. */
+  /** Names of nodes that have addresses, but none of that family. One without any is not joined itself, and says so. */
   readonly unreachable: readonly string[];
 }
 
@@ -15,9 +15,11 @@ export function underlayOf(table: NodeTable, node: string): Reachable | undefine
   const family = familyOf(local);
   const others = Object.entries(table)
     .filter(([name]) => name !== node)
-    .map(([name, { addresses }]) => ({
+    .map(([name, { addresses }]) => ({ name, addresses: addresses.filter(ipaddr.isValid) }))
+    .filter(({ addresses }) => addresses.length > 0)
+    .map(({ name, addresses }) => ({
       name,
-      address: addresses.find((address) => ipaddr.isValid(address) && familyOf(address) === family),
+      address: addresses.find((address) => familyOf(address) === family),
     }));
   return {
     local,

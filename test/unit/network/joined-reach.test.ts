@@ -1,21 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { NODES } from '../../../src/network/cluster-objects.ts';
-import {
-  cniConfig,
-  FIRST_VNI,
-  type JoinedNetwork,
-  joinedNetworkOf,
-} from '../../../src/network/cni-config.ts';
+import { FIRST_VNI, type JoinedNetwork, joinedNetwork } from '../../../src/network/cni-config.ts';
 import { joinedReach } from '../../../src/network/joined-reach.ts';
 import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/node-objects.ts';
 import { nextTable } from '../../../src/network/node-table.ts';
 
 function network(cidr = '10.20.0.0/24'): JoinedNetwork {
-  const shape = { cidr, gateway: '10.20.0.1', mtu: 1450 };
-  const joined = joinedNetworkOf({
-    metadata: { namespace: 'default', name: 'blue' },
-    spec: { config: cniConfig('default/blue', shape, FIRST_VNI) },
-  });
+  const joined = joinedNetwork('default/blue', { cidr, gateway: '10.20.0.1' }, { vni: FIRST_VNI, mtu: 1450 });
   if (!joined) throw new Error('this is not what agents join');
   return joined;
 }

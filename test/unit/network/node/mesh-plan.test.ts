@@ -1,28 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  cniConfig,
-  FIRST_VNI,
-  type JoinedNetwork,
-  joinedNetworkOf,
-} from '../../../../src/network/cni-config.ts';
+import { FIRST_VNI, type JoinedNetwork, joinedNetwork } from '../../../../src/network/cni-config.ts';
 import {
   ALL_PEERS,
   type BridgeLink,
   type NodeLinks,
   type RemoteEntry,
   type TunnelLink,
+  tunnelName,
 } from '../../../../src/network/node/links.ts';
 import { meshPlan } from '../../../../src/network/node/mesh-plan.ts';
 
 function network(name: string, cidr: string, gateway: string, number: number, mtu = 1450): JoinedNetwork {
-  const config = cniConfig(`default/${name}`, { cidr, gateway, mtu }, FIRST_VNI + number);
-  const joined = joinedNetworkOf({ metadata: { namespace: 'default', name }, spec: { config } });
+  const mesh = { vni: FIRST_VNI + number, mtu };
+  const joined = joinedNetwork(`default/${name}`, { cidr, gateway }, mesh);
   if (!joined) throw new Error('this is not what agents join');
   return joined;
 }
 
-const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), pods: new Map() };
+const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), pods: new Map(), others: [] };
 const blue = network('blue', '10.20.0.0/24', '10.20.0.1', 1);
 
 test('what there is to do on a node that has nothing', () => {
@@ -61,7 +57,7 @@ const underlay = fc.record({
 });
 
 describe('from whatever a node had, and whatever it has heard', () => {
-  test('one round brings it to what there should be, and the next has nothing to do', () => {
+  test('one round brings it to what there should be, the next has nothing to do, and none removes a tunnel', () => {
     const round = fc.record({
       networks: different,
       underlay,
@@ -70,14 +66,18 @@ describe('from whatever a node had, and whatever it has heard', () => {
     fc.assert(
       fc.property(fc.array(round, { minLength: 1, maxLength: 6 }), (rounds) => {
         const node = new ModelNode();
+        const ever = new Set<string>();
         for (const { networks: wanted, underlay: by, heard } of rounds) {
           node.hear(heard);
           for (const { ip, bridge } of meshPlan(wanted, by, node.links()))
             for (const line of [...ip, ...bridge]) node.run(line);
           expect(meshPlan(wanted, by, node.links())).toEqual([]);
           const { tunnels, bridges } = node.links();
-          expect(tunnels.size).toBe(wanted.length);
-          for (const tunnel of tunnels.values()) {
+          for (const { bridge } of wanted) ever.add(tunnelName(bridge));
+          expect(new Set(tunnels.keys())).toEqual(ever);
+          for (const { bridge } of wanted) {
+            const tunnel = tunnels.get(tunnelName(bridge));
+            if (!tunnel) throw new Error('it is one of those that there are');
             expect(tunnel).toMatchObject({ local: by.local, isUp: true, suppressesNeighbours: true });
             expect(new Set(tunnel.peers)).toEqual(new Set(by.peers));
             expect(tunnel.learned.filter(({ peer }) => !by.peers.includes(peer))).toEqual([]);
@@ -101,7 +101,7 @@ class ModelNode {
   readonly #tunnels = new Map<string, Mutable<TunnelLink>>();
 
   links(): NodeLinks {
-    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, pods: new Map() });
+    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, pods: new Map(), others: [] });
   }
 
   /** A packet of a pod comes in by every tunnel. */

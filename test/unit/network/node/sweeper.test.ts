@@ -9,6 +9,7 @@ const bridge = bridgeName('red/gone');
 function stage(failures = 0) {
   const removed: Leftover[] = [];
   const attachments = new Set<string>();
+  const knowledge = { isThere: true };
   let left = failures;
   const sweeper = new Sweeper({
     host: {
@@ -18,10 +19,10 @@ function stage(failures = 0) {
         removed.push(leftover);
       },
     },
-    attachments: () => attachments,
+    needed: () => (knowledge.isThere ? attachments : undefined),
     log: pino({ level: 'silent' }),
   });
-  return { sweeper, removed, attachments };
+  return { sweeper, removed, attachments, knowledge };
 }
 
 test('what is left of a network is removed when it was found twice', async () => {
@@ -45,5 +46,18 @@ test('a bridge that is a moment older than the cache is left alone', async () =>
 test('what cannot be removed is tried again', async () => {
   const { sweeper, removed } = stage(1);
   for (let round = 1; round <= 3; round++) await sweeper.sweep();
+  expect(removed).toHaveLength(1);
+});
+
+test('nothing is removed while it is not known what is needed', async () => {
+  const { sweeper, removed, knowledge } = stage();
+  await sweeper.sweep();
+  knowledge.isThere = false;
+  for (let round = 1; round <= 3; round++) await sweeper.sweep();
+  expect(removed).toEqual([]);
+  knowledge.isThere = true;
+  await sweeper.sweep();
+  expect(removed).toEqual([]);
+  await sweeper.sweep();
   expect(removed).toHaveLength(1);
 });
