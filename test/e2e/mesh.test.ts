@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { pino } from 'pino';
 import { FIRST_VNI } from '../../src/network/cni-config.ts';
 import { type NodeLinks, tunnelName } from '../../src/network/node/links.ts';
+import { Sweeper } from '../../src/network/node/sweeper.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { type LabNode, type LabPod, labNetwork, MeshLab } from '../support/mesh-lab.ts';
 
@@ -151,25 +153,85 @@ describeWithNode('the networks of two nodes', () => {
 
   test('say so where a node has no address by which it could be reached', async () => {
     lab.tell((name) => (name === 'b' ? [] : ['192.0.2.1']));
+    const networks = { 'default/four': four.digest, 'default/six': six.digest };
+    const [first, second] = await lab.join();
+    expect(first).toEqual({ number: 1, table: expect.any(String), networks });
+    expect(second).toMatchObject({ networks: {}, table: '', problem: 'it has no InternalIP' });
+    lab.tell((name) => (name === 'b' ? ['2001:db8::2'] : ['192.0.2.1']));
     expect(await lab.join()).toMatchObject([
       { networks: {}, problem: 'node b has no address of the family of 192.0.2.1' },
-      { networks: {}, table: '', problem: 'it has no InternalIP' },
+      { networks: {}, problem: 'node a has no address of the family of 2001:db8::2' },
     ]);
+    lab.tell((name) => (name === 'b' ? [] : ['192.0.2.1']));
+    await lab.join();
     await expect(b.startPod(four)).rejects.toThrow('no addresses');
     lab.tell((_, number) => [`192.0.2.${number}`]);
   });
 
-  test('leave nothing but a bridge when they go', async () => {
+  test.each(['10.77.0.128/25', '192.0.2.0/24'])(
+    'are never made with a range that the node has, whatever the status says: %s',
+    async (range) => {
+      // A second LAN of the node, and that by which the nodes reach each other.
+      await a.sh(
+        'ip link add lan0 type bridge && ip address add 10.77.0.1/24 dev lan0 && ip link set lan0 up',
+      );
+      const forged = labNetwork('forged', range, range.replace(/\.\d+\/.*/, '.200'), FIRST_VNI + 5);
+      const links = await a.sh('ip -oneline link');
+      lab.networks = [four, six, forged];
+      const [report] = await lab.join();
+      expect(report?.problem).toMatch(
+        /^default\/forged: .* overlaps .* of this node.*: it is not made here$/,
+      );
+      expect(Object.keys(report?.networks ?? {})).toEqual(['default/four', 'default/six']);
+      expect(await a.sh('ip -oneline link')).toBe(links);
+      expect(await a.sh('busybox ping -c 1 -W 5 192.0.2.2')).toContain(' 0% packet loss');
+      await expect(a.startPod(forged)).rejects.toThrow('no addresses');
+      await a.sh('ip link delete lan0');
+      lab.networks = [four, six];
+      await lab.join();
+    },
+  );
+
+  test('go on with their pods when a route comes that their range meets, and the node says so', async () => {
+    await a.sh('ip route add 10.20.0.240/28 via 192.0.2.2');
+    const [report] = await lab.join();
+    expect(report?.problem).toContain('10.20.0.0/24 overlaps 10.20.0.240/28 of a route of this node by eth0');
+    expect(report?.networks).toMatchObject({ 'default/four': four.digest });
+    expect(await pods.a4.reaches(plain(pods.b4.address))).toBe(true);
+    await a.sh('ip route delete 10.20.0.240/28');
+    expect((await lab.join())[0]).not.toHaveProperty('problem');
+  });
+
+  test('go on when nothing is known of any, and when all lists are empty', async () => {
+    const before = comparable(await a.host.links());
+    lab.networks = [];
+    lab.needed = undefined;
+    await lab.join();
+    expect(comparable(await a.host.links())).toEqual(before);
+    expect(await pods.a4.reaches(plain(pods.b4.address))).toBe(true);
+    const pod = await b.startPod(four);
+    expect(await pods.a4.reaches(plain(pod.address))).toBe(true);
+    await b.stopPod(pod, four);
+    lab.networks = [four, six];
+    lab.needed = new Set();
+    await lab.join();
+  });
+
+  test('leave nothing when they go', async () => {
     await a.stopPod(pods.a4, four);
     lab.networks = [six];
     await lab.join();
+    await expect(a.startPod(four)).rejects.toThrow('no addresses');
+    const sweeper = new Sweeper({
+      host: a.host,
+      needed: () => new Set([six.key]),
+      log: pino({ level: 'silent' }),
+    });
+    await sweeper.sweep();
+    await sweeper.sweep();
     const { tunnels } = await a.host.links();
     expect([...tunnels.keys()]).toEqual([tunnelName(six.bridge)]);
-    expect((await a.host.state()).bridges).toEqual([
-      { name: four.bridge, ports: 0 },
-      { name: six.bridge, ports: 1 },
-    ]);
-    await expect(b.startPod(four)).rejects.toThrow('no addresses');
+    expect((await a.host.state()).bridges).toEqual([{ name: six.bridge, ports: 1 }]);
   });
 });
 

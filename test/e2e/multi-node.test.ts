@@ -10,7 +10,7 @@ import type { Worker } from '../../hack/cluster/start-worker.ts';
 import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { runCommand } from '../../hack/control-plane/run-command.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { bridgeName } from '../../src/network/cni-config.ts';
+import { bridgeName, cniConfig } from '../../src/network/cni-config.ts';
 import { tunnelName } from '../../src/network/node/links.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
@@ -28,6 +28,7 @@ let cluster: Cluster;
 let worker: Worker;
 
 const run = (args: string) => kubectl(cluster, args);
+const OTHER = { cidr: '10.39.0.0/24', gateway: '10.39.0.1' };
 const reaches = ' 0% packet loss';
 
 /** A Network, and a pod on it on each node. */
@@ -115,6 +116,52 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
 
   test('a Network counts the addresses of the slices that there are', async () => {
     expect(await run('get network four -o jsonpath={.status.capacity.total}')).toBe(`${14 + 2 * 16}`);
+  });
+
+  test('what a tenant writes into definitions changes nothing on the nodes, also where agents start anew', async () => {
+    const definition = 'network-attachment-definition/four';
+    // It would put the definition right.
+    await run('scale deployment/envoy-initializer -n envoy-initializer --replicas=0');
+    await run('wait pod -l app=envoy-initializer -n envoy-initializer --for=delete --timeout=90s');
+    const config = await run(`get ${definition} -o jsonpath={.spec.config}`);
+    const { address } = worker.machine;
+    // In the words of an earlier release, of which agents believed them.
+    const shape = { cidr: `${address.replace(/\d+$/, '0')}/24`, gateway: address, mtu: 1450 };
+    const { vni } = JSON.parse(config).plugins[0];
+    for (const [name, number] of [
+      ['address', vni + 1],
+      ['vni', vni],
+    ]) {
+      await apply(cluster, {
+        apiVersion: 'k8s.cni.cncf.io/v1',
+        kind: 'NetworkAttachmentDefinition',
+        metadata: { name },
+        spec: { config: cniConfig(`default/${name}`, { ...shape, ...(name === 'vni' && OTHER) }, number) },
+      });
+    }
+    const patch = (text: string) =>
+      kubectl(cluster, [
+        'patch',
+        definition,
+        '--type=merge',
+        '-p',
+        JSON.stringify({ spec: { config: text } }),
+      ]);
+    for (const text of [JSON.stringify(JSON.parse(config), null, 2), '']) {
+      await patch(text);
+      await run(`rollout restart daemonset/${AGENT} -n ${AGENT}`);
+      await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
+      const second = await addressOf(`four-${SECOND}`);
+      expect(await shell(cluster, 'four-node', `ping -c 2 -W 5 -I net1 ${second}`)).toContain(reaches);
+      for (const machine of [cluster.machine, worker.machine]) {
+        const links = await onMachine(machine, 'ip', '-oneline', 'address');
+        for (const name of ['address', 'vni']) expect(links).not.toContain(bridgeName(`default/${name}`));
+      }
+    }
+    await patch(config);
+    await run('delete network-attachment-definition address vni');
+    await run('scale deployment/envoy-initializer -n envoy-initializer --replicas=2');
+    await run('rollout status deployment/envoy-initializer -n envoy-initializer --timeout=180s');
   });
 
   test('a Network is Ready when each node to which pods may come is joined, and says which one is not', async () => {

@@ -49,11 +49,23 @@ describe('a NetworkAttachmentDefinition of somebody else', () => {
     expect(await lab.attachment(ns, 'a')).toEqual(before);
   });
 
+  test('that was ours is ours again when a user takes the owner away', async () => {
+    const ns = await lab.createNamespace('disowned');
+    await lab.createReady(ns, 'a', tenth(4));
+    const before = await lab.attachment(ns, 'a');
+    const owner = '[{"op":"remove","path":"/metadata/ownerReferences"}]';
+    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=json', '-p', owner]);
+    const after = await lab.waitForAttachment(ns, 'a', (now) => now?.metadata.ownerReferences !== undefined);
+    expect(after?.metadata.ownerReferences).toEqual(before?.metadata.ownerReferences);
+    expect(after?.metadata.uid).toBe(before?.metadata.uid);
+    await lab.waitFor(ns, 'a', 'True Ready');
+  });
+
   test('that comes between is judged by what is there, not by the cache', async () => {
     const ns = await lab.createNamespace('between');
     await lab.createReady(ns, 'a', tenth(3));
-    const owner = '[{"op":"remove","path":"/metadata/ownerReferences"}]';
-    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=json', '-p', owner]);
+    const ours = '{"metadata":{"ownerReferences":null,"annotations":null}}';
+    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', ours]);
     await lab.waitFor(ns, 'a', 'False NameConflict');
     await lab.delete(ns, 'a');
     const left = await lab.attachment(ns, 'a');

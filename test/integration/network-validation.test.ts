@@ -81,6 +81,8 @@ describe('the API server refuses, and says what to write instead', () => {
     ['0.0.0.0/0', '10.0.0.1', unusable],
     ['::/0', 'fd00::1', unusable],
     ['0.0.0.0/8', '0.0.0.1', unusable],
+    ['240.0.0.0/8', '240.0.0.1', unusable],
+    ['128.0.0.0/1', '128.0.0.1', unusable],
     ['127.0.0.0/24', '127.0.0.1', unusable],
     ['126.0.0.0/7', '126.0.0.1', unusable],
     ['::/64', '::5', unusable],
