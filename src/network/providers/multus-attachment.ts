@@ -94,7 +94,11 @@ export function isMadeFor(object: KubeObject, { metadata: { uid } }: Network): b
   const owner = networkOwner(object);
   if (owner) return owner.uid === uid;
   // An object has one controller.
-  return annotations?.[UID_ANNOTATION] === uid && !ownerReferences.some(({ controller }) => controller);
+  return (
+    uid !== undefined &&
+    annotations?.[UID_ANNOTATION] === uid &&
+    !ownerReferences.some(({ controller }) => controller)
+  );
 }
 
 function isShape(value: unknown): value is Shape {

@@ -31,10 +31,10 @@ export class MultusMesh {
    */
   choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
     const { mesh } = this.#reach;
-    // Made by a release whose status did not tell it.
-    const recorded = network.status?.vni ?? (ours && vniIn(ours));
-    const isKnown = ours !== undefined || network.status?.cidr !== undefined;
-    const isJoined = isKnown && inUse ? recorded !== undefined : mesh !== undefined;
+    const isReal = network.status?.cidr !== undefined;
+    // An earlier release did not write it into the status.
+    const recorded = network.status?.vni ?? (isReal && ours ? vniIn(ours) : undefined);
+    const isJoined = isReal && inUse ? recorded !== undefined : mesh !== undefined;
     if (!isJoined) return undefined;
     const mtu = mesh?.mtu() ?? meshIn(ours?.spec?.config)?.mtu ?? SMALLEST_MESH_MTU;
     return { vni: this.#vnis.vniFor(network, recorded), mtu };

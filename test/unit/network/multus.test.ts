@@ -153,17 +153,18 @@ describe('on nodes that are joined', () => {
   });
 
   test.each(['joined', 'apart'])('one that pods use stays %s until the last of them is gone', async (how) => {
+    const live = newNetwork({ status: shape });
     const { fake, asked, pods, provider, apart } = joined();
     const [before, after] = how === 'apart' ? [apart, provider] : [provider, apart];
-    await before.ensure(network, shape, signal);
+    await before.ensure(live, shape, signal);
     fake.sync();
     asked.length = 0;
     pods.push('default/pod');
     const { ipam } = pluginOf(fake);
-    expect(await after.ensure(network, shape, signal)).toMatchObject({ change: 'none' });
+    expect(await after.ensure(live, shape, signal)).toMatchObject({ change: 'none' });
     if (how === 'apart') expect(asked).toEqual([undefined]);
     pods.length = 0;
-    expect(await after.ensure(network, shape, signal)).toMatchObject({ kind: 'ready', change: 'restored' });
+    expect(await after.ensure(live, shape, signal)).toMatchObject({ kind: 'ready', change: 'restored' });
     expect(pluginOf(fake).ipam).not.toEqual(ipam);
   });
 });
