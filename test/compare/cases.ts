@@ -93,7 +93,7 @@ export const cases: readonly Case[] = [
     faults: [],
     survives: async ({ proxy, running, events, remove }) => {
       await within(async () => running.cached().length === 1, PATIENCE_MS);
-      const comeBack = await proxy.partition();
+      const comeBack = await proxy.outage('refuse');
       await remove('first');
       await comeBack();
       return within(async () => events.includes('delete first'), PATIENCE_MS);
@@ -104,7 +104,7 @@ export const cases: readonly Case[] = [
     faults: [],
     survives: async ({ proxy, running, events, create, remove }) => {
       await within(async () => running.cached().length === 1, PATIENCE_MS);
-      const comeBack = await proxy.partition();
+      const comeBack = await proxy.outage('refuse');
       await remove('first');
       await create('first');
       proxy.schedule({ kind: 'status', code: 410 });

@@ -50,11 +50,14 @@ test(`whatever happens on the way, an informer ends with what the server has (${
   expect(failures.join('\n\n')).toBe('');
   const kinds = [
     'behind',
+    'blackhole',
     'cut',
     'delay',
     'end',
+    'half',
     'hang',
     'insert',
+    'no-handshake',
     'none',
     'refuse',
     'reset',

@@ -115,7 +115,7 @@ describe('an informer finds out what it missed', () => {
     await create('replaced');
     const watched = await watching(proxy.kubeConfig);
     await expectRight(watched);
-    const comeBack = await proxy.partition();
+    const comeBack = await proxy.outage('refuse');
     await lab.client.delete(configMaps, { namespace, name: 'gone' });
     await lab.client.delete(configMaps, { namespace, name: 'replaced' });
     await create('replaced');

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type Server, request as sendRequest } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { CertificateAndKey } from '../../src/tls/authority.ts';
-import type { BodyFault, Fault } from './fault.ts';
+import type { BodyFault, Fault, OutageKind } from './fault.ts';
 import { FaultyBody } from './faulty-body.ts';
+import { Gate, type GateState } from './gate.ts';
 import { failure } from './scripted-server.ts';
 
 /** The server behind a proxy, and as whom the proxy comes to it. */
@@ -24,17 +24,24 @@ export interface ProxiedRequest {
 /** A fault that is due has its effect at the latest after this, however little the watch has to say. */
 const DUE_MS = 100;
 
+const GATES: Readonly<Record<OutageKind, GateState>> = {
+  refuse: 'closed',
+  'no-handshake': 'mute',
+  half: 'mute',
+  blackhole: 'black hole',
+};
+
 /**
  * A proxy before a real API server, with TLS on both sides, that spoils what passes through it: the nth request meets
  * the nth fault of the schedule, and all after that are left in peace.
  */
 export class FaultProxy {
   readonly #server: Server;
+  readonly #gate: Gate;
   readonly #upstream: Upstream;
   readonly #agent: Agent;
   readonly #caPem: string;
   readonly #schedule: Fault[];
-  readonly #sockets = new Set<Socket>();
   readonly #afflicted = new Set<ServerResponse>();
   /** It said 410: what came before the next list is forgotten. */
   #forgotten = false;
@@ -45,7 +52,6 @@ export class FaultProxy {
   readonly #met: Fault[] = [];
   readonly #requests: ProxiedRequest[] = [];
   #back: NodeJS.Timeout | undefined;
-  #port = 0;
 
   private constructor(
     upstream: Upstream,
@@ -67,10 +73,7 @@ export class FaultProxy {
     );
     // No idle connection is closed from this side: what is left open stays open, and is seen.
     this.#server.keepAliveTimeout = 0;
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
-    });
+    this.#gate = new Gate((socket) => this.#server.emit('connection', socket));
   }
 
   static async start(
@@ -78,8 +81,7 @@ export class FaultProxy {
     { serving, caPem, schedule }: { serving: CertificateAndKey; caPem: string; schedule: readonly Fault[] },
   ): Promise<FaultProxy> {
     const proxy = new FaultProxy(upstream, serving, caPem, schedule);
-    await proxy.#listen();
-    proxy.#port = (proxy.#server.address() as AddressInfo).port;
+    await proxy.#gate.set('open');
     return proxy;
   }
 
@@ -89,7 +91,7 @@ export class FaultProxy {
     config.loadFromClusterAndUser(
       {
         name: 'proxy',
-        server: `https://127.0.0.1:${this.#port}`,
+        server: `https://127.0.0.1:${this.#gate.port}`,
         caData: btoa(this.#caPem),
         skipTLSVerify: false,
       },
@@ -118,7 +120,7 @@ export class FaultProxy {
   }
 
   get openConnections(): number {
-    return this.#sockets.size;
+    return this.#gate.openConnections;
   }
 
   /** The next requests meet these faults. */
@@ -126,10 +128,20 @@ export class FaultProxy {
     this.#schedule.push(...faults);
   }
 
-  /** Cuts everything and refuses all connections, until it is told to come back. */
-  async partition(): Promise<() => Promise<void>> {
-    await this.#refuse();
-    return () => this.#listen();
+  /** Connections that came in an outage and have not been answered. */
+  get heldConnections(): number {
+    return this.#gate.held;
+  }
+
+  /** Begins an outage; what it returns ends it. Connections that came meanwhile are answered then where it is told so. */
+  async outage(kind: OutageKind): Promise<(how?: { readonly answersHeld: boolean }) => Promise<void>> {
+    const watches = [...this.#healthy.keys()].map(({ socket }) => socket.remotePort);
+    this.#gate.cut(new Set(kind === 'half' ? watches : []));
+    await this.#gate.set(GATES[kind]);
+    return async ({ answersHeld } = { answersHeld: false }) => {
+      await this.#gate.set('open');
+      if (answersHeld) this.#gate.release();
+    };
   }
 
   /** Cuts the watches that are being answered now, and that no fault has met. */
@@ -145,20 +157,8 @@ export class FaultProxy {
   async close(): Promise<void> {
     clearTimeout(this.#back);
     this.#schedule.length = 0;
-    await this.#refuse();
+    await this.outage('refuse');
     this.#agent.destroy();
-  }
-
-  async #listen(): Promise<void> {
-    if (this.#server.listening) return;
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-  }
-
-  async #refuse(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
   }
 
   #afflict(response: ServerResponse): void {
@@ -205,13 +205,22 @@ export class FaultProxy {
         answer(response, failure(504, TOO_LARGE), 504, 1);
         return;
       case 'refuse':
-        void this.#refuse();
-        this.#back = setTimeout(() => void this.#listen(), fault.ms);
+      case 'no-handshake':
+      case 'half':
+      case 'blackhole':
+        this.#goAway(fault.kind, fault.ms);
         return;
       default:
         this.#afflict(response);
         this.#pass(request, response, fault);
     }
+  }
+
+  /** The request that met it is not answered. */
+  #goAway(kind: OutageKind, ms: number): void {
+    const away = this.outage(kind);
+    const comeBack = async () => (await away)({ answersHeld: true });
+    this.#back = setTimeout(() => void comeBack(), ms);
   }
 
   #pass(request: IncomingMessage, response: ServerResponse, fault?: BodyFault): void {

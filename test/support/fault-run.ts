@@ -135,7 +135,7 @@ export class FaultRun {
 
   /** What is deleted while nobody watches, by a server that then remembers nothing of it, goes with the next list. */
   async #deletedUnseen(): Promise<void> {
-    const comeBack = await this.#proxy.partition();
+    const comeBack = await this.#proxy.outage('refuse');
     await this.#take({ action: 'delete', which: 6, pauseMs: 0 });
     this.#proxy.schedule({ kind: 'status', code: 410 });
     await comeBack();

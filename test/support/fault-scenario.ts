@@ -41,7 +41,10 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.constant({ kind: 'hang' as const }),
   fc.constant({ kind: 'behind' as const }),
   fc.record({ kind: fc.constant('delay' as const), ms: fc.nat({ max: 200 }) }),
-  fc.record({ kind: fc.constant('refuse' as const), ms: fc.integer({ min: 10, max: 150 }) }),
+  fc.record({
+    kind: fc.constantFrom('refuse' as const, 'no-handshake' as const, 'half' as const, 'blackhole' as const),
+    ms: fc.integer({ min: 10, max: 150 }),
+  }),
   {
     weight: 2,
     arbitrary: fc.record({

@@ -26,8 +26,19 @@ export type Fault =
   | { readonly kind: 'status'; readonly code: number; readonly retryAfter?: number }
   /** Was restored from a backup: it knows no state as new as the one that is asked for, until asked for its newest. */
   | { readonly kind: 'behind' }
-  /** Cuts all connections and refuses new ones for a while: the server is being restarted. */
-  | { readonly kind: 'refuse'; readonly ms: number };
+  /** Begins an outage, which ends after this. */
+  | { readonly kind: OutageKind; readonly ms: number };
+
+/** What becomes of connections while the server is away. */
+export type OutageKind =
+  /** All are cut, and new ones refused: the server is being restarted. */
+  | 'refuse'
+  /** All are cut, and new ones accepted without a TLS handshake. */
+  | 'no-handshake'
+  /** Those of open watches live on, the others are cut, and new ones accepted without a TLS handshake. */
+  | 'half'
+  /** All are cut, and the SYNs of new ones dropped. */
+  | 'blackhole';
 
 /** A text for `insert`: an event of a watch that says what went wrong. */
 export function errorEvent(code: number, reason: string): string {
