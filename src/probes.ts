@@ -13,6 +13,8 @@ export interface ReadinessCheck {
 export interface ProbesOptions {
   readonly registry: Registry;
   readonly checks: readonly ReadinessCheck[];
+  /** What only a restart mends, for `/healthz`; undefined where there is no such thing. */
+  readonly stuck?: () => string | undefined;
   /** Pages under /debug: name to what it shows, as JSON. */
   readonly debug: Readonly<Record<string, () => unknown>>;
   /** Told at /debug/log-level, and changed there. */
@@ -23,17 +25,21 @@ export interface ProbesOptions {
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
- * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns; the API server is none of
- * its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what is missing, one a
- * line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. PUT `/debug/log-level`, with the level as
- * its body, changes it, for who calls from this pod. It does not listen yet.
+ * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns, and nothing is stuck; the
+ * API server is none of its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what
+ * is missing, one a line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. PUT
+ * `/debug/log-level`, with the level as its body, changes it, for who calls from this pod. It does not listen yet.
  */
-export function createProbesServer({ registry, checks, debug, verbosity }: ProbesOptions): Server {
+export function createProbesServer({ registry, checks, stuck, debug, verbosity }: ProbesOptions): Server {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.get('/healthz', (_request, response) => {
-    response.type('text/plain').send('ok\n');
+    const problem = stuck?.();
+    response
+      .status(problem === undefined ? 200 : 503)
+      .type('text/plain')
+      .send(`${problem ?? 'ok'}\n`);
   });
   app.get('/readyz', (request, response) => {
     const results = checks.map(({ name, failure }) => ({ name, failure: failure() }));

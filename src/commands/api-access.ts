@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
+import type { CacheMetrics } from '../kube/cache-metrics.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { ClientMetrics } from '../kube/rest-client.ts';
 import { Transport } from '../kube/transport.ts';
@@ -24,9 +25,11 @@ export interface ApiAccessOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: ClientMetrics;
+  readonly cacheMetrics?: CacheMetrics;
 }
 
-export function apiAccess({ config, clock, log, metrics: counted }: ApiAccessOptions): ApiAccess {
+export function apiAccess(options: ApiAccessOptions): ApiAccess {
+  const { config, clock, log, metrics: counted, cacheMetrics } = options;
   const metrics: ClientMetrics = {
     requestFinished(method, code, seconds, path) {
       counted?.requestFinished(method, code, seconds, path);
@@ -36,7 +39,7 @@ export function apiAccess({ config, clock, log, metrics: counted }: ApiAccessOpt
   const transport = new Transport(config, clock, USER_AGENT);
   const leaseTransport = new Transport(config, clock, USER_AGENT);
   return {
-    client: new KubeClient({ transport, clock, metrics }),
+    client: new KubeClient({ transport, clock, metrics, cacheMetrics }),
     leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
     guarded: (mayRequest) =>
       new KubeClient({ transport, clock, metrics, waitTurn: async (signal) => mayRequest(signal) }),

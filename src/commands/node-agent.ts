@@ -7,6 +7,7 @@ import type { KubeObject } from '../kube/object.ts';
 import type { Resource } from '../kube/resource.ts';
 import { sleep } from '../kube/sleep.ts';
 import { createLogger } from '../log.ts';
+import { cacheMetrics } from '../metrics/cache.ts';
 import { clientMetrics } from '../metrics/client.ts';
 import { nodeMetrics } from '../metrics/node.ts';
 import { createRegistry } from '../metrics/registry.ts';
@@ -105,7 +106,13 @@ async function run(
   const clock = systemClock;
   const registry = createRegistry();
   const metrics = nodeMetrics(registry);
-  const api = apiAccess({ config, clock, log, metrics: clientMetrics(registry) });
+  const api = apiAccess({
+    config,
+    clock,
+    log,
+    metrics: clientMetrics(registry),
+    cacheMetrics: cacheMetrics(registry, Date.now),
+  });
   const { client } = api;
   const informer = <T extends KubeObject>(resource: Resource<T>, transform: (object: T) => T) =>
     new Informer({ client, clock, resource, transform, onError: informerLog(log, resource.plural) });

@@ -6,9 +6,11 @@ import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { aborted } from '../kube/linked-abort.ts';
 import { QueuedEventRecorder } from '../kube/queued-event-recorder.ts';
+import { ReconcileWatchdog } from '../kube/reconcile-watchdog.ts';
 import { sleep } from '../kube/sleep.ts';
 import { together } from '../kube/together.ts';
 import { createLogger, type LogVerbosity } from '../log.ts';
+import { cacheMetrics } from '../metrics/cache.ts';
 import { certificateMetrics } from '../metrics/certificate.ts';
 import { clientMetrics } from '../metrics/client.ts';
 import { eventMetrics } from '../metrics/events.ts';
@@ -18,6 +20,7 @@ import { leaderMetrics } from '../metrics/leader.ts';
 import { policyMetrics } from '../metrics/policy.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { templateMetrics } from '../metrics/template.ts';
+import { watchdogMetrics } from '../metrics/watchdog.ts';
 import { webhookMetrics } from '../metrics/webhook.ts';
 import { createProbesServer } from '../probes.ts';
 import { ShutdownBudget } from '../shutdown.ts';
@@ -82,7 +85,10 @@ interface Run {
 async function run({ options, config, log, verbosity, stop }: Run): Promise<ExitCode> {
   const clock = systemClock;
   const registry = createRegistry();
-  const api = apiAccess({ config, clock, log, metrics: clientMetrics(registry) });
+  const api = apiAccess({
+    ...{ config, clock, log, metrics: clientMetrics(registry) },
+    cacheMetrics: cacheMetrics(registry, Date.now),
+  });
   const identity = hostname();
   const events = new QueuedEventRecorder({
     client: api.client,
@@ -103,6 +109,8 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     events,
   });
   const leaderClient = api.guarded(election.assertLeading);
+  const watchdog = new ReconcileWatchdog(clock);
+  watchdogMetrics(registry, watchdog, Date.now);
   const makeController = controllerMaker({ registry, clock, log });
   const networks = networkDuty({
     client: api.client,
@@ -186,6 +194,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
+    stuck: () => watchdog.problem(),
     verbosity,
     debug: { controllers: () => [...networks.debug(), ...fleet.debug(), policies.debug()] },
   });

@@ -1,4 +1,5 @@
 import type { Operation } from 'fast-json-patch';
+import type { CacheMetrics } from './cache-metrics.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resource.ts';
 import { type ListPage, narrowList } from './response.ts';
@@ -46,9 +47,12 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | '
  * answered. What is safe to send again is sent again, a few times: see retryDelay().
  */
 export class KubeClient {
+  /** Is told of the caches that are kept by this client; undefined where nothing measures them. */
+  readonly cacheMetrics: CacheMetrics | undefined;
   readonly #rest: RestClient;
 
   constructor(options: ClientOptions) {
+    this.cacheMetrics = options.cacheMetrics;
     this.#rest = new RestClient(options);
   }
 

@@ -11,7 +11,7 @@ import type { Resource } from './resource.ts';
 export type OnReflectorError = (error: unknown, doing: 'list' | 'watch' | 'read') => void;
 
 export interface ReflectorOptions<T extends KubeObject> {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly client: Pick<KubeClient, 'list' | 'watch'> & Partial<Pick<KubeClient, 'cacheMetrics'>>;
   readonly resource: Resource<T>;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;

@@ -1,5 +1,6 @@
 import { isInvalid, isNotFound, retryAfterMs, TransportError } from './api-error.ts';
 import { Backoff } from './backoff.ts';
+import type { CacheContact } from './cache-metrics.ts';
 import type { KubeObject, ObjectKey } from './object.ts';
 import { objectReader, type ReadObject } from './object-reader.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
@@ -43,6 +44,7 @@ export class Reflector<T extends KubeObject> {
   #resourceVersion: string | undefined;
   #watchList: boolean;
   #wasUnreachable = false;
+  #contact: CacheContact | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -60,6 +62,13 @@ export class Reflector<T extends KubeObject> {
 
   /** Runs until the signal aborts. Never rejects: what goes wrong is reported, waited out and tried again. */
   async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    const { client, resource } = this.#options;
+    this.#contact = client.cacheMetrics?.started(resource.plural);
+    await this.#listAndWatch(sink, signal);
+    this.#contact?.ended();
+  }
+
+  async #listAndWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         const events = await this.#stateByWatch(sink, signal);
@@ -108,6 +117,7 @@ export class Reflector<T extends KubeObject> {
     signal.throwIfAborted();
     await sink.replace(snapshot.states);
     this.#resourceVersion = snapshot.resourceVersion;
+    this.#contact?.heard();
   }
 
   /** Watches, and watches again, until a new list is needed. */
@@ -141,6 +151,7 @@ export class Reflector<T extends KubeObject> {
       }
       this.#resourceVersion = resourceVersion;
       progress.events++;
+      this.#contact?.heard();
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../workqueue/clock.ts';
 import { asTransportError } from './api-error.ts';
+import type { CacheMetrics } from './cache-metrics.ts';
 import { jsonLines } from './json-lines.ts';
 import { bodyOf, errorOf } from './response.ts';
 import { retryDelay } from './retry.ts';
@@ -36,6 +37,8 @@ export interface ClientOptions {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly metrics?: ClientMetrics;
+  /** For the caches that are kept by this client. */
+  readonly cacheMetrics?: CacheMetrics | undefined;
   /** Default bound of one attempt in milliseconds. */
   readonly timeoutMs?: number;
   /** Gives way to others: resolves when the next request may be sent. None: the server's own fairness (APF) decides. */

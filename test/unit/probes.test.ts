@@ -18,11 +18,13 @@ async function serving(
   checks: readonly ReadinessCheck[],
   registry = new Registry(),
   host = '127.0.0.1',
+  stuck?: () => string | undefined,
 ): Promise<string> {
   level = 'info';
   server = createProbesServer({
     registry,
     checks,
+    ...(stuck && { stuck }),
     debug: { controllers: () => ({ network: [] }) },
     verbosity: { level: () => level, setLevel: (wanted) => (level = wanted) },
   });
@@ -35,6 +37,17 @@ async function serving(
 describe('the probes server', () => {
   test('is alive whatever is not ready', async () => {
     const url = await serving([{ name: 'cache', failure: () => 'not yet' }]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('is not alive while something is stuck, and says what', async () => {
+    let problem: string | undefined = 'controller network has reconciled nothing';
+    const url = await serving([], new Registry(), '127.0.0.1', () => problem);
+    const response = await fetch(`${url}/healthz`);
+    expect([response.status, await response.text()]).toEqual([503, `${problem}\n`]);
+    // The webhook goes on until the restart.
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    problem = undefined;
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 

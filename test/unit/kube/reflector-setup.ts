@@ -1,13 +1,17 @@
 import { TransportError } from '../../../src/kube/api-error.ts';
 import { Reflector, type ReflectorSink } from '../../../src/kube/reflector.ts';
 import type { ReflectorOptions } from '../../../src/kube/reflector-options.ts';
+import type { ClientOptions } from '../../../src/kube/rest-client.ts';
 import { startScripted } from '../../support/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../support/scripted-objects.ts';
 import type { ScriptedRequest } from '../../support/scripted-server.ts';
 
 /** A running reflector of a scripted server, without jitter and without streamed lists unless the options say so. */
-export async function startReflector(options: Partial<ReflectorOptions<ConfigMap>> = {}) {
-  const api = await startScripted();
+export async function startReflector(
+  options: Partial<ReflectorOptions<ConfigMap>> = {},
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const api = await startScripted(clientOptions);
   const stop = new AbortController();
   /** What reached the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
   const seen: string[] = [];
