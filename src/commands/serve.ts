@@ -194,7 +194,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
       { name: 'certificates', failure: certificates.failure },
       { name: 'shutdown', failure: () => (stop.aborted ? 'the process is ending' : undefined) },
     ],
-    stuck: () => watchdog.problem(),
+    stuck: () => election.healthProblem() ?? watchdog.problem(),
     verbosity,
     debug: { controllers: () => [...networks.debug(), ...fleet.debug(), policies.debug()] },
   });

@@ -8,7 +8,7 @@ import { Transport } from '../../src/kube/transport.ts';
 import type { CertificateAndKey } from '../../src/tls/authority.ts';
 import { systemClock } from '../../src/workqueue/clock.ts';
 import type { Fault } from './fault.ts';
-import { FaultProxy, type Upstream } from './fault-proxy.ts';
+import { FaultProxy, type FaultProxyOptions, type Upstream } from './fault-proxy.ts';
 import { testAuthority } from './test-authority.ts';
 
 const namespaces: Resource<KubeObject> = {
@@ -53,8 +53,9 @@ export class FaultLab {
     return name;
   }
 
-  proxy(schedule: readonly Fault[]): Promise<FaultProxy> {
-    return FaultProxy.start(this.#upstream, { serving: this.#serving, caPem: this.#caPem, schedule });
+  proxy(schedule: readonly Fault[], view?: FaultProxyOptions['view']): Promise<FaultProxy> {
+    const options = { serving: this.#serving, caPem: this.#caPem, schedule, ...(view && { view }) };
+    return FaultProxy.start(this.#upstream, options);
   }
 
   close(): Promise<void> {

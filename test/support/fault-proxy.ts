@@ -19,6 +19,18 @@ export interface ProxiedRequest {
   readonly method: string;
   readonly url: string;
   readonly fault: Fault;
+  /** When it came, by performance.now(). */
+  readonly at: number;
+  /** Of the server's answer. */
+  status?: number;
+}
+
+export interface FaultProxyOptions {
+  readonly serving: CertificateAndKey;
+  readonly caPem: string;
+  readonly schedule: readonly Fault[];
+  /** Where the server is asked in place of a path, for a client that is to see a part of it. */
+  readonly view?: (url: string) => string;
 }
 
 /** A fault that is due has its effect at the latest after this, however little the watch has to say. */
@@ -41,6 +53,7 @@ export class FaultProxy {
   readonly #upstream: Upstream;
   readonly #agent: Agent;
   readonly #caPem: string;
+  readonly #view: (url: string) => string;
   readonly #schedule: Fault[];
   readonly #afflicted = new Set<ServerResponse>();
   /** It said 410: what came before the next list is forgotten. */
@@ -53,14 +66,14 @@ export class FaultProxy {
   readonly #requests: ProxiedRequest[] = [];
   #back: NodeJS.Timeout | undefined;
 
-  private constructor(
-    upstream: Upstream,
-    serving: CertificateAndKey,
-    caPem: string,
-    schedule: readonly Fault[],
-  ) {
+  /** Asked for each request that no fault of the schedule meets. */
+  always: (request: { readonly method: string; readonly url: string }) => Fault | undefined = () => undefined;
+
+  private constructor(upstream: Upstream, options: FaultProxyOptions) {
+    const { serving, caPem, schedule, view = (url) => url } = options;
     this.#upstream = upstream;
     this.#caPem = caPem;
+    this.#view = view;
     this.#schedule = [...schedule];
     this.#agent = new Agent({
       ca: upstream.caPem,
@@ -76,11 +89,8 @@ export class FaultProxy {
     this.#gate = new Gate((socket) => this.#server.emit('connection', socket));
   }
 
-  static async start(
-    upstream: Upstream,
-    { serving, caPem, schedule }: { serving: CertificateAndKey; caPem: string; schedule: readonly Fault[] },
-  ): Promise<FaultProxy> {
-    const proxy = new FaultProxy(upstream, serving, caPem, schedule);
+  static async start(upstream: Upstream, options: FaultProxyOptions): Promise<FaultProxy> {
+    const proxy = new FaultProxy(upstream, options);
     await proxy.#gate.set('open');
     return proxy;
   }
@@ -166,14 +176,14 @@ export class FaultProxy {
     response.on('close', () => this.#afflicted.delete(response));
   }
 
-  #faultFor(url: string): Fault {
+  #faultFor(method: string, url: string): Fault {
     const tellsAll = !isPlainWatch(url);
     const version = versionAskedFor(url);
     if (tellsAll) this.#forgotten = false;
     else if (this.#forgotten) return { kind: 'status', code: 410 };
     if (tellsAll && version === '') this.#behind = false;
     else if (this.#behind && version !== '') return { kind: 'behind' };
-    const fault = this.#schedule.shift() ?? { kind: 'none' };
+    const fault = this.#schedule.shift() ?? this.always({ method, url }) ?? { kind: 'none' };
     this.#met.push(fault);
     if (fault.kind === 'status') this.#forgotten = fault.code === 410;
     if (fault.kind === 'insert') this.#forgotten = isWatch(url) && fault.text.includes('"code":410');
@@ -183,8 +193,12 @@ export class FaultProxy {
 
   #meet(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url = '' } = request;
-    const fault = this.#faultFor(url);
-    this.#requests.push({ method, url, fault });
+    const fault = this.#faultFor(method, url);
+    const met: ProxiedRequest = { method, url, fault, at: performance.now() };
+    this.#requests.push(met);
+    response.on('finish', () => {
+      met.status = response.statusCode;
+    });
     switch (fault.kind) {
       case 'none':
         this.#pass(request, response);
@@ -227,7 +241,7 @@ export class FaultProxy {
     const { server } = this.#upstream;
     const { method, url = '' } = request;
     const headers = { ...request.headers, host: new URL(server).host };
-    const onward = sendRequest(`${server}${url}`, { method, headers, agent: this.#agent });
+    const onward = sendRequest(`${server}${this.#view(url)}`, { method, headers, agent: this.#agent });
     onward.on('response', (answer) => {
       const { 'content-length': _, ...chunked } = answer.headers;
       response.writeHead(answer.statusCode ?? 502, fault ? chunked : answer.headers);
