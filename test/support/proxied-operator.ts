@@ -24,7 +24,8 @@ export interface TermWrite {
 /** The CRDs and the account without which no operator starts; no webhook. */
 export async function prepareForOperators(controlPlane: ControlPlane): Promise<void> {
   const multus = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
-  await must(controlPlane, ['apply', '-f', multus, '-f', join(projectDirectory(), 'crd')]);
+  const networks = join(projectDirectory(), 'crd/networks.yaml');
+  await must(controlPlane, ['apply', '-f', multus, '-f', networks]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
   await must(controlPlane, ['create', 'serviceaccount', 'envoy-initializer', '-n', OPERATOR_NAMESPACE]);
 }
@@ -74,9 +75,13 @@ export class ProxiedOperator {
   /** Past the proxy. */
   async createNetwork(name: string, index: number): Promise<void> {
     const range = `10.${index >> 8}.${index & 255}`;
-    const spec = { cidr: `${range}.0/24`, gateway: `${range}.1` };
-    const object = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', spec };
-    await this.#lab.client.create(NETWORKS, { ...object, metadata: { namespace: this.namespace, name } });
+    const network = {
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { namespace: this.namespace, name },
+      spec: { cidr: `${range}.0/24`, gateway: `${range}.1` },
+    };
+    await this.#lab.client.create(NETWORKS, network);
   }
 
   async isReady(name: string): Promise<boolean> {
