@@ -57,6 +57,10 @@ golden: build/.compiled ## Writes what the golden cases are to give, as it is no
 faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
+.PHONY: outages
+outages: dist/.built control-plane ## Outages of 9 to 20 s before real operators, as a table (25 minutes; OUTAGE_ROUNDS=10; docs/faults.md)
+	@node test/outages/main.ts
+
 .PHONY: compare
 compare: node_modules/.installed control-plane ## Shows what client-node's informer and ours survive, as a table (4 minutes)
 	@node test/compare/main.ts

@@ -36,7 +36,7 @@ async function rowsOf(seconds: number): Promise<readonly Row[]> {
       const result = await playOutage(subject, shape, { seconds, round: ++round });
       rounds.push(result);
       tell(shape, seconds, result);
-      if (Number.isFinite(result.readyMs + result.pendingReadyMs)) continue;
+      if (Number.isFinite(result.readyMs + result.pendingReadyMs + result.laterReadyMs)) continue;
       // It will not recover. The next round is for another.
       await subject.kill();
       subject = await startSubject(seconds);
@@ -48,10 +48,10 @@ async function rowsOf(seconds: number): Promise<readonly Row[]> {
 }
 
 function tell({ name }: OutageShape, seconds: number, round: Round): void {
-  const { readyMs, pendingReadyMs, latestWriteMs, lateWrites } = round;
-  const figures = [readyMs, pendingReadyMs, latestWriteMs].map((ms) => (ms / 1_000).toFixed(1));
+  const { readyMs, pendingReadyMs, laterReadyMs, latestWriteMs, lateWrites } = round;
+  const figures = [readyMs, pendingReadyMs, laterReadyMs, latestWriteMs].map((ms) => (ms / 1_000).toFixed(1));
   progress(
-    `${++played}/${total}  ${name} ${seconds} s: Ready after ${figures[0]} s, work of the outage after ${figures[1]} s, latest write ${figures[2]} s after a renewal, ${lateWrites.length} late`,
+    `${++played}/${total}  ${name} ${seconds} s: Ready after ${figures[0]} s, work of the outage after ${figures[1]} s, of later after ${figures[2]} s, latest write ${figures[3]} s after a renewal, ${lateWrites.length} late`,
   );
 }
 

@@ -13,14 +13,22 @@ export interface Row {
 /** Whether every Network was Ready in time, and no write came late. */
 export function holds({ rounds }: Row): boolean {
   return rounds.every(
-    ({ readyMs, pendingReadyMs, lateWrites }) =>
-      Math.max(readyMs, pendingReadyMs) <= READY_BOUND_MS && lateWrites.length === 0,
+    ({ readyMs, pendingReadyMs, laterReadyMs, lateWrites }) =>
+      Math.max(readyMs, pendingReadyMs, laterReadyMs) <= READY_BOUND_MS && lateWrites.length === 0,
   );
 }
 
 /** A Markdown table, and under it each late write. */
 export function table(rows: readonly Row[]): string {
-  const head = ['outage', 'seconds', 'rounds', 'Ready: median', 'max', 'work of the outage: max'];
+  const head = [
+    'outage',
+    'seconds',
+    'rounds',
+    'Ready: median',
+    'max',
+    'work of the outage: max',
+    'work of later: max',
+  ];
   const cells = [
     [...head, 'never', 'latest write', 'late writes', 'holds'],
     ...rows.map((row) => cellsOf(row)),
@@ -36,7 +44,11 @@ export function table(rows: readonly Row[]): string {
 function cellsOf(row: Row): readonly string[] {
   const { kind, seconds, rounds } = row;
   const ready = rounds.map(({ readyMs }) => readyMs).sort((a, b) => a - b);
-  const all = rounds.flatMap(({ readyMs, pendingReadyMs }) => [readyMs, pendingReadyMs]);
+  const all = rounds.flatMap(({ readyMs, pendingReadyMs, laterReadyMs }) => [
+    readyMs,
+    pendingReadyMs,
+    laterReadyMs,
+  ]);
   return [
     kind,
     `${seconds}`,
@@ -44,6 +56,7 @@ function cellsOf(row: Row): readonly string[] {
     inSeconds(ready[Math.floor(ready.length / 2)] ?? Number.NaN),
     inSeconds(Math.max(...ready)),
     inSeconds(Math.max(...rounds.map(({ pendingReadyMs }) => pendingReadyMs))),
+    inSeconds(Math.max(...rounds.map(({ laterReadyMs }) => laterReadyMs))),
     `${all.filter((ms) => !Number.isFinite(ms)).length}`,
     inSeconds(Math.max(...rounds.map(({ latestWriteMs }) => latestWriteMs))),
     `${rounds.flatMap(({ lateWrites }) => lateWrites).length}`,

@@ -8,6 +8,8 @@ export interface Round {
   readonly readyMs: number;
   /** The same for a Network that was made within the outage. */
   readonly pendingReadyMs: number;
+  /** How long a Network took that was made later, when all that the outage left behind has ended. */
+  readonly laterReadyMs: number;
   /** How long after its last renewal the process wrote, of all its writes the latest; 0 where it wrote nothing. */
   readonly latestWriteMs: number;
   readonly lateWrites: readonly string[];
@@ -19,6 +21,8 @@ export const RENEW_DEADLINE_MS = 10_000;
 const ON_ITS_WAY_MS = 1_000;
 /** By then a leader that renews each 2 s has tried and failed, and still leads. */
 const WORK_ARRIVES = 0.6;
+/** Longer than a connect that is never answered. */
+const LATER_MS = 12_000;
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
@@ -28,29 +32,34 @@ export async function playOutage(
   { kind, answersHeld }: OutageShape,
   { seconds, round }: { readonly seconds: number; readonly round: number },
 ): Promise<Round> {
-  const names = ['pending', 'after'].map((name) => `${name}-${round}`);
-  const [pending = '', after = ''] = names;
+  const names = ['pending', 'after', 'later'].map((name) => `${name}-${round}`);
+  const [pending = '', after = '', later = ''] = names;
   const begin = performance.now();
   const comeBack = await subject.proxy.outage(kind);
   const workMs = Math.min(seconds * 1_000 * WORK_ARRIVES, 0.7 * RENEW_DEADLINE_MS);
   await pause(begin + workMs - performance.now());
-  await subject.createNetwork(pending, 2 * round);
+  await subject.createNetwork(pending, 3 * round);
   await pause(begin + seconds * 1_000 - performance.now());
   const returned = performance.now();
   await comeBack({ answersHeld });
-  await subject.createNetwork(after, 2 * round + 1);
+  await subject.createNetwork(after, 3 * round + 1);
   const [pendingReadyMs = 0, readyMs = 0] = await Promise.all(
     [pending, after].map((name) => timeUntil(returned, () => subject.isReady(name))),
   );
-  if (Number.isFinite(readyMs + pendingReadyMs)) {
+  await pause(returned + LATER_MS - performance.now());
+  const made = performance.now();
+  await subject.createNetwork(later, 3 * round + 2);
+  const laterReadyMs = await timeUntil(made, () => subject.isReady(later));
+  if (Number.isFinite(readyMs + pendingReadyMs + laterReadyMs)) {
     for (const name of names) await subject.deleteNetwork(name);
-    for (const name of names) await timeUntil(returned, () => subject.isGone(name));
+    for (const name of names) await timeUntil(made, () => subject.isGone(name));
   }
   const writes = subject.termWrites(begin);
   const late = writes.filter(({ sinceRenewalMs }) => sinceRenewalMs > RENEW_DEADLINE_MS + ON_ITS_WAY_MS);
   return {
     readyMs,
     pendingReadyMs,
+    laterReadyMs,
     latestWriteMs: Math.max(0, ...writes.map(({ sinceRenewalMs }) => sinceRenewalMs)),
     lateWrites: late.map(
       ({ request, sinceRenewalMs }) =>

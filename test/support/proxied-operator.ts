@@ -101,9 +101,12 @@ export class ProxiedOperator {
     );
   }
 
-  /** How often the log says so. */
-  async logged(message: string): Promise<number> {
-    return (await readFile(this.#logFile, 'utf8')).split(`"msg":"${message}"`).length - 1;
+  /** When the log says so, in milliseconds since 1970. */
+  async logged(message: string): Promise<readonly number[]> {
+    const lines = (await readFile(this.#logFile, 'utf8')).split('\n');
+    return lines
+      .filter((line) => line.includes(`"msg":"${message}"`))
+      .map((line) => Date.parse(JSON.parse(line).time));
   }
 
   metrics(): Promise<string> {

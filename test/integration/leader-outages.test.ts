@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
+import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { eventually } from '../../hack/eventually.ts';
+import type { OutageKind } from '../support/fault.ts';
+import { FaultLab } from '../support/fault-lab.ts';
+import {
+  isLease,
+  isOk,
+  isTermWrite,
+  ProxiedOperator,
+  prepareForOperators,
+} from '../support/proxied-operator.ts';
+
+jest.setTimeout(240_000);
+
+let controlPlane: ControlPlane;
+let lab: FaultLab;
+const subjects: ProxiedOperator[] = [];
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  lab = await FaultLab.before(controlPlane);
+  await prepareForOperators(controlPlane);
+});
+afterAll(async () => {
+  await Promise.all(subjects.map((subject) => subject.kill()));
+  await lab?.close();
+  await controlPlane?.stop();
+});
+
+async function start(name: string, namespace?: string): Promise<ProxiedOperator> {
+  const options = { name, namespace: namespace ?? (await lab.namespace()) };
+  const subject = await ProxiedOperator.start(controlPlane, lab, options);
+  subjects.push(subject);
+  return subject;
+}
+
+async function ready(subject: ProxiedOperator, name: string, index: number): Promise<void> {
+  await subject.createNetwork(name, index);
+  await eventually(`${name} is Ready`, () => subject.isReady(name));
+}
+
+const logs = (subject: ProxiedOperator, message: string) =>
+  eventually(`the log says: ${message}`, async () => (await subject.logged(message)).length > 0);
+
+/** Writes that came while the process itself said that it does not lead. */
+async function writesOutOfTerms(subject: ProxiedOperator): Promise<readonly string[]> {
+  const terms = await subject.logged('became leader');
+  const ends = await subject.logged('stopped leading');
+  const leads = (at: number) => terms.some((from, i) => from <= at && at <= (ends[i] ?? at));
+  return subject.proxy.requests
+    .filter((request) => isTermWrite(request) && !leads(performance.timeOrigin + request.at))
+    .map(({ method, url }) => `${method} ${url}`);
+}
+
+/** Takes the server away until the lease is lost, while there is work; resolves with the writes that came out of terms. */
+async function lose(kind: OutageKind, answersHeld: boolean): Promise<readonly string[]> {
+  const subject = await start(`${kind}-${answersHeld}`);
+  await ready(subject, 'first', 1);
+  const comeBack = await subject.proxy.outage(kind);
+  await logs(subject, 'a request for the lease failed');
+  await subject.createNetwork('pending', 2);
+  await logs(subject, 'stopped leading');
+  await comeBack({ answersHeld });
+  await eventually('the work of the outage is done', () => subject.isReady('pending'));
+  // What the old term left behind ends at the latest with its connections.
+  await eventually('no connection waits any more', async () => subject.proxy.heldConnections === 0);
+  await ready(subject, 'later', 3);
+  return await writesOutOfTerms(subject);
+}
+
+const outages: readonly [OutageKind, boolean][] = [
+  ['refuse', false],
+  ['no-handshake', false],
+  ['half', false],
+  ['half', true],
+  ['blackhole', false],
+];
+
+describe('a leader that loses its lease in an outage writes nothing out of its terms, and hears of work again', () => {
+  const played = new Map<string, Promise<readonly string[]>>();
+  beforeAll(() => {
+    // All at once: each waits most of the time.
+    for (const [kind, held] of outages) {
+      const playing = lose(kind, held);
+      playing.catch(() => undefined);
+      played.set(`${kind} ${held}`, playing);
+    }
+  });
+
+  test.each(outages)('%s (connections of the outage are answered in the end: %s)', async (kind, held) => {
+    expect(await played.get(`${kind} ${held}`)).toEqual([]);
+  });
+});
+
+test('a leader whose API server is frozen does the same', async () => {
+  const subject = await start('frozen-server');
+  await ready(subject, 'first', 1);
+  const { 'kube-apiserver': pid = 0 } = controlPlane.pids;
+  await subject.createNetwork('pending', 2);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await logs(subject, 'stopped leading');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await eventually('the work of the outage is done', () => subject.isReady('pending'));
+  await ready(subject, 'later', 3);
+  expect(await writesOutOfTerms(subject)).toEqual([]);
+});
+
+test('a leader that is frozen writes nothing when it thaws, since another leads by then', async () => {
+  const former = await start('former');
+  await ready(former, 'first', 1);
+  const other = await start('other', former.namespace);
+  const names = Array.from({ length: 200 }, (_, i) => `net-${i}`);
+  const written = () => former.proxy.requests.filter(isTermWrite).length;
+  const before = written();
+  await Promise.all(names.slice(0, 150).map((name, i) => former.createNetwork(name, 256 + i)));
+  await eventually('it is at work', async () => written() > before + 20);
+  former.operator.process.kill('SIGSTOP');
+  const done = async () => (await Promise.all(names.map((name) => other.isReady(name)))).every(Boolean);
+  try {
+    await Promise.all(names.slice(150).map((name, i) => former.createNetwork(name, 406 + i)));
+    await eventually('the other does all', done);
+  } finally {
+    former.operator.process.kill('SIGCONT');
+  }
+  await logs(former, 'stopped leading');
+  await ready(other, 'later', 2);
+  const taken = other.proxy.requests.find(
+    (request) => isLease(request) && request.method !== 'GET' && isOk(request),
+  );
+  expect(taken).toBeDefined();
+  const late = former.proxy.requests.filter(
+    (request) => isTermWrite(request) && request.at > (taken?.at ?? 0),
+  );
+  expect(late.map(({ method, url }) => `${method} ${url}`)).toEqual([]);
+});
