@@ -61,7 +61,7 @@ async function lose(kind: OutageKind, answersHeld: boolean): Promise<readonly st
   const comeBack = await subject.proxy.outage(kind);
   await logs(subject, 'a request for the lease failed');
   await subject.createNetwork('pending', 2);
-  await logs(subject, 'stopped leading');
+  await logs(subject, 'the lease is lost: standing for it again');
   await comeBack({ answersHeld });
   await eventually('the work of the outage is done', () => subject.isReady('pending'));
   // What the old term left behind ends at the latest with its connections.

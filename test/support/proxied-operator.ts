@@ -113,7 +113,7 @@ export class ProxiedOperator {
     return fetch(`${this.operator.metricsUrl}/metrics`).then((response) => response.text());
   }
 
-  /** What the leader wrote from this moment on, by performance.now(); Events and leases are no work of a term. */
+  /** What the leader wrote from this moment on, by performance.now(). */
   termWrites(from: number): readonly TermWrite[] {
     let renewedAt = Number.POSITIVE_INFINITY;
     const writes: TermWrite[] = [];
@@ -133,8 +133,9 @@ export class ProxiedOperator {
   }
 }
 
+/** Of Networks, which only a leader writes; Events and ConfigMaps are any replica's. */
 export function isTermWrite(request: ProxiedRequest): boolean {
-  return request.method !== 'GET' && !isLease(request) && !request.url.includes('/events');
+  return request.method !== 'GET' && /\/(networks|network-attachment-definitions)\b/.test(request.url);
 }
 
 export function isLease({ url }: Pick<ProxiedRequest, 'url'>): boolean {
