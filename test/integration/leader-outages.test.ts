@@ -11,11 +11,14 @@ import {
   ProxiedOperator,
   prepareForOperators,
 } from '../support/proxied-operator.ts';
+import { untilTrue } from '../support/until-true.ts';
 
 jest.setTimeout(240_000);
 
 let controlPlane: ControlPlane;
 let lab: FaultLab;
+/** So many that a leader is at work on them when it is frozen. */
+const NETWORKS = 100;
 const subjects: ProxiedOperator[] = [];
 
 beforeAll(async () => {
@@ -114,16 +117,15 @@ test('a leader that is frozen writes nothing when it thaws, since another leads 
   const former = await start('former');
   await ready(former, 'first', 1);
   const other = await start('other', former.namespace);
-  const names = Array.from({ length: 200 }, (_, i) => `net-${i}`);
   const written = () => former.proxy.requests.filter(isTermWrite).length;
   const before = written();
-  await Promise.all(names.slice(0, 150).map((name, i) => former.createNetwork(name, 256 + i)));
-  await eventually('it is at work', async () => written() > before + 20);
+  const create = (i: number) => former.createNetwork(`net-${i}`, 256 + i);
+  await Promise.all(Array.from({ length: NETWORKS }, (_, i) => create(i)));
+  await untilTrue(async () => written() > before + 5);
   former.operator.process.kill('SIGSTOP');
-  const done = async () => (await Promise.all(names.map((name) => other.isReady(name)))).every(Boolean);
   try {
-    await Promise.all(names.slice(150).map((name, i) => former.createNetwork(name, 406 + i)));
-    await eventually('the other does all', done);
+    await create(NETWORKS);
+    await untilTrue(async () => (await other.ready()) === NETWORKS + 2);
   } finally {
     former.operator.process.kill('SIGCONT');
   }

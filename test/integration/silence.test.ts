@@ -4,6 +4,7 @@ import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { eventually } from '../../hack/eventually.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { ProxiedOperator, prepareForOperators } from '../support/proxied-operator.ts';
+import { bookmark } from '../support/scripted-objects.ts';
 
 jest.setTimeout(180_000);
 
@@ -66,7 +67,10 @@ test('a leader that is told nothing says so in its metrics, is not restarted, an
   expect(await subject.isReady('unseen')).toBe(false);
 
   subject.proxy.always = () => undefined;
+  const version = await subject.resourceVersion();
   await eventually('each is heard again', async () => {
+    // The server sends one each minute to a watch on which nothing happens.
+    subject.proxy.say(`${JSON.stringify(bookmark(version))}\n`);
     const now = await contacts();
     return resources.every((resource) => (now[resource] ?? 0) > (before[resource] ?? 0));
   });

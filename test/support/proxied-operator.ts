@@ -5,6 +5,7 @@ import { projectDirectory } from '../../hack/control-plane/project-directory.ts'
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
 import { isNotFound } from '../../src/kube/api-error.ts';
 import { NETWORKS } from '../../src/network/resources.ts';
+import type { Network } from '../../src/network/types.ts';
 import type { FaultLab } from './fault-lab.ts';
 import type { FaultProxy, ProxiedRequest } from './fault-proxy.ts';
 
@@ -85,8 +86,19 @@ export class ProxiedOperator {
   }
 
   async isReady(name: string): Promise<boolean> {
-    const { status } = await this.#lab.client.get(NETWORKS, { namespace: this.namespace, name });
-    return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+    return isReady(await this.#lab.client.get(NETWORKS, { namespace: this.namespace, name }));
+  }
+
+  /** How many Networks are. */
+  async ready(): Promise<number> {
+    const { items } = await this.#lab.client.list(NETWORKS, { namespace: this.namespace });
+    return items.filter((item) => isReady(NETWORKS.narrow(item))).length;
+  }
+
+  /** The newest resourceVersion of its Networks. */
+  async resourceVersion(): Promise<number> {
+    const { resourceVersion } = await this.#lab.client.list(NETWORKS, { namespace: this.namespace });
+    return Number(resourceVersion);
   }
 
   /** Deletes it; the operator has to let it go. */
@@ -131,6 +143,10 @@ export class ProxiedOperator {
     await this.operator.process.exited;
     await this.proxy.close();
   }
+}
+
+function isReady({ status }: Network): boolean {
+  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
 /** Of Networks, which only a leader writes; Events and ConfigMaps are any replica's. */
