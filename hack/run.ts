@@ -12,8 +12,14 @@ import { must, OPERATOR_NAMESPACE, startOperator } from './operator.ts';
 
 // The main job, shown: a control plane, the operator beside it, and the demo played with kubectl.
 // `--once` checks each claim and ends: 0 when all hold, 1 when one does not.
+// `--api-server-arg=--feature-gates=WatchList=false` is passed on to kube-apiserver.
 
-const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: {
+    once: { type: 'boolean', default: false },
+    'api-server-arg': { type: 'string', multiple: true, default: [] },
+  },
+});
 const stop = stopOnSignals();
 const narrator = new Narrator(
   (text) => process.stdout.write(text),
@@ -21,7 +27,10 @@ const narrator = new Narrator(
 );
 
 narrator.heading('Setting up');
-const controlPlane = await startControlPlane({ log: (message) => narrator.say(message) });
+const controlPlane = await startControlPlane({
+  log: (message) => narrator.say(message),
+  extraApiServerArgs: values['api-server-arg'],
+});
 try {
   const finished = play(controlPlane);
   // A Ctrl-C in the middle of it ends it there: what it was doing fails with the control plane.

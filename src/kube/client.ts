@@ -129,7 +129,7 @@ export class KubeClient {
     const { namespace, signal, timeoutMs, ...query } = options;
     const path = resourcePath(resource, { namespace });
     return narrowList(
-      await this.#rest.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource) }),
+      await this.#rest.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource, 'List') }),
     );
   }
 
@@ -173,9 +173,12 @@ export class KubeClient {
   }
 }
 
-/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
-function acceptOf(resource: Resource<KubeObject>): string {
-  return resource.metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1` : JSON_TYPE;
+/**
+ * The Accept header of a get or a watch, or of a list: the server answers 406 where it is the other one's.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
+ */
+function acceptOf({ metadataOnly }: Resource<KubeObject>, suffix: '' | 'List' = ''): string {
+  return metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1` : JSON_TYPE;
 }
 
 function write({

@@ -260,6 +260,9 @@ describe('pods with the sidecar of another template', () => {
     expect(listed.out).toMatch(
       /^(stale\/web-\S+ has the sidecar of another state of the template \(ReplicaSet\/web-\w+\)\n){2}$/,
     );
+    const everywhere = await drift('-A');
+    expect([everywhere.code, everywhere.err]).toEqual([1, '']);
+    expect(everywhere.out).toContain(listed.out);
     expect(await drift('-n', 'stale', '--restart', 'deploy/web')).toEqual({
       code: 0,
       out: 'deployment.apps/web restarted\n',

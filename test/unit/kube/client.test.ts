@@ -100,13 +100,17 @@ describe('what the client sends', () => {
     expect(metrics).toEqual([`${method} 200`]);
   });
 
-  test('a resource of metadata alone is asked for as that', async () => {
-    const resource = { ...configMaps, metadataOnly: true as const };
-    const listed = api.client.list(resource, {});
+  test.each<[string, string, (client: KubeClient, resource: typeof configMaps) => Promise<unknown>]>([
+    ['an object', 'PartialObjectMetadata', (c, resource) => c.get(resource, cart)],
+    ['a list', 'PartialObjectMetadataList', (c, resource) => c.list(resource, {})],
+    ['a watch', 'PartialObjectMetadata', (c, resource) => c.watch(resource, { timeoutSeconds: 1 }).next()],
+  ])('asks for the metadata of %s as %s', async (_, kind, call) => {
+    const called = call(api.client, { ...configMaps, metadataOnly: true });
     const request = await api.server.next();
-    request.answer(listOf(5, []));
-    await listed;
-    expect(request.headers.accept).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
+    // Fits as any answer.
+    request.answer(`${JSON.stringify({ ...configMap('cart', 1), items: [] })}\n`);
+    await called;
+    expect(request.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
   });
 
   test('no request at all where a name cannot be one', async () => {
