@@ -2,7 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import type { CacheMetrics } from './cache-metrics.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resource.ts';
-import { type ListPage, narrowList } from './response.ts';
+import { type ListPage, listPageOf } from './response.ts';
 import {
   type CallOptions,
   type ClientOptions,
@@ -124,13 +124,22 @@ export class KubeClient {
     await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
-  /** One page of a list. */
-  async list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage> {
-    const { namespace, signal, timeoutMs, ...query } = options;
+  /** One page of a list, its items as they are on the wire. */
+  list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage<unknown>>;
+  /** One page of a list of any length: each item is read as soon as it has come, and only what `read` returns is held. */
+  list<I>(
+    resource: Resource<KubeObject>,
+    options: ListOptions,
+    read: (item: unknown) => I,
+  ): Promise<ListPage<I>>;
+  async list(
+    resource: Resource<KubeObject>,
+    { namespace, signal, timeoutMs, ...query }: ListOptions,
+    read = (item: unknown) => item,
+  ): Promise<ListPage<unknown>> {
+    const call = { signal, timeoutMs, query, accept: acceptOf(resource, 'List') };
     const path = resourcePath(resource, { namespace });
-    return narrowList(
-      await this.#rest.request('GET', path, { signal, timeoutMs, query, accept: acceptOf(resource, 'List') }),
-    );
+    return await this.#rest.answer('GET', path, call, (response) => listPageOf(response, read));
   }
 
   /**

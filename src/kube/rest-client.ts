@@ -68,7 +68,17 @@ export class RestClient {
    * The parsed body of the answer. What is safe to send again is sent again, a few times: see retryDelay().
    * @throws ApiError, TransportError, the signal's reason.
    */
-  async request(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
+  request(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
+    return this.answer(method, path, options, bodyOf);
+  }
+
+  /** As request(), with what `read` makes of the answer; `read` sees the answer of each attempt from its beginning. */
+  async answer<R>(
+    method: Method,
+    path: string,
+    options: RequestOptions,
+    read: (response: TransportResponse) => Promise<R>,
+  ): Promise<R> {
     const { query, body, contentType = JSON_TYPE, accept = JSON_TYPE, signal } = options;
     const request = {
       method,
@@ -82,7 +92,7 @@ export class RestClient {
     const what = `${method} ${path}`;
     const attempt = async (bounded: AbortSignal) => {
       try {
-        return await bodyOf(await this.#send({ ...request, signal: bounded }));
+        return await read(await this.#send({ ...request, signal: bounded }));
       } catch (error) {
         throw asTransportError(error, what);
       }

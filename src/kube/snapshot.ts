@@ -66,12 +66,12 @@ export class PagedList<T extends KubeObject> {
     query: PageQuery,
     states: Map<ObjectKey, T | undefined>,
     signal: AbortSignal,
-  ): Promise<ListPage> {
+  ): Promise<ListPage<unknown>> {
     const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
     const timeoutMs = this.#options.listTimeoutMs ?? DEFAULT_TIMEOUT_MS;
     const scope = { namespace, labelSelector, fieldSelector };
-    const page = await client.list(resource, { ...scope, ...query, timeoutMs, signal });
-    for (const item of page.items) states.set(...this.#read(item));
+    const page = await client.list(resource, { ...scope, ...query, timeoutMs, signal }, this.#read);
+    for (const [key, object] of page.items) states.set(key, object);
     return page;
   }
 }

@@ -144,11 +144,65 @@ describe('what comes back', () => {
     { metadata: null },
     { metadata: {}, items: [] },
     { metadata: { resourceVersion: '1' }, items: 'all' },
+    '{"metadata":{"resourceVersion":"1"},"items":[1],"items":[]}',
     7,
   ])('the list %j is refused', async (body) => {
     const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
     (await api.server.next()).answer(body);
     expect(await listed).toBeInstanceOf(TypeError);
+  });
+
+  test('each item of a list is read as soon as it has come', async () => {
+    const read: unknown[] = [];
+    const listed = api.client.list(configMaps, {}, (item) => read.push(item));
+    const request = await api.server.next();
+    request.stream().write('{"metadata":{"resourceVersion":"5"},"items":["é');
+    request.write(Buffer.from('é"').subarray(0, 1));
+    request.write(Buffer.from('é"').subarray(1)).write(',2');
+    await until(() => read.length === 1);
+    expect(read).toEqual(['éé']);
+    request.write(']}').end();
+    expect(await listed).toEqual({ items: [1, 2], resourceVersion: '5', continue: undefined });
+  });
+
+  test.each([
+    ['ends within an item', '{"metadata":{"resourceVersion":"1"},"items":[1,{"a":'],
+    ['ends after an item', '{"metadata":{"resourceVersion":"1"},"items":[1,2'],
+    ['ends before its last byte', '{"metadata":{"resourceVersion":"1"},"items":[1,2]'],
+    ['has an item that is no JSON', '{"metadata":{"resourceVersion":"1"},"items":[1,x]}'],
+    ['goes on after its end', '{"metadata":{"resourceVersion":"1"},"items":[1,2]}]'],
+  ])('a list that %s is a TransportError that quotes the place', async (_, body) => {
+    const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
+    (await api.server.next()).answer(body);
+    expect(await listed).toMatchObject({ name: 'TransportError', code: 'EBADBODY' });
+    expect(await listed).toHaveProperty('message', expect.stringMatching(/after [12] items "/));
+  });
+
+  test('a list whose item is refused by its reader is hung up', async () => {
+    const refuse = () => {
+      throw new TypeError('no item');
+    };
+    const listed = api.client.list(configMaps, {}, refuse).catch((error: unknown) => error);
+    const request = await api.server.next();
+    request.stream().write('{"items":[1,');
+    expect(await listed).toEqual(new TypeError('no item'));
+    await request.closed;
+  });
+
+  test('a list that is cut is asked for again, and holds no item twice', async () => {
+    const listed = api.client.list(configMaps, {});
+    const first = await api.server.next();
+    first.stream().write('{"metadata":{"resourceVersion":"5"},"items":[1,2,');
+    setImmediate(() => first.cut());
+    await api.clock.pass(100);
+    (await api.server.next()).answer(listOf(6, [1]));
+    expect(await listed).toMatchObject({ items: [1], resourceVersion: '6' });
+  });
+
+  test.each([200, 500])('an answer %d that never ends is given up', async (status) => {
+    const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
+    (await api.server.next()).answer('x'.repeat(16 * 1024 * 1024 + 1), { status });
+    expect(await got).toMatchObject({ name: 'TransportError', code: 'ETOOLARGE' });
   });
 
   test('a refusal is an ApiError', async () => {
