@@ -53,6 +53,7 @@ test(`whatever happens on the way, an informer ends with what the server has (${
     'blackhole',
     'cut',
     'delay',
+    'drip',
     'end',
     'half',
     'hang',

@@ -108,7 +108,7 @@ test('a watch on which nothing happens is not opened again in five minutes, and 
   expect([requests(), watched.errors]).toEqual([['state'], []]);
 });
 
-describe('a half-open connection is noticed within its bound, and healed', () => {
+describe('a half-open or very slow connection is noticed within its bound, and healed', () => {
   test.each<[string, Fault]>([
     ['whose answer stands still', { kind: 'stall', after: 0 }],
     ['that is never answered', { kind: 'hang' }],
@@ -129,6 +129,7 @@ describe('a half-open connection is noticed within its bound, and healed', () =>
 
   test.each<[string, Fault]>([
     ['whose answer stands still', { kind: 'stall', after: 0 }],
+    ['that comes byte by byte', { kind: 'drip', after: 0, everyMs: 1 }],
     ['that is never answered', { kind: 'hang' }],
   ])('of a list %s', async (_, fault) => {
     await create('there');

@@ -53,9 +53,12 @@ export class FaultLab {
     return name;
   }
 
-  proxy(schedule: readonly Fault[], view?: FaultProxyOptions['view']): Promise<FaultProxy> {
-    const options = { serving: this.#serving, caPem: this.#caPem, schedule, ...(view && { view }) };
-    return FaultProxy.start(this.#upstream, options);
+  proxy(
+    schedule: readonly Fault[],
+    options: Pick<FaultProxyOptions, 'view' | 'rewrite'> = {},
+  ): Promise<FaultProxy> {
+    const identity = { serving: this.#serving, caPem: this.#caPem };
+    return FaultProxy.start(this.#upstream, { ...identity, schedule, ...options });
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type Server, request as sendRequest } from 'node:https';
+import { type Duplex, pipeline } from 'node:stream';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { CertificateAndKey } from '../../src/tls/authority.ts';
 import type { BodyFault, Fault, OutageKind } from './fault.ts';
@@ -31,7 +32,11 @@ export interface FaultProxyOptions {
   readonly schedule: readonly Fault[];
   /** Where the server is asked in place of a path, for a client that is to see a part of it. */
   readonly view?: (url: string) => string;
+  readonly rewrite?: Rewrite;
 }
+
+/** What the body of an answer to this URL passes through on its way; undefined where it is left as it is. */
+export type Rewrite = (url: string) => Duplex | undefined;
 
 /** A fault that is due has its effect at the latest after this, however little the watch has to say. */
 const DUE_MS = 100;
@@ -62,6 +67,7 @@ export class FaultProxy {
   #behind = false;
   /** Watches that are being answered and that no fault has met, and their answers. */
   readonly #healthy = new Map<IncomingMessage, ServerResponse>();
+  readonly #rewrite: Rewrite | undefined;
   readonly #met: Fault[] = [];
   readonly #requests: ProxiedRequest[] = [];
   #back: NodeJS.Timeout | undefined;
@@ -70,11 +76,12 @@ export class FaultProxy {
   always: (request: { readonly method: string; readonly url: string }) => Fault | undefined = () => undefined;
 
   private constructor(upstream: Upstream, options: FaultProxyOptions) {
-    const { serving, caPem, schedule, view = (url) => url } = options;
+    const { serving, caPem, schedule, view = (url) => url, rewrite } = options;
     this.#upstream = upstream;
     this.#caPem = caPem;
     this.#view = view;
     this.#schedule = [...schedule];
+    this.#rewrite = rewrite;
     this.#agent = new Agent({
       ca: upstream.caPem,
       cert: upstream.user.certPem,
@@ -254,14 +261,17 @@ export class FaultProxy {
     const onward = sendRequest(`${server}${this.#view(url)}`, { method, headers, agent: this.#agent });
     onward.on('response', (answer) => {
       const { 'content-length': _, ...chunked } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, fault ? chunked : answer.headers);
+      const rewrite = this.#rewrite?.(url);
+      response.writeHead(answer.statusCode ?? 502, fault || rewrite ? chunked : answer.headers);
       response.flushHeaders();
       answer.on('error', () => response.destroy());
       if (fault)
         this.#spoil(answer, response, new FaultyBody(response, fault, isWatch(url) ? 'lines' : 'kilobytes'));
       else {
         if (isWatch(url)) this.#healthy.set(request, response);
-        answer.pipe(response);
+        // A client that hangs up ends the pipeline; the requests tell of that.
+        if (rewrite) pipeline(answer, rewrite, response, () => undefined);
+        else answer.pipe(response);
       }
     });
     onward.on('error', () => response.destroy());

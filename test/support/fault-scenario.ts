@@ -61,6 +61,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), after }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('truncate' as const), after: fc.nat({ max: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stall' as const), after }) },
+  fc.record({ kind: fc.constant('drip' as const), after, everyMs: fc.integer({ min: 20, max: 100 }) }),
   {
     weight: 4,
     arbitrary: fc.record({

@@ -6,6 +6,8 @@ export type BodyFault =
   | { readonly kind: 'end'; readonly after: number }
   /** Sends nothing more, and does not hang up either: the connection is half-open. */
   | { readonly kind: 'stall'; readonly after: number }
+  /** Sends one byte each so many milliseconds, and never comes to the end. */
+  | { readonly kind: 'drip'; readonly after: number; readonly everyMs: number }
   /** Loses most of the line that comes next; of a list, which is a single line, all the rest. */
   | { readonly kind: 'truncate'; readonly after: number }
   /** Puts in what does not belong there. */

@@ -12,6 +12,8 @@ export class FaultyBody {
   #left: number;
   #struck = false;
   #isLosingLine = false;
+  /** What is left to drip. */
+  #held = Buffer.alloc(0);
 
   constructor(response: ServerResponse, fault: BodyFault, unit: 'lines' | 'kilobytes') {
     this.#response = response;
@@ -32,7 +34,7 @@ export class FaultyBody {
   end(): void {
     // An answer that is shorter than the fault would have it.
     this.strike();
-    if (!this.#isStalled) this.#response.end();
+    if (!this.#isStalled && !this.#isDripping) this.#response.end();
   }
 
   /** Does what the fault says, once. */
@@ -48,6 +50,9 @@ export class FaultyBody {
         return;
       case 'stall':
         return;
+      case 'drip':
+        this.#drip(this.#fault.everyMs);
+        return;
       case 'truncate':
         this.#isLosingLine = true;
         return;
@@ -58,6 +63,18 @@ export class FaultyBody {
 
   get #isStalled(): boolean {
     return this.#struck && this.#fault.kind === 'stall';
+  }
+
+  get #isDripping(): boolean {
+    return this.#struck && this.#fault.kind === 'drip';
+  }
+
+  #drip(everyMs: number): void {
+    const timer = setInterval(() => {
+      this.#response.write(this.#held.subarray(0, 1));
+      this.#held = this.#held.subarray(1);
+    }, everyMs);
+    this.#response.on('close', () => clearInterval(timer));
   }
 
   /** How much of the chunk passes before the fault strikes. */
@@ -85,6 +102,7 @@ export class FaultyBody {
 
   #send(bytes: Buffer): void {
     const isOpen = !this.#isStalled && !this.#response.writableEnded && !this.#response.destroyed;
-    if (isOpen && bytes.length > 0) this.#response.write(bytes);
+    if (this.#isDripping) this.#held = Buffer.concat([this.#held, bytes]);
+    else if (isOpen && bytes.length > 0) this.#response.write(bytes);
   }
 }

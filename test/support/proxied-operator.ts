@@ -59,7 +59,7 @@ export class ProxiedOperator {
     lab: FaultLab,
     { name, namespace, args = [] }: ProxiedOperatorOptions,
   ): Promise<ProxiedOperator> {
-    const proxy = await lab.proxy([], viewOf(namespace));
+    const proxy = await lab.proxy([], { view: viewOf(namespace) });
     const kubeconfig = join(controlPlane.directory, `${name}.kubeconfig`);
     await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
     const logFile = join(controlPlane.directory, `${name}.log`);
