@@ -71,10 +71,10 @@ export class FaultyBody {
 
   #drip(everyMs: number): void {
     const timer = setInterval(() => {
-      this.#response.write(this.#held.subarray(0, 1));
+      if (this.#response.destroyed) clearInterval(timer);
+      else this.#response.write(this.#held.subarray(0, 1));
       this.#held = this.#held.subarray(1);
     }, everyMs);
-    this.#response.on('close', () => clearInterval(timer));
   }
 
   /** How much of the chunk passes before the fault strikes. */
