@@ -77,7 +77,8 @@ const isPodList = (url: string) => url.startsWith('/api/v1/pods?') && !isWatch(u
 test(`${PODS_LISTED} pods of 10 kB fit into the memory of the manifests on an API server that does not stream lists`, async () => {
   await createPods();
   const times = PODS_LISTED / PODS_CREATED;
-  proxy = await lab.proxy([], (url) => (times > 1 && isPodList(url) ? multipliedList(times) : undefined));
+  const rewrite = (url: string) => (times > 1 && isPodList(url) ? multipliedList(times) : undefined);
+  proxy = await lab.proxy([], { rewrite });
   const kubeconfig = join(controlPlane.directory, 'proxy.kubeconfig');
   await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
