@@ -143,17 +143,29 @@ BUILDER ?= $(firstword $(foreach program,docker podman buildah,$(if $(shell comm
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 REVISION ?= $(shell git describe --always --dirty --abbrev=40 2>/dev/null || echo unknown)
 
+# A build from a tag may differ from the last one.
+warn-of-tag = $(if $(BASE),$(if $(findstring @sha256:,$(BASE)),,echo 'warning: BASE=$(BASE) has no digest, so the image cannot be built again; `make release` refuses it' >&2;))
+
 .PHONY: image
 image: ## Builds the image (IMAGE=…, BASE=… for another base image, BUILDER=docker, podman or buildah)
-	@$(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(IMAGE) \
+	@$(warn-of-tag) $(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(IMAGE) \
 		$(if $(filter docker,$(BUILDER)),,--timestamp $(SOURCE_DATE_EPOCH)) \
 		--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) --build-arg REVISION=$(REVISION) \
 		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) .
 
 .PHONY: capture-image
 capture-image: ## Builds the image of the init container of deploy/transparent (CAPTURE_IMAGE=…, BASE= of Debian's, BUILDER=)
-	@$(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(CAPTURE_IMAGE) \
+	@$(warn-of-tag) $(or $(BUILDER),$(error no docker, podman or buildah is here: install one)) build --tag $(CAPTURE_IMAGE) \
 		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) deploy/transparent
+
+.PHONY: release
+release: node_modules/.installed ## Builds, pushes and signs the image, with its SBOM and provenance (IMAGE=registry/name:tag KEY=cosign.key; docs/install.md)
+	@node hack/release/cli.ts release --image '$(IMAGE)' --key '$(KEY)' --builder '$(BUILDER)' $(if $(BASE),--base '$(BASE)') \
+		$(if $(PUSH_FLAGS),--push-flags='$(PUSH_FLAGS)') $(if $(FORCE),--force) $(if $(TLOG),--transparency-log)
+
+.PHONY: base-digest
+base-digest: node_modules/.installed ## Writes the present digests of the base images into the Dockerfiles
+	@node hack/release/cli.ts base-digest
 
 .PHONY: clean
 clean: ## Removes what was built here; the control plane's cache stays

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import { baseOf } from './base-image.ts';
+import { DOCKERFILES, pinBases } from './pin-bases.ts';
+import { release } from './release.ts';
+import { Refusal } from './run.ts';
+import { ensureTool } from './tools.ts';
+
+const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key KEY [OPTION…] | base-digest
+
+  release      build, push and sign the image, and attach its bill of materials and its provenance
+  base-digest  write the present digests of the base images into the Dockerfiles
+
+  --base REFERENCE    the base image, by digest (default: the Dockerfile's)
+  --builder PROGRAM   docker, podman or buildah
+  --push-flags FLAGS  more arguments of its push, between spaces
+  --force             release a tree with uncommitted changes
+  --transparency-log  publish each signature in sigstore's log
+
+COSIGN_PASSWORD is the password of the key. COSIGN and CRANE name these programs; else they are built once, by Go.
+`;
+
+class UsageError extends Error {}
+
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      image: { type: 'string', default: '' },
+      key: { type: 'string', default: '' },
+      base: { type: 'string' },
+      builder: { type: 'string', default: '' },
+      'push-flags': { type: 'string', default: '' },
+      force: { type: 'boolean', default: false },
+      'transparency-log': { type: 'boolean', default: false },
+    },
+  });
+}
+
+function usable(args: readonly string[]): ReturnType<typeof parse> {
+  try {
+    return parse(args);
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values, positionals } = usable(args);
+  const command = positionals.join(' ');
+  if (command === 'release') {
+    const dockerfile = await readFile(join(projectDirectory(), 'Dockerfile'), 'utf8');
+    const reference = await release(
+      {
+        ...values,
+        base: values.base ?? baseOf(dockerfile),
+        pushFlags: values['push-flags'].split(' ').filter(Boolean),
+        transparencyLog: values['transparency-log'],
+      },
+      process.stderr,
+    );
+    process.stdout.write(`${reference}\n`);
+  } else if (command === 'base-digest') {
+    const crane = await ensureTool('crane', process.env, process.stderr);
+    await pinBases(crane, projectDirectory(), DOCKERFILES, process.stderr);
+  } else throw new UsageError(USAGE.trimEnd());
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (err) {
+  if (!(err instanceof Error)) throw err;
+  const isExpected = err instanceof Refusal || err instanceof UsageError;
+  process.stderr.write(`${isExpected ? err.message : err.stack}\n`);
+  process.exitCode = err instanceof UsageError ? 2 : 1;
+}
