@@ -121,6 +121,11 @@ cluster-down: node_modules/.installed ## Ends that cluster, and removes what one
 e2e: build/.compiled ## Tests on a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere), or on E2E_KUBECONFIG's
 	@obstacle="$$(node hack/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
 
+.PHONY: test-release
+test-release: build/.compiled ## Tests make release against a registry on this machine (Debian, root); builds cosign first, in minutes, which make e2e does not
+	@node hack/release/cli.ts tools
+	@$(JEST) --runInBand build/test/e2e/release
+
 .PHONY: soak
 soak: build/.compiled ## Two replicas under load for SOAK_SECONDS=120, applications rolled over as long, and an API server away for 60 s, on a real node
 	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages build/test/e2e/traffic

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { cacheRoot, hostTarget } from '../control-plane/cache-directory.ts';
 import { goBuild } from '../control-plane/go-build.ts';
 import { findGo } from '../control-plane/go-toolchain.ts';
@@ -21,6 +21,16 @@ export interface GoProgram {
   readonly sources: readonly string[];
 }
 
+/** Where a program of these sources is kept, built or not. */
+export async function goProgramPath(
+  { name, sources }: Pick<GoProgram, 'name' | 'sources'>,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of sources) hash.update(await readFile(file));
+  return join(cacheRoot(env), name, hash.digest('hex').slice(0, 12));
+}
+
 /** Finds a program in the cache, and first builds it where it is not there. Resolves to its path. */
 export async function ensureGoProgram(
   program: GoProgram,
@@ -28,11 +38,9 @@ export async function ensureGoProgram(
   progress: ProgressStream,
 ): Promise<string> {
   const { name, directory, package: source, goVersion } = program;
-  const hash = createHash('sha256');
-  for (const file of program.sources) hash.update(await readFile(file));
-  const cache = join(cacheRoot(env), name);
-  const path = join(cache, hash.digest('hex').slice(0, 12));
+  const path = await goProgramPath(program, env);
   if (existsSync(path)) return path;
+  const cache = dirname(path);
   await mkdir(cache, { recursive: true });
   await findGo(env, goVersion);
   const supervisor = await startSupervisor();

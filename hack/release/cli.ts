@@ -8,10 +8,11 @@ import { release } from './release.ts';
 import { Refusal } from './run.ts';
 import { ensureTool } from './tools.ts';
 
-const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key KEY [OPTION…] | base-digest
+const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key KEY [OPTION…] | base-digest | tools
 
   release      build, push and sign the image, and attach its bill of materials and its provenance
   base-digest  write the present digests of the base images into the Dockerfiles
+  tools        build cosign and crane into the cache
 
   --base REFERENCE    the base image, by digest (default: the Dockerfile's)
   --builder PROGRAM   docker, podman or buildah
@@ -66,6 +67,9 @@ async function main(args: readonly string[]): Promise<void> {
   } else if (command === 'base-digest') {
     const crane = await ensureTool('crane', process.env, process.stderr);
     await pinBases(crane, projectDirectory(), DOCKERFILES, process.stderr);
+  } else if (command === 'tools') {
+    await ensureTool('cosign', process.env, process.stderr);
+    await ensureTool('crane', process.env, process.stderr);
   } else throw new UsageError(USAGE.trimEnd());
 }
 

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureGoProgram } from '../cluster/go-program.ts';
+import { ensureGoProgram, goProgramPath } from '../cluster/go-program.ts';
 import { readPinnedModule } from '../control-plane/pinned-module.ts';
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { projectDirectory } from '../control-plane/project-directory.ts';
@@ -9,16 +10,30 @@ const PACKAGES = {
   crane: 'github.com/google/go-containerregistry/cmd/crane',
 };
 
-/** Finds a tool in the cache, and first builds it, in minutes, where it is not there. COSIGN and CRANE name the user's own. */
+/** A program that a release runs. */
+export type ToolName = keyof typeof PACKAGES;
+
+/** Pins them all. */
+const MODULE = join(projectDirectory(), 'hack', 'release', 'tools');
+const SOURCES = ['go.mod', 'go.sum'].map((file) => join(MODULE, file));
+
+/** The path of a tool that is there: the user's own, which COSIGN or CRANE names, or the cache's. */
+export async function findTool(name: ToolName, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const own = env[name.toUpperCase()];
+  if (own) return own;
+  const path = await goProgramPath({ name, sources: SOURCES }, env);
+  return existsSync(path) ? path : undefined;
+}
+
+/** The same, and first builds into the cache, in minutes, what is not there. */
 export async function ensureTool(
-  name: keyof typeof PACKAGES,
+  name: ToolName,
   env: NodeJS.ProcessEnv,
   progress: ProgressStream,
 ): Promise<string> {
-  const own = env[name.toUpperCase()];
-  if (own) return own;
-  const directory = join(projectDirectory(), 'hack', 'release', 'tools');
+  const found = await findTool(name, env);
+  if (found !== undefined) return found;
   const { goVersion } = await readPinnedModule();
-  const sources = ['go.mod', 'go.sum'].map((file) => join(directory, file));
-  return ensureGoProgram({ name, directory, package: PACKAGES[name], goVersion, sources }, env, progress);
+  const program = { name, directory: MODULE, package: PACKAGES[name], goVersion, sources: SOURCES };
+  return ensureGoProgram(program, env, progress);
 }

@@ -9,11 +9,12 @@ export interface Document {
   readonly text: string;
 }
 
-/** The README and all under docs/. */
+/** Those at the top, and all under docs/. */
 export function documents(): readonly Document[] {
   const paths = [
     'README.md',
     'CONTRIBUTING.md',
+    'SECURITY.md',
     ...globSync('docs/**/*.md', { cwd: projectDirectory() }).toSorted(),
   ];
   return paths.map((path) => ({ path, text: readFileSync(join(projectDirectory(), path), 'utf8') }));
