@@ -1,0 +1,81 @@
+import { pino } from 'pino';
+import { attachWith } from '../../../src/commands/attach.ts';
+import type { JsonObject } from '../../../src/inject/json.ts';
+import { keysFor } from '../../../src/inject/keys.ts';
+import { createAttachHandler } from '../../../src/webhook/attach-handler.ts';
+import { createEnvoyHandler } from '../../../src/webhook/envoy-handler.ts';
+import { createInjectHandler } from '../../../src/webhook/inject-handler.ts';
+import { reportInjection } from '../../../src/webhook/injection-events.ts';
+import { formatReview, type ReviewHandler } from '../../../src/webhook/response.ts';
+import { parseReview } from '../../../src/webhook/review.ts';
+import { createTemplateHandler } from '../../../src/webhook/template-handler.ts';
+import { podReview } from '../admission-review.ts';
+import { DEMO_TEMPLATE, templateSet } from '../demo.ts';
+
+const NAMESPACE = 'envoy-initializer';
+/** A real logger, whose lines nothing reads. */
+const log = pino({ level: 'info' }, { write: () => undefined });
+
+/** A call of a webhook with this review: from the text of its body to the text of its answer. */
+export function call(handler: ReviewHandler, review: JsonObject): () => Promise<string> {
+  return callWith(handler, JSON.stringify(review));
+}
+
+export function callWith(handler: ReviewHandler, body: string): () => Promise<string> {
+  return async () => {
+    const request = parseReview(JSON.parse(body));
+    return formatReview(request.uid, await handler(request, () => new AbortController().signal));
+  };
+}
+
+interface InjectStage {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly namespaceLabels?: Readonly<Record<string, string>>;
+}
+
+/** The webhook that injects, with the templates of this data. */
+export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = {} }: InjectStage = {}) {
+  const set = templateSet(data);
+  return createInjectHandler({
+    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: NAMESPACE },
+    templates: () => ({ set }),
+    namespaceLabels: async () => namespaceLabels,
+    observe: (record) => reportInjection({ event: () => undefined }, record),
+    log,
+    now: () => 0,
+  });
+}
+
+/** The webhook that attaches pods to Networks, of which each is Ready. */
+export function attaching(): ReviewHandler {
+  const attach = attachWith({
+    client: { get: () => Promise.reject(new Error('no Network is asked of the API server')) },
+    networks: { get: () => undefined },
+    judge: () => ({ kind: 'ready' }),
+    sharedNamespaces: ['*'],
+  });
+  return createAttachHandler({
+    attach: (pod, namespace, options) => attach(pod, namespace, { ...options, fresh: false }),
+    log,
+  });
+}
+
+/** The webhook that looks through templates, and the one that looks through what Envoy reads. */
+export const validatingTemplates = () =>
+  createTemplateHandler({ namespace: NAMESPACE, configMap: 'envoy-initializer', log });
+export const validatingEnvoy = createEnvoyHandler;
+
+/** The review of a ConfigMap that is created. */
+export function configMapReview(
+  name: string,
+  data: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>> = {},
+): JsonObject {
+  return podReview({
+    kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+    resource: { group: '', version: 'v1', resource: 'configmaps' },
+    name,
+    namespace: NAMESPACE,
+    object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE, labels }, data },
+  });
+}

@@ -1,0 +1,283 @@
+import { pino } from 'pino';
+import { Store } from '../../../src/kube/store.ts';
+import { passageOf } from '../../../src/network/attachment/passage.ts';
+import { Claims } from '../../../src/network/claims.ts';
+import { NODES } from '../../../src/network/cluster-objects.ts';
+import { ClusterRanges } from '../../../src/network/cluster-ranges.ts';
+import { bridgeName, FIRST_VNI, type JoinedNetwork, joinedNetworkOf } from '../../../src/network/cni-config.ts';
+import { joinedReach } from '../../../src/network/joined-reach.ts';
+import { NETWORK_PODS, type NetworkPod, POD_INDEXERS } from '../../../src/network/network-pods.ts';
+import { NetworkUsers } from '../../../src/network/network-users.ts';
+import { Joiner } from '../../../src/network/node/joiner.ts';
+import { leftoversOf, withoutRulesOf } from '../../../src/network/node/leftovers.ts';
+import { ALL_PEERS, parseLinks, tunnelName } from '../../../src/network/node/links.ts';
+import { meshPlan } from '../../../src/network/node/mesh-plan.ts';
+import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/node-objects.ts';
+import { nextTable } from '../../../src/network/node-table.ts';
+import { namePods } from '../../../src/network/plan.ts';
+import { attachmentFor, vniIn } from '../../../src/network/providers/multus-attachment.ts';
+import { Vnis } from '../../../src/network/providers/multus-vnis.ts';
+import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
+import type { Network } from '../../../src/network/types.ts';
+import { type GrowingInput, times } from './growing-input.ts';
+
+const NETWORK = 'samplecrd.k8s.io/network';
+const STATUS = 'k8s.v1.cni.cncf.io/network-status';
+
+const apart = (index: number) => `10.${(index >> 8) & 255}.${index & 255}.0/24`;
+
+function network(index: number, cidr: string, finalizers: readonly string[] = []): Network {
+  const name = `network-${index}`;
+  const createdAt = `2026-01-01T00:00:${`${index}`.padStart(9, '0')}Z`;
+  return {
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: {
+      ...{ name, namespace: 'default', uid: name, generation: 1, resourceVersion: '1' },
+      ...{ creationTimestamp: createdAt, finalizers },
+    },
+    spec: { cidr, gateway: cidr.replace(/0\/.*/, '1') },
+  };
+}
+
+/** Each Network is observed, and asks for its range, the last one first. */
+const claims = (name: string, cidr: (index: number) => string): GrowingInput => ({
+  name: `networks: ${name}`,
+  work: (n) => {
+    const networks = times(n, (i) => network(i, cidr(i)));
+    return () => {
+      const all = new Claims(() => undefined);
+      for (const each of networks) all.observe(each, true);
+      for (const each of networks.toReversed()) all.claim(`default/${each.metadata.name}`);
+      for (const each of networks) all.claim(`default/${each.metadata.name}`);
+      for (const each of networks) all.forget(`default/${each.metadata.name}`, each.metadata.uid);
+    };
+  },
+});
+
+function pod(index: number, asked: string, gated = false, attachedTo: readonly object[] = []): NetworkPod {
+  const annotations = { [NETWORK]: asked, [STATUS]: JSON.stringify(attachedTo) };
+  return NETWORK_PODS.narrow({
+    metadata: { name: `pod-${index}`, namespace: 'default', uid: `${index}`, annotations },
+    spec: { schedulingGates: gated ? [{ name: NETWORK }] : [], nodeName: `node-${index}` },
+  });
+}
+
+function podsOf(n: number, make: (index: number) => NetworkPod): Store<NetworkPod> {
+  const store = new Store<NetworkPod>(POD_INDEXERS);
+  for (const each of times(n, make)) store.set(each);
+  return store;
+}
+
+function attachments(n: number, vni: (index: number) => number) {
+  const store = new Store<NetworkAttachmentDefinition>({ vni: (each) => [`${vniIn(each)}`] });
+  for (const each of times(n, (i) => network(i, apart(i)))) {
+    const shape = { cidr: each.spec.cidr, gateway: each.spec.gateway };
+    store.set(attachmentFor(each, shape, { vni: vni(Number(each.metadata.name.slice(8))), mtu: 1450 }));
+  }
+  return store;
+}
+
+const joined = (n: number): readonly JoinedNetwork[] =>
+  attachments(n, (i) => FIRST_VNI + i)
+    .list()
+    .flatMap((each) => joinedNetworkOf(each) ?? []);
+const nodesOf = (n: number) =>
+  times(n, (i) => ({ name: `node-${i}`, uid: `${i}`, addresses: [`192.${i >> 16}.${(i >> 8) & 255}.${i & 255}`] }));
+const tableOf = (n: number) => nextTable({}, nodesOf(n), () => false);
+const link = ({ bridge, vni }: JoinedNetwork) => ({
+  ifname: tunnelName(bridge),
+  master: bridge,
+  mtu: 1450,
+  flags: ['UP'],
+  linkinfo: { info_data: { id: vni, local: '192.0.2.1', port: 4789 } },
+});
+const peersOf = (n: number, tunnel: string, mac: (index: number) => string) =>
+  times(n, (i) => ({ mac: mac(i), ifname: tunnel, dst: `192.0.${i >> 8}.${i & 255}` }));
+/** Far away from each other: none of the peers of one list is in the other. */
+const otherPeers = (n: number) => times(n, (i) => `10.0.${i >> 8}.${i & 255}`);
+
+export const NETWORKS: readonly GrowingInput[] = [
+  claims('apart', apart),
+  claims('each in the next', (i) => `10.0.0.0/${8 + (i % 22)}`),
+  {
+    name: 'networks: all of one range, as the oldest asks first',
+    work: (n) => {
+      const networks = times(n, (i) => network(i, '10.0.0.0/16'));
+      return () => {
+        const all = new Claims(() => undefined);
+        for (const each of networks) all.observe(each, true);
+        for (const each of networks) all.claim(`default/${each.metadata.name}`);
+        for (const each of networks) all.forget(`default/${each.metadata.name}`, each.metadata.uid);
+      };
+    },
+  },
+  {
+    name: 'networks: one that holds others',
+    work: (n) => {
+      const all = new Claims(() => undefined);
+      for (const each of times(n, (i) => network(i, apart(i), ['samplecrd.k8s.io/network']))) all.observe(each, true);
+      all.observe(network(n, '10.0.0.0/8'), true);
+      return () => all.claim(`default/network-${n}`);
+    },
+  },
+  {
+    name: 'networks: ranges of the cluster',
+    work: (n) => () => {
+      const ranges = new ClusterRanges();
+      for (const index of times(n, (i) => i)) ranges.set(`node ${index}`, [apart(index)]);
+      for (const index of times(n, (i) => i)) ranges.warningFor(apart(index));
+    },
+  },
+  {
+    name: 'networks: identifiers that are recorded',
+    work: (n) => {
+      const store = attachments(n, (i) => FIRST_VNI + i);
+      const vnis = new Vnis(store);
+      return () => times(n, (i) => vnis.vniFor(`default/network-${i}`, FIRST_VNI + i));
+    },
+  },
+  {
+    name: 'networks: identifiers that are new',
+    work: (n) => {
+      const vnis = new Vnis(attachments(0, () => 0));
+      return () => times(n, (i) => vnis.vniFor(`default/network-${i}`, undefined));
+    },
+  },
+  {
+    name: 'networks: identifiers that are all the same',
+    work: (n) => {
+      const vnis = new Vnis(attachments(n, () => FIRST_VNI));
+      return () => vnis.vniFor(`default/network-${n - 1}`, FIRST_VNI);
+    },
+  },
+];
+
+export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
+  {
+    name: 'pods: of one Network',
+    work: (n) => {
+      const users = new NetworkUsers(podsOf(n, (i) => pod(i, 'one', false, [{ name: 'one', ips: ['10.0.0.2'] }])));
+      return () => namePods(users.usageOf('default/one').pods);
+    },
+  },
+  {
+    name: 'pods: let in, each to a Network of its own',
+    work: (n) => {
+      const store = podsOf(n, (i) => pod(i, `network-${i}`, true));
+      return () => {
+        const users = new NetworkUsers(store);
+        for (const each of store.list()) users.letIn(each);
+        for (const index of times(n, (i) => i)) users.usageOf(`default/network-${index}`);
+        for (const each of store.list()) users.settle(each);
+      };
+    },
+  },
+  {
+    name: 'pods: taken into the cache, and out of it',
+    work: (n) => () => {
+      const store = podsOf(n, (i) => pod(i, 'one'));
+      for (const key of store.keys()) store.delete(key);
+    },
+  },
+  {
+    name: 'pods: interfaces of one',
+    work: (n) => () => pod(0, 'one', false, times(n, (i) => ({ name: `network-${i}`, ips: ['10.0.0.2'] }))),
+  },
+  {
+    name: 'pods: addresses of one',
+    work: (n) => () => pod(0, 'one', false, [{ name: 'one', ips: times(n, (i) => `10.0.0.${i}`) }]),
+  },
+  {
+    name: 'pods: brackets in the status of one',
+    work: (n) => {
+      const metadata = { name: 'pod', namespace: 'default', annotations: { [STATUS]: '['.repeat(50 * n) } };
+      return () => NETWORK_PODS.narrow({ metadata, spec: {} });
+    },
+  },
+  {
+    name: 'pods: Networks that one waits for',
+    work: (n) => {
+      const asked = times(n, (i) => `network-${i}`).join();
+      const stateOf = () => ({ kind: 'ready' as const });
+      const annotated = { asked, multus: asked, namespace: 'default' };
+      return () => passageOf(annotated, { sharedNamespaces: [], stateOf });
+    },
+  },
+];
+
+export const NODE_INPUTS: readonly GrowingInput[] = [
+  { name: 'nodes: new', work: (n) => () => nextTable({}, nodesOf(n), () => false) },
+  {
+    name: 'nodes: known, and others that are gone',
+    work: (n) => {
+      const before = tableOf(2 * n);
+      return () => nextTable(before, nodesOf(n), () => true);
+    },
+  },
+  {
+    name: 'nodes: that one Network reaches',
+    work: (n) => {
+      const [one] = joined(1);
+      const nodes = new Store<ReturnType<typeof NODES.narrow>>();
+      for (const { name } of nodesOf(n)) nodes.set(NODES.narrow({ metadata: { name }, spec: {} }));
+      const data = { nodes: JSON.stringify(tableOf(n)) };
+      const table = NODE_TABLES.narrow({ metadata: { name: 'nodes' }, data });
+      const report = (name: string) => NODE_REPORTS.narrow({ metadata: { name }, data: {} });
+      const reach = joinedReach({ nodes, table: () => table, reportOf: report });
+      return () => one && [reach.limitOf(one), reach.mesh?.capacityOf(one), reach.mesh?.mtu()];
+    },
+  },
+  {
+    name: 'nodes: peers of a tunnel, that come and go',
+    work: (n) => {
+      const networks = joined(1);
+      const tunnel = tunnelName(networks[0]?.bridge ?? '');
+      const fdb = [...peersOf(n, tunnel, () => ALL_PEERS), ...peersOf(n, tunnel, (i) => `02:00:00:00:00:${i}`)];
+      const links = parseLinks(JSON.stringify(networks.map(link)), JSON.stringify(fdb));
+      return () => meshPlan(networks, { local: '192.0.2.1', peers: otherPeers(n) }, links);
+    },
+  },
+  {
+    name: 'nodes: tunnels, with a peer each',
+    work: (n) => {
+      const networks = joined(n);
+      const links = JSON.stringify(networks.map(link));
+      const fdb = JSON.stringify(networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS)));
+      return () => meshPlan(networks, { local: '192.0.2.1', peers: ['192.0.2.2'] }, parseLinks(links, fdb));
+    },
+  },
+  {
+    name: 'nodes: networks that have no slice for one',
+    work: (n) => {
+      const networks = joined(n);
+      const joiner = new Joiner({
+        node: `node-${400}`,
+        host: {
+          links: async () => parseLinks('[]', '[]'),
+          take: async () => undefined,
+          keepSlices: async () => undefined,
+        },
+        table: () => JSON.stringify(tableOf(401)),
+        networks: () => networks,
+        log: pino({ level: 'silent' }),
+      });
+      return () => joiner.join();
+    },
+  },
+  {
+    name: 'nodes: leftovers',
+    work: (n) => {
+      const names = times(n, (i) => `network-${i}`);
+      const bridges = names.map((name) => ({ name: bridgeName(`default/${name}`), ports: 0 }));
+      return () => leftoversOf({ bridges, networks: names.map((name) => `default.${name}`) }, []);
+    },
+  },
+  {
+    name: 'nodes: rules of what is left',
+    work: (n) => {
+      const rules = times(n, (i) => `-A POSTROUTING -m comment --comment "name: \\"n-${i}\\" id: \\"x\\"" -j CNI-${i}`);
+      return () => withoutRulesOf(['n-1'], rules.join('\n'));
+    },
+  },
+];

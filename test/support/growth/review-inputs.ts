@@ -1,0 +1,189 @@
+import type { JsonObject, JsonValue } from '../../../src/inject/json.ts';
+import { podReview } from '../admission-review.ts';
+import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../demo.ts';
+import type { ReviewHandler } from "../../../src/webhook/response.ts";
+import { attaching, call, injecting } from './calls.ts';
+import { type GrowingInput, mapOf, times } from './growing-input.ts';
+import { sizedFields } from './schema-fields.ts';
+
+const OPT_IN = 'initializer.kubernetes.io/envoy';
+const NETWORK = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+/** A template with something for each of the application's containers, and for each list of the pod. */
+const RICH = `${DEMO_TEMPLATE}
+env: [{name: PROXY, value: "1"}, {name: MODE, value: "2"}]
+volumeMounts: [{name: envoy-conf, mountPath: /etc/shared}]
+hostAliases: [{ip: 192.0.2.1, hostnames: [mesh]}]
+imagePullSecrets: [{name: registry}]
+`;
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+
+const poor = injecting();
+const rich = injecting({ data: { config: RICH } });
+const first = injecting({ data: { config: RICH, options: 'position: first\nonConflict: deny\n' } });
+const restricted = injecting({ data: { config: RICH }, namespaceLabels: RESTRICTED });
+const attach = attaching();
+
+/** The pods that each of these webhooks is asked about. */
+const asked = (spec: JsonObject, annotations: JsonObject = {}, metadata: JsonObject = {}): JsonObject =>
+  podReview({ object: podWith(spec, { ...metadata, annotations: { [OPT_IN]: 'true', ...annotations } }) });
+const container = (index: number, fields: JsonObject = {}): JsonObject => ({
+  name: `app-${index}`,
+  image: 'busybox',
+  ...fields,
+});
+const containersOf = (n: number, fields: (index: number) => JsonObject = () => ({})) => ({
+  containers: times(n, (index) => container(index, fields(index))),
+});
+
+/** A status of ours that a pod brings along: of the template as it is, and with n of this kind. */
+const hash = templateSet({ config: RICH }).templates.get('config')?.hash ?? '';
+const forged = (said: JsonObject) =>
+  JSON.stringify({ version: 1, templates: [{ name: 'config', sha256: hash }], added: {}, ...said });
+
+const pods = (
+  name: string,
+  pod: (n: number) => JsonObject,
+  handlers: Readonly<Record<string, ReviewHandler>> = { poor, rich, first, restricted },
+): readonly GrowingInput[] =>
+  Object.entries(handlers).map(([kind, handler]) => ({
+    name: `review (${kind}): ${name}`,
+    work: (n) => call(handler, pod(n)),
+  }));
+const annotated = (name: string, text: (n: number) => string, key: string): readonly GrowingInput[] =>
+  pods(name, (n) => asked(containersOf(n), { [key]: text(n) }), { rich });
+
+/** Each list and map of the pod schema, as a pod has it. */
+export const SCHEMA_REVIEWS: readonly GrowingInput[] = sizedFields().flatMap(({ name, spec }) => [
+  ...pods(name, (n) => asked({ ...containersOf(1), ...spec(n) }), { restricted }),
+]);
+
+export const REVIEWS: readonly GrowingInput[] = [
+  ...pods('containers', (n) => asked(containersOf(n))),
+  ...pods('containers of one name', (n) => asked({ containers: times(n, () => container(0)) })),
+  ...pods('containers without a name', (n) => asked({ containers: times(n, () => ({})) })),
+  ...pods('containers named as the template names its own', (n) =>
+    asked({ containers: times(n, () => ({ name: 'envoy', image: 'auto' })) }),
+  ),
+  ...pods('containers with what the template adds', (n) =>
+    asked(containersOf(n, () => ({ env: [{ name: 'PROXY' }], volumeMounts: [{ name: 'envoy-conf' }] }))),
+  ),
+  ...pods('containers with another mount where the template has one', (n) =>
+    asked(containersOf(n, () => ({ volumeMounts: [{ name: 'other', mountPath: '/etc/shared' }] }))),
+  ),
+  ...pods('containers with a mount each', (n) =>
+    asked(containersOf(n, (i) => ({ volumeMounts: [{ name: `v-${i}`, mountPath: `/m/${i}` }] }))),
+  ),
+  ...pods('containers that listen on the port of the template', (n) =>
+    asked(containersOf(n, () => ({ ports: [{ containerPort: 80 }] }))),
+  ),
+  ...pods('containers and init containers', (n) =>
+    asked({ ...containersOf(n), initContainers: times(n, (i) => ({ name: `init-${i}`, image: 'busybox' })) }),
+  ),
+  ...pods('native sidecars', (n) =>
+    asked({
+      ...containersOf(1),
+      restartPolicy: 'Never',
+      initContainers: times(n, (i) => ({ name: `init-${i}`, image: 'busybox', restartPolicy: 'Always' })),
+    }),
+  ),
+  ...pods('native sidecars and init containers, each with a resource of its own', (n) =>
+    asked({
+      ...containersOf(1),
+      resources: { requests: { cpu: '1' } },
+      initContainers: times(2 * n, (i) => ({
+        name: `init-${i}`,
+        image: 'busybox',
+        ...(i < n && { restartPolicy: 'Always' }),
+        resources: { requests: { [`example.com/r-${i}`]: '1' } },
+      })),
+    }),
+  ),
+  ...pods('containers that each ask for too much', (n) =>
+    asked({
+      ...containersOf(n, () => ({ resources: { limits: { cpu: '9' } } })),
+      resources: { limits: { cpu: '1' }, requests: { cpu: '1' } },
+    }),
+  ),
+  ...pods('hooks that sleep for too long', (n) =>
+    asked({
+      ...containersOf(n, () => ({ lifecycle: { preStop: { sleep: { seconds: 99 } } } })),
+      terminationGracePeriodSeconds: 5,
+    }),
+  ),
+  ...pods('volumes of one name', (n) => asked({ volumes: times(n, () => ({ name: 'envoy-conf' })) })),
+  ...pods('tolerations', (n) => asked({ tolerations: times(n, (i) => ({ key: `k-${i}`, operator: 'Exists' })) })),
+  ...pods('hosts that have the alias of the template', (n) =>
+    asked({ hostAliases: [{ ip: '192.0.2.1', hostnames: times(n, (i) => `host-${i}`) }] }),
+  ),
+  ...pods('scheduling gates', (n) => asked({ schedulingGates: times(n, (i) => ({ name: `gate-${i}` })) })),
+  ...pods('members of a node selector', (n) => asked({ nodeSelector: mapOf(n, () => 'x') })),
+  ...pods('labels', (n) => asked({}, {}, { labels: mapOf(n, () => 'x') })),
+  ...pods('annotations', (n) => asked({}, mapOf(n, () => 'x'))),
+  ...pods('owners', (n) =>
+    asked({}, {}, { ownerReferences: times(n, (i) => ({ kind: 'ReplicaSet', name: `r-${i}`, uid: `${i}` })) }),
+  ),
+  ...pods('letters of a name', (n) => asked(containersOf(1, () => ({ name: 'x'.repeat(50 * n) })))),
+  ...pods('letters of a pod', (n) => asked({}, {}, { name: 'x'.repeat(50 * n), generateName: 'y'.repeat(50 * n) })),
+  ...pods('letters that are escaped', (n) => asked({}, { note: '\u0001"\\'.repeat(50 * n) })),
+  ...pods('fields that are not known', (n) => asked(mapOf(n, () => ({})))),
+  {
+    name: 'review (restricted): labels of a namespace',
+    work: (n) => call(injecting({ namespaceLabels: { ...mapOf(n, () => 'x'), ...RESTRICTED } }), asked({})),
+  },
+  ...pods('values beside a pod', (n) => ({ ...asked({}), more: times(n, (i) => ({ i })) })),
+];
+
+export const ANNOTATIONS: readonly GrowingInput[] = [
+  ...['image', 'cpu-request', 'cpu-limit', 'memory-request', 'memory-limit', 'log-level', 'concurrency'].flatMap(
+    (name) => annotated(`letters in ${name}`, (n) => '1'.repeat(50 * n), `${OPT_IN}-${name}`),
+  ),
+  ...annotated('letters in the opt-in', (n) => 'x'.repeat(50 * n), OPT_IN),
+  ...annotated('templates that do not exist', (n) => times(n, (i) => `t-${i}`).join(), `${OPT_IN}-templates`),
+  ...annotated('one template many times', (n) => times(n, () => 'config').join(), `${OPT_IN}-templates`),
+  ...annotated('containers in a forged status', (n) =>
+    forged({ added: { containers: times(n, (i) => `app-${i}`) } }), STATUS),
+  ...annotated('init containers in a forged status that are not there', (n) =>
+    forged({ added: { initContainers: times(n, (i) => `other-${i}`) } }), STATUS),
+  ...annotated('containers of the pod in a forged status', (n) =>
+    forged({ overlaid: mapOf(n, () => ({}), 'app') }), STATUS),
+  ...annotated('moves in a forged status', (n) =>
+    forged({ moved: mapOf(n, (index) => ({ list: 'containers', index })) }), STATUS),
+  ...annotated('templates in a forged status', (n) =>
+    forged({ templates: times(n, (i) => ({ name: `t-${i}`, sha256: '' })) }), STATUS),
+  ...annotated('brackets in a forged status', (n) => '['.repeat(50 * n), STATUS),
+];
+
+const named = (n: number, from = 0) => times(n, (i) => `network-${from + i}`).join();
+const asJson = (n: number, from = 0) =>
+  JSON.stringify(times(n, (i): JsonValue => ({ name: `network-${from + i}`, interface: `net${i}` })));
+const attached = (name: string, networks: (n: number) => string, multus?: (n: number) => string): GrowingInput => ({
+  name: `attach: ${name}`,
+  work: (n) =>
+    call(attach, asked(containersOf(1), { [NETWORK]: networks(n), ...(multus && { [MULTUS]: multus(n) }) })),
+});
+
+export const ATTACHMENTS: readonly GrowingInput[] = [
+  attached('networks', (n) => named(n)),
+  attached('networks as JSON', (n) => asJson(n)),
+  attached('one network many times', (n) => times(n, () => 'one').join()),
+  attached('networks beside others', (n) => named(n), (n) => named(n, n)),
+  attached('networks that are there already', (n) => named(n), (n) => named(n)),
+  attached('networks as JSON beside others', (n) => asJson(n), (n) => asJson(n, n)),
+  attached('networks as JSON beside names', (n) => asJson(n), (n) => named(n, n)),
+  attached('one network beside one many times', () => 'one', (n) => times(n, () => 'one').join()),
+  attached('others beside one network', () => 'one', (n) => named(n)),
+  attached('addresses', (n) => JSON.stringify([{ name: 'one', ips: times(n, (i) => `10.0.${i >> 8}.${i & 255}/8`) }])),
+  attached('options', (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }])),
+  attached('options in both', (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }]), (n) =>
+    JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }])),
+  attached('brackets', (n) => '['.repeat(50 * n)),
+  attached('brackets in the annotation of Multus', () => 'one', (n) => '['.repeat(50 * n)),
+  attached('commas', (n) => ','.repeat(50 * n)),
+  attached('blanks', (n) => ' '.repeat(50 * n)),
+  {
+    name: 'attach: scheduling gates',
+    work: (n) =>
+      call(attach, asked({ schedulingGates: times(n, (i) => ({ name: `g-${i}` })) }, { [NETWORK]: 'one' })),
+  },
+];
