@@ -1,14 +1,15 @@
+import { finder } from './finder.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import {
+  containerFinder,
   containers,
-  findContainer,
   initContainers,
   isNativeSidecar,
   nameOf,
   type Pod,
   volumes,
 } from './pod.ts';
-import { formatPort, portCollision } from './ports.ts';
+import { formatPort, PortIndex } from './ports.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { Template } from './template.ts';
 import { sameVolume } from './volumes.ts';
@@ -36,22 +37,30 @@ export function findConflicts(
   appContainers: readonly JsonObject[],
 ): readonly Conflict[] {
   const found: Conflict[] = [];
-  const running = neighbours(pod, sidecars);
+  const findContainer = containerFinder(pod);
+  const taken = takenPorts(pod, sidecars);
   for (const sidecar of sidecars) {
-    nameConflicts(pod, sidecar, found);
-    portConflicts(sidecar, running, found);
+    nameConflicts(pod, sidecar, findContainer, found);
+    portConflicts(sidecar, taken, found);
   }
-  for (const volume of template.volumes) volumeConflicts(pod, volume, found);
-  for (const alias of template.hostAliases) hostAliasConflicts(pod, alias, found);
+  const findVolume = volumeFinder(pod);
+  for (const volume of template.volumes) volumeConflicts(volume, findVolume, found);
+  const findAlias = hostAliasFinder(pod);
+  for (const alias of template.hostAliases) hostAliasConflicts(alias, findAlias, found);
+  if (template.volumeMounts.length === 0) return found;
   for (const container of appContainers) {
-    for (const mount of template.volumeMounts) mountConflicts(container, mount, found);
+    const findMount = mountFinder(container);
+    for (const mount of template.volumeMounts) mountConflicts(container, mount, findMount, found);
   }
   return found;
 }
 
+type Find = (key: string) => JsonObject | undefined;
+
+
 /** Containers of every kind share one space of names. */
-function nameConflicts(pod: Pod, { name, stub }: Sidecar, found: Conflict[]): void {
-  if (stub || !findContainer(pod, name)) return;
+function nameConflicts(pod: Pod, { name, stub }: Sidecar, findContainer: Find, found: Conflict[]): void {
+  if (stub || !findContainer(name)) return;
   const list = containers(pod).some((container) => nameOf(container) === name)
     ? 'containers'
     : 'initContainers';
@@ -59,16 +68,13 @@ function nameConflicts(pod: Pod, { name, stub }: Sidecar, found: Conflict[]): vo
 }
 
 /** Containers that run at the same time share the pod's ports; init containers that end do not. */
-function portConflicts(sidecar: Sidecar, running: readonly Neighbour[], found: Conflict[]): void {
+function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Conflict[]): void {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
   for (const port of ownObjects(sidecar.container, 'ports')) {
-    for (const [list, neighbour] of running) {
-      for (const other of ownObjects(neighbour, 'ports')) {
-        const field = portCollision(port, other);
-        if (!field) continue;
-        const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-        found.push({ path, message: `the template's container ${sidecar.name} has it too` });
-      }
+    for (const { owner, port: other, field } of taken.collisionsOf(port)) {
+      const [list, neighbour] = owner;
+      const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
+      found.push({ path, message: `the template's container ${sidecar.name} has it too` });
     }
   }
 }
@@ -76,21 +82,23 @@ function portConflicts(sidecar: Sidecar, running: readonly Neighbour[], found: C
 /** A container that keeps running, with the list that it is in. */
 type Neighbour = readonly [list: string, container: JsonObject];
 
-/** The containers of a pod that run beside these sidecars, and are none of them. */
-function neighbours(pod: Pod, sidecars: readonly Sidecar[]): readonly Neighbour[] {
-  const found: Neighbour[] = [];
-  const isOther = (container: JsonObject) => sidecars.every(({ name }) => name !== nameOf(container));
-  for (const container of containers(pod)) {
-    if (isOther(container)) found.push(['containers', container]);
-  }
+/** The ports of the containers of a pod that run beside these sidecars, and are none of them. */
+function takenPorts(pod: Pod, sidecars: readonly Sidecar[]): PortIndex<Neighbour> {
+  const taken = new PortIndex<Neighbour>();
+  const names = new Set(sidecars.map(({ name }) => name));
+  const take = (list: string, container: JsonObject): void => {
+    if (names.has(nameOf(container))) return;
+    for (const port of ownObjects(container, 'ports')) taken.add([list, container], port);
+  };
+  for (const container of containers(pod)) take('containers', container);
   for (const container of initContainers(pod)) {
-    if (isNativeSidecar(container) && isOther(container)) found.push(['initContainers', container]);
+    if (isNativeSidecar(container)) take('initContainers', container);
   }
-  return found;
+  return taken;
 }
 
-function volumeConflicts(pod: Pod, volume: JsonObject, found: Conflict[]): void {
-  const existing = findVolume(pod, nameOf(volume));
+function volumeConflicts(volume: JsonObject, findVolume: Find, found: Conflict[]): void {
+  const existing = findVolume(nameOf(volume));
   if (!existing || sameVolume(existing, volume)) return;
   found.push({
     path: `spec.volumes[name=${nameOf(volume)}]`,
@@ -98,39 +106,45 @@ function volumeConflicts(pod: Pod, volume: JsonObject, found: Conflict[]): void 
   });
 }
 
-/** The pod's volume of that name. */
-export function findVolume(pod: Pod, name: string): JsonObject | undefined {
-  return volumes(pod).find((volume) => nameOf(volume) === name);
+/** Finds the pod's volume of a name. */
+export function volumeFinder(pod: Pod): Find {
+  return finder(volumes(pod), nameOf);
 }
 
 /** An address is there once; its names can be shared only if the pod's own has them all. */
-function hostAliasConflicts(pod: Pod, alias: JsonObject, found: Conflict[]): void {
-  const ip = ownString(alias, 'ip');
-  const existing = findHostAlias(pod, ip);
-  const known = own(existing, 'hostnames');
+function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[]): void {
+  const ip = ownString(alias, 'ip') ?? '';
+  const existing = findAlias(ip);
   const wanted = own(alias, 'hostnames');
   if (!existing || !isArray(wanted)) return;
-  if (wanted.every((hostname) => isArray(known) && known.includes(hostname))) return;
+  const hostnames = own(existing, 'hostnames');
+  const known = new Set(isArray(hostnames) ? hostnames : []);
+  if (wanted.every((hostname) => known.has(hostname))) return;
   found.push({
     path: `spec.hostAliases[ip=${ip}]`,
     message: 'the template has other names for this address',
   });
 }
 
-/** The pod's host alias for that address. */
-export function findHostAlias(pod: Pod, ip: string | undefined): JsonObject | undefined {
-  return ownObjects(own(pod, 'spec'), 'hostAliases').find((alias) => ownString(alias, 'ip') === ip);
+/** Finds the pod's host alias for an address. */
+export function hostAliasFinder(pod: Pod): Find {
+  return finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
 }
 
-function mountConflicts(container: JsonObject, mount: JsonObject, found: Conflict[]): void {
-  const mountPath = ownString(mount, 'mountPath');
-  const existing = findMount(container, mountPath);
+function mountConflicts(
+  container: JsonObject,
+  mount: JsonObject,
+  findMount: Find,
+  found: Conflict[],
+): void {
+  const mountPath = ownString(mount, 'mountPath') ?? '';
+  const existing = findMount(mountPath);
   if (!existing || nameOf(existing) === nameOf(mount)) return;
   const path = `spec.containers[name=${nameOf(container)}].volumeMounts[mountPath=${mountPath}]`;
   found.push({ path, message: `the template mounts ${nameOf(mount)} there` });
 }
 
-/** What the container mounts at that path. */
-export function findMount(container: JsonObject, mountPath: string | undefined): JsonObject | undefined {
-  return ownObjects(container, 'volumeMounts').find((mount) => ownString(mount, 'mountPath') === mountPath);
+/** Finds what the container mounts at a path. */
+export function mountFinder(container: JsonObject): Find {
+  return finder(ownObjects(container, 'volumeMounts'), (mount) => ownString(mount, 'mountPath'));
 }

@@ -3,7 +3,7 @@ import { AUTO_IMAGE } from './container-rules.ts';
 import type { Subject } from './decide.ts';
 import { own } from './json.ts';
 import type { OptInSource } from './opt-in.ts';
-import { annotation, containers, findContainer, nameOf, specField } from './pod.ts';
+import { annotation, containerFinder, containers, nameOf, specField } from './pod.ts';
 import { clip, type SkipReason } from './reason.ts';
 import { isInjected, parseStatus } from './status.ts';
 
@@ -117,10 +117,11 @@ function alreadyInjected({ pod, options, templates }: Subject): string | undefin
 
 /** A container of that name is the user's own, unless it asks for the template's image. */
 function containerExists({ pod, options, templates }: Subject): string | undefined {
+  const find = containerFinder(pod);
   for (const template of templates) {
     for (const container of template.containers) {
       const name = nameOf(container);
-      const existing = findContainer(pod, name);
+      const existing = find(name);
       if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
       const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
       const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];

@@ -1,5 +1,6 @@
-import { findConflicts, findHostAlias, findMount, findVolume, formatConflict } from './conflict.ts';
-import { isArray, type JsonObject, own, ownObjects, ownString } from './json.ts';
+import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
+import { finder } from './finder.ts';
+import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import type { Keys } from './keys.ts';
 import type { InjectionOptions } from './options.ts';
 import type { PodDraft } from './patch.ts';
@@ -33,18 +34,15 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
   const { sidecars, ignored } = wanted;
   if (ignored.length > 0 && context.options.onConflict === 'deny')
     return { obstacle: invalidOverride(ignored) };
-  const apps = containers(draft.pod).filter(
-    (container) =>
-      !sidecars.some(({ name }) => name === nameOf(container)) &&
-      !context.status.hasContainer(nameOf(container)),
-  );
+  const names = new Set(sidecars.map(({ name }) => name));
+  const isApp = (container: JsonObject) =>
+    !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container));
+  const apps = containers(draft.pod).filter(isApp);
   const conflicts = findConflicts(draft.pod, template, sidecars, apps);
   if (conflicts.length > 0)
     return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
   addSidecars(draft, sidecars, context);
-  if (template.env.length > 0 || template.volumeMounts.length > 0) {
-    for (const app of apps) addToContainer(draft, nameOf(app), template, context);
-  }
+  if (template.env.length > 0 || template.volumeMounts.length > 0) addToApps(draft, isApp, template, context);
   addToSpec(draft, template, context);
   for (const field of ['securityContext', 'dnsConfig'] as const) {
     addFields(draft, ['spec', field], template[field], field, context);
@@ -80,17 +78,40 @@ function indexOf(draft: PodDraft, list: string, name: string): number {
   return all.findIndex((container) => nameOf(container) === name);
 }
 
-function addToContainer(draft: PodDraft, name: string, template: Template, { status }: MergeContext): void {
-  const path = ['spec', 'containers', indexOf(draft, 'containers', name)];
-  const current = containers(draft.pod).find((container) => nameOf(container) === name);
+/** Of containers of one name, which the API server refuses, the first gets it. */
+function addToApps(
+  draft: PodDraft,
+  isApp: (container: JsonObject) => boolean,
+  template: Template,
+  context: MergeContext,
+): void {
+  const all = own(own(draft.pod, 'spec'), 'containers') as readonly JsonObject[];
+  const done = new Set<string>();
+  for (const [index, container] of all.entries()) {
+    if (!isObject(container) || !isApp(container) || done.has(nameOf(container))) continue;
+    done.add(nameOf(container));
+    addToContainer(draft, index, container, template, context);
+  }
+}
+
+function addToContainer(
+  draft: PodDraft,
+  index: number,
+  container: JsonObject,
+  template: Template,
+  { status }: MergeContext,
+): void {
+  const [path, name] = [['spec', 'containers', index], nameOf(container)];
+  const findVariable = finder(ownObjects(container, 'env'), nameOf);
   for (const variable of template.env) {
-    if (ownObjects(current, 'env').some((own) => nameOf(own) === nameOf(variable))) continue;
+    if (findVariable(nameOf(variable))) continue;
     draft.insert([...path, 'env'], variable);
     status.added('env', `${name}/${nameOf(variable)}`);
   }
+  const findMount = mountFinder(container);
   for (const mount of template.volumeMounts) {
     const mountPath = ownString(mount, 'mountPath') ?? '';
-    if (current && findMount(current, mountPath)) continue;
+    if (findMount(mountPath)) continue;
     draft.insert([...path, 'volumeMounts'], mount);
     status.added('volumeMounts', `${name}/${mountPath}`);
   }
@@ -98,20 +119,22 @@ function addToContainer(draft: PodDraft, name: string, template: Template, { sta
 
 /** Items that the pod has already are left as they are: conflicts have been ruled out. */
 function addToSpec(draft: PodDraft, template: Template, { status }: MergeContext): void {
+  const findVolume = volumeFinder(draft.pod);
   for (const volume of template.volumes) {
-    if (findVolume(draft.pod, nameOf(volume))) continue;
+    if (findVolume(nameOf(volume))) continue;
     draft.insert(['spec', 'volumes'], volume);
     status.added('volumes', nameOf(volume));
   }
+  const findSecret = finder(ownObjects(own(draft.pod, 'spec'), 'imagePullSecrets'), nameOf);
   for (const secret of template.imagePullSecrets) {
-    const existing = ownObjects(own(draft.pod, 'spec'), 'imagePullSecrets');
-    if (existing.some((item) => nameOf(item) === nameOf(secret))) continue;
+    if (findSecret(nameOf(secret))) continue;
     draft.insert(['spec', 'imagePullSecrets'], secret);
     status.added('imagePullSecrets', nameOf(secret));
   }
+  const findAlias = hostAliasFinder(draft.pod);
   for (const alias of template.hostAliases) {
     const ip = ownString(alias, 'ip') ?? '';
-    if (findHostAlias(draft.pod, ip)) continue;
+    if (findAlias(ip)) continue;
     draft.insert(['spec', 'hostAliases'], alias);
     status.added('hostAliases', ip);
   }

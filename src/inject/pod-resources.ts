@@ -49,12 +49,13 @@ function totalRequests(pod: Pod): Amounts {
     if (isNativeSidecar(container)) {
       add(total, requests);
       add(natives, requests);
-      raise(starting, natives);
     } else {
-      raise(starting, add(new Map(natives), requests));
+      // Of what it does not request itself, the native sidecars alone request no more than the total has.
+      for (const [name, amount] of requests) raise(starting, name, (natives.get(name) ?? 0n) + amount);
     }
   }
-  return raise(total, starting);
+  for (const [name, amount] of starting) raise(total, name, amount);
+  return total;
 }
 
 /** A request that is not there is as much as the limit: the API server fills it in. */
@@ -72,12 +73,10 @@ function amounts(quantities: JsonValue | undefined): Amounts {
   return parsed;
 }
 
-function add(to: Amounts, more: Amounts): Amounts {
+function add(to: Amounts, more: Amounts): void {
   for (const [name, amount] of more) to.set(name, (to.get(name) ?? 0n) + amount);
-  return to;
 }
 
-function raise(to: Amounts, least: Amounts): Amounts {
-  for (const [name, amount] of least) if (amount > (to.get(name) ?? 0n)) to.set(name, amount);
-  return to;
+function raise(to: Amounts, name: string, least: bigint): void {
+  if (least > (to.get(name) ?? 0n)) to.set(name, least);
 }

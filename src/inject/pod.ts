@@ -1,3 +1,4 @@
+import { finder } from './finder.ts';
 import { type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
 
 /** A pod as it came over the wire. */
@@ -32,10 +33,9 @@ export function isNativeSidecar(initContainer: JsonObject): boolean {
   return own(initContainer, 'restartPolicy') === 'Always';
 }
 
-/** The container or init container of that name: the two share one space of names. */
-export function findContainer(pod: Pod, name: string): JsonObject | undefined {
-  const named = (container: JsonObject) => own(container, 'name') === name;
-  return containers(pod).find(named) ?? initContainers(pod).find(named);
+/** Finds the container or init container of a name: the two share one space of names. */
+export function containerFinder(pod: Pod): (name: string) => JsonObject | undefined {
+  return finder([...containers(pod), ...initContainers(pod)], (container) => ownString(container, 'name'));
 }
 
 /** The name of a container, volume or the like; empty when it has none. */

@@ -1,4 +1,4 @@
-import { type JsonObject, own, ownString } from './json.ts';
+import { type JsonObject, type JsonValue, own, ownString } from './json.ts';
 
 /** What two ports of a pod cannot both have. */
 type PortCollision = 'containerPort' | 'hostPort';
@@ -12,6 +12,49 @@ export function portCollision(a: JsonObject, b: JsonObject): PortCollision | und
   if (own(a, 'containerPort') === own(b, 'containerPort')) return 'containerPort';
   const sameHostPort = own(a, 'hostPort') === own(b, 'hostPort') && Boolean(own(a, 'hostPort'));
   return sameHostPort && sameHostIp(hostIpOf(a), hostIpOf(b)) ? 'hostPort' : undefined;
+}
+
+/** A port that another one collides with, and the one who has it. */
+interface Collision<T> {
+  readonly owner: T;
+  readonly port: JsonObject;
+  readonly field: PortCollision;
+}
+
+/** Ports, with who has each, by what others can collide with them on. */
+export class PortIndex<T> {
+  readonly #byNumber = {
+    containerPort: new Map<JsonValue | undefined, Indexed<T>[]>(),
+    hostPort: new Map<JsonValue | undefined, Indexed<T>[]>(),
+  };
+  #size = 0;
+
+  add(owner: T, port: JsonObject): void {
+    const indexed = { owner, port, at: this.#size };
+    this.#size += 1;
+    for (const field of ['containerPort', 'hostPort'] as const) {
+      const number = own(port, field);
+      const others = this.#byNumber[field].get(number);
+      if (others) others.push(indexed);
+      else this.#byNumber[field].set(number, [indexed]);
+    }
+  }
+
+  /** The ports that this one collides with, in the order in which they were added. */
+  collisionsOf(port: JsonObject): readonly Collision<T>[] {
+    const found = (['containerPort', 'hostPort'] as const).flatMap((field) =>
+      (this.#byNumber[field].get(own(port, field)) ?? [])
+        .filter((other) => portCollision(port, other.port) === field)
+        .map((other) => ({ ...other, field })),
+    );
+    return found.sort((a, b) => a.at - b.at);
+  }
+}
+
+interface Indexed<T> {
+  readonly owner: T;
+  readonly port: JsonObject;
+  readonly at: number;
 }
 
 /** A port as people write it: `80/TCP`. */

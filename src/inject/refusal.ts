@@ -16,8 +16,8 @@ export function findRefusal(
   const news = (violations: (pod: Pod) => readonly string[]): readonly string[] => {
     const found = violations(after);
     if (found.length === 0) return found;
-    const known = violations(before);
-    return found.filter((message) => !known.includes(message));
+    const known = new Set(violations(before));
+    return found.filter((message) => !known.has(message));
   };
   const resources = news(podResourceViolations);
   if (resources.length > 0) return { reason: 'pod-resources', messages: resources };

@@ -6,7 +6,7 @@ import { applyOverrides } from './overrides.ts';
 import { formatPath } from './path.ts';
 import { containers, isNativeSidecar, nameOf, type Pod, specField } from './pod.ts';
 import { strategicMerge } from './strategic-merge.ts';
-import { type ContainerList, findStub, type Stub, saidBy } from './stub.ts';
+import { type ContainerList, type Stub, saidBy, stubFinder } from './stub.ts';
 import type { Template } from './template.ts';
 
 /** A container of a template as one pod gets it. */
@@ -39,10 +39,12 @@ export function sidecarsFor(
   overrides: Keys | undefined,
 ): WantedSidecars {
   const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
+  const stubOf = stubFinder(pod);
+  const sidecar = (container: JsonObject, to: ContainerList) => layOver(stubOf(nameOf(container)), container, to);
   const sidecars = [
-    ...template.initContainers.map((container) => layOver(pod, container, 'initContainers')),
+    ...template.initContainers.map((container) => sidecar(container, 'initContainers')),
     ...template.containers.map((container) =>
-      layOver(pod, list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
+      sidecar(list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
     ),
   ];
   const messages = sidecars.filter(({ stub }) => stub).flatMap(({ container }) => faultsOf(container));
@@ -71,9 +73,8 @@ function faultsOf(container: JsonObject): readonly string[] {
   );
 }
 
-function layOver(pod: Pod, container: JsonObject, list: ContainerList): Sidecar {
+function layOver(stub: Stub | undefined, container: JsonObject, list: ContainerList): Sidecar {
   const name = nameOf(container);
-  const stub = findStub(pod, name);
   if (!stub) return { name, container, list, stub };
   // Whoever writes his own as a native sidecar wants it to be one.
   const staysNative = stub.list === 'initContainers' && isNativeSidecar(stub.container);

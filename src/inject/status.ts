@@ -1,6 +1,6 @@
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
 import { findMoved, type Moved, parseMoved } from './moved.ts';
-import { findContainer, type Pod } from './pod.ts';
+import { containerFinder, type Pod } from './pod.ts';
 import type { Template } from './template.ts';
 
 /** The lists and maps of a pod to which injection adds, with what tells their items apart. */
@@ -44,9 +44,11 @@ const VERSION = 1;
 export class StatusBuilder {
   readonly #added: Partial<Record<AddedKind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
+  readonly #containers = new Set<string>();
 
   /** Takes down the name of something that was added. */
   added(kind: AddedKind, name: string): void {
+    if (kind === 'containers') this.#containers.add(name);
     const names = this.#added[kind];
     if (names) names.push(name);
     else this.#added[kind] = [name];
@@ -59,7 +61,7 @@ export class StatusBuilder {
 
   /** Whether a container comes from a template. */
   hasContainer(name: string): boolean {
-    return Boolean(this.#added.containers?.includes(name)) || Object.hasOwn(this.#overlaid, name);
+    return this.#containers.has(name) || Object.hasOwn(this.#overlaid, name);
   }
 
   build(templates: readonly Template[], before: Pod, after: Pod): Status {
@@ -129,7 +131,7 @@ export function isInjected(
   });
   const { containers = [], initContainers = [] } = status.added;
   const names = [...containers, ...initContainers, ...Object.keys(status.overlaid)];
-  return same && names.every((name) => findContainer(pod, name));
+  return same && names.every(containerFinder(pod));
 }
 
 function namesOf(added: JsonObject): Added {

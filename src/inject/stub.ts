@@ -1,4 +1,5 @@
 import { AUTO_IMAGE } from './container-rules.ts';
+import { finder } from './finder.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { containers, initContainers, nameOf, type Pod } from './pod.ts';
 
@@ -10,13 +11,14 @@ export interface Stub {
   readonly container: JsonObject;
 }
 
-export function findStub(pod: Pod, name: string): Stub | undefined {
-  const lists = { containers: containers(pod), initContainers: initContainers(pod) };
-  for (const list of ['containers', 'initContainers'] as const) {
-    const container = lists[list].find((item) => nameOf(item) === name && own(item, 'image') === AUTO_IMAGE);
-    if (container) return { list, container };
-  }
-  return undefined;
+/** Finds the stub of a name. */
+export function stubFinder(pod: Pod): (name: string) => Stub | undefined {
+  const stubs = (list: ContainerList, all: readonly JsonObject[]): readonly Stub[] =>
+    all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
+  return finder(
+    [...stubs('containers', containers(pod)), ...stubs('initContainers', initContainers(pod))],
+    ({ container }) => nameOf(container),
+  );
 }
 
 /** What the API server fills in before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */

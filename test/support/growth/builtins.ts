@@ -26,9 +26,12 @@ export function countBuiltins(): void {
   for (const method of ['slice', 'concat', 'toSpliced'] as const) {
     count(Array.prototype, method, (_self, _args, result) => lengthOf(result));
   }
-  // A list that is moved by one is moved by the processor, eight bytes at a time.
+  // What is behind is moved, by the processor, many values at a time.
   for (const method of ['splice', 'shift', 'unshift'] as const) {
-    count(Array.prototype, method, (self) => 1 + lengthOf(self) / CHARACTERS);
+    count(Array.prototype, method, (self, args) => {
+      const before = method === 'splice' ? Number(args[0]) : 0;
+      return 1 + (lengthOf(self) - before) / CHARACTERS;
+    });
   }
   for (const sample of [[], new Map(), new Set(), ''] as const) {
     count(Object.getPrototypeOf(sample[Symbol.iterator]()), 'next', () => 1);

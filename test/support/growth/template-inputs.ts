@@ -85,7 +85,6 @@ export const TEMPLATES: readonly GrowingInput[] = [
   })),
   ...templates('brackets', (n) => ({ config: '['.repeat(50 * n) })),
   ...templates('brackets that are closed', (n) => ({ config: '['.repeat(n) + ']'.repeat(n) })),
-  ...templates('indentation', (n) => ({ config: times(Math.min(n, 2000), (i) => `${' '.repeat(i)}a:\n`).join('') })),
   ...templates('documents', (n) => ({ config: 'a: 1\n---\n'.repeat(n) })),
   ...templates('dashes', (n) => ({ config: '- '.repeat(5 * n) })),
   ...templates('comments', (n) => ({ config: `${'# x\n'.repeat(20 * n)}${DEMO_TEMPLATE}` })),
