@@ -3,7 +3,7 @@ import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type ObjectKey, splitKey } from '../kube/object.ts';
 import type { Lister } from '../kube/store.ts';
-import { attach, networksAskedFor } from '../network/attachment/attach.ts';
+import { attach, MAX_NETWORKS, networksAskedFor } from '../network/attachment/attach.ts';
 import { NETWORK_ANNOTATION } from '../network/attachment/keys.ts';
 import type { NetworkState } from '../network/attachment/network-state.ts';
 import { NETWORKS } from '../network/resources.ts';
@@ -25,9 +25,11 @@ export function attachWith({ client, networks, judge, sharedNamespaces }: Attach
       return undefined;
     });
   return async (pod, namespace, { fresh, signal }) => {
-    const keys = fresh
+    const asked = fresh
       ? networksAskedFor(annotation(pod, NETWORK_ANNOTATION), namespace, sharedNamespaces)
       : [];
+    // A pod with more of them is refused, whatever they are.
+    const keys = asked.length > MAX_NETWORKS ? [] : asked;
     const found = new Map(
       await Promise.all(keys.map(async (key) => [key, await live(key, signal())] as const)),
     );

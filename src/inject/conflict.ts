@@ -57,7 +57,6 @@ export function findConflicts(
 
 type Find = (key: string) => JsonObject | undefined;
 
-
 /** Containers of every kind share one space of names. */
 function nameConflicts(pod: Pod, { name, stub }: Sidecar, findContainer: Find, found: Conflict[]): void {
   if (stub || !findContainer(name)) return;
@@ -131,12 +130,7 @@ export function hostAliasFinder(pod: Pod): Find {
   return finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
 }
 
-function mountConflicts(
-  container: JsonObject,
-  mount: JsonObject,
-  findMount: Find,
-  found: Conflict[],
-): void {
+function mountConflicts(container: JsonObject, mount: JsonObject, findMount: Find, found: Conflict[]): void {
   const mountPath = ownString(mount, 'mountPath') ?? '';
   const existing = findMount(mountPath);
   if (!existing || nameOf(existing) === nameOf(mount)) return;

@@ -60,10 +60,13 @@ export function parseTemplate(source: string, name: string, text: string): Parse
 
 function* findings(value: JsonValue): Findings {
   const { whole, metadata, spec } = partsOf(value);
-  const shape = [...checkObject(value, whole ? TEMPLATE : SPEC, TYPES, [])];
-  yield* shape;
+  let isSound = true;
+  for (const finding of checkObject(value, whole ? TEMPLATE : SPEC, TYPES, [])) {
+    isSound = false;
+    yield finding;
+  }
   // The rules read fields as what the schema says they are.
-  if (shape.length > 0) return;
+  if (!isSound) return;
   if (isEmpty(metadata) && isEmpty(spec)) {
     yield { path: [], message: 'adds nothing: write at least a container' };
   }

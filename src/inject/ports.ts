@@ -1,7 +1,8 @@
 import { type JsonObject, type JsonValue, own, ownString } from './json.ts';
 
 /** What two ports of a pod cannot both have. */
-type PortCollision = 'containerPort' | 'hostPort';
+const FIELDS = ['containerPort', 'hostPort'] as const;
+type PortCollision = (typeof FIELDS)[number];
 
 /**
  * What two ports of different containers of one pod collide on, if anything: all its containers share one
@@ -32,8 +33,9 @@ export class PortIndex<T> {
   add(owner: T, port: JsonObject): void {
     const indexed = { owner, port, at: this.#size };
     this.#size += 1;
-    for (const field of ['containerPort', 'hostPort'] as const) {
+    for (const field of FIELDS) {
       const number = own(port, field);
+      if (field === 'hostPort' && !number) continue;
       const others = this.#byNumber[field].get(number);
       if (others) others.push(indexed);
       else this.#byNumber[field].set(number, [indexed]);
@@ -42,7 +44,7 @@ export class PortIndex<T> {
 
   /** The ports that this one collides with, in the order in which they were added. */
   collisionsOf(port: JsonObject): readonly Collision<T>[] {
-    const found = (['containerPort', 'hostPort'] as const).flatMap((field) =>
+    const found = FIELDS.flatMap((field) =>
       (this.#byNumber[field].get(own(port, field)) ?? [])
         .filter((other) => portCollision(port, other.port) === field)
         .map((other) => ({ ...other, field })),

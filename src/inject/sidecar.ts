@@ -40,7 +40,8 @@ export function sidecarsFor(
 ): WantedSidecars {
   const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
   const stubOf = stubFinder(pod);
-  const sidecar = (container: JsonObject, to: ContainerList) => layOver(stubOf(nameOf(container)), container, to);
+  const sidecar = (container: JsonObject, to: ContainerList) =>
+    layOver(stubOf(nameOf(container)), container, to);
   const sidecars = [
     ...template.initContainers.map((container) => sidecar(container, 'initContainers')),
     ...template.containers.map((container) =>

@@ -1,4 +1,5 @@
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+import { parseAnnotation } from './annotation-json.ts';
+import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import { findMoved, type Moved, parseMoved } from './moved.ts';
 import { containerFinder, type Pod } from './pod.ts';
 import type { Template } from './template.ts';
@@ -92,13 +93,7 @@ function unlessEmpty<T extends object>(object: T): T | undefined {
 
 /** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
 export function parseStatus(text: string | undefined): Status | undefined {
-  if (text === undefined) return undefined;
-  let status: JsonValue;
-  try {
-    status = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const status = text === undefined ? undefined : parseAnnotation(text);
   if (own(status, 'version') !== VERSION) return undefined;
   const templates = ownObjects(status, 'templates').map((template) => ({
     name: ownString(template, 'name') ?? '',

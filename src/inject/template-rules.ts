@@ -1,11 +1,14 @@
 import { containerFindings, envFindings, initContainerFindings, mountFindings } from './container-rules.ts';
 import type { Findings } from './fault.ts';
-import { isObject, type JsonObject, own, ownObjects, ownString } from './json.ts';
+import { isObject, type JsonObject, own, ownString } from './json.ts';
 import type { Path } from './path.ts';
 import { isNativeSidecar } from './pod.ts';
-import { formatPort, portCollision } from './ports.ts';
+import { formatPort, PortIndex } from './ports.ts';
 import { duplicates, isSet, items } from './rules.ts';
 import { volumeFindings } from './volume-rules.ts';
+
+/** Each is looked for in each pod; a pod with a tenth of that is a mistake. */
+const MAX_CONTAINERS = 100;
 
 /** What is wrong with a template of the right shape, as a whole and in its containers and volumes. */
 export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
@@ -14,7 +17,7 @@ export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
   yield* duplicates(items(spec, 'volumes', path), name, 'name');
   yield* envFindings(spec, path);
   yield* mountFindings(spec, path);
-  yield* danglingMounts(spec, spec, path);
+  yield* danglingMounts(volumesOf(spec), spec, path);
 }
 
 function* containerListFindings(spec: JsonObject, path: Path): Findings {
@@ -31,9 +34,14 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
     yield* initContainerFindings(container, at);
   }
   const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
+  if (all.length > MAX_CONTAINERS) {
+    const message = `must be at most ${MAX_CONTAINERS}, with initContainers, and there are ${all.length}: remove some`;
+    yield { path: [...path, 'containers'], message };
+  }
   yield* duplicates(all, name, 'name');
+  const volumes = volumesOf(spec);
   for (const [container, at] of all) {
-    yield* danglingMounts(spec, container, at);
+    yield* danglingMounts(volumes, container, at);
     const resources = own(container, 'resources');
     if (isObject(resources) && isSet(resources, 'claims')) {
       const message = 'a template cannot add resource claims to a pod: remove it';
@@ -47,8 +55,7 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
 }
 
 /** Mounts of volumes that the template does not add: a pod that has them is a matter of luck. */
-function* danglingMounts(spec: JsonObject, holder: JsonObject, path: Path): Findings {
-  const volumes = new Set([...items(spec, 'volumes', [])].map(([volume]) => name(volume)));
+function* danglingMounts(volumes: ReadonlySet<string | undefined>, holder: JsonObject, path: Path): Findings {
   for (const list of ['volumeMounts', 'volumeDevices']) {
     for (const [mount, at] of items(holder, list, path)) {
       if (volumes.has(name(mount))) continue;
@@ -60,18 +67,24 @@ function* danglingMounts(spec: JsonObject, holder: JsonObject, path: Path): Find
 
 /** Ports that two of the containers that run together cannot both have. */
 function* sharedPorts(containers: readonly (readonly [JsonObject, Path])[]): Findings {
-  for (const [index, [container, path]] of containers.entries()) {
-    for (const [port, at] of items(container, 'ports', path)) {
-      for (const [earlier] of containers.slice(0, index)) {
-        const collision = ownObjects(earlier, 'ports')
-          .map((other) => portCollision(port, other))
-          .find(Boolean);
-        if (!collision) continue;
-        const message = `container ${name(earlier)} has ${formatPort(port, collision)} too: change one`;
-        yield { path: [...at, collision], message };
+  const taken = new PortIndex<JsonObject>();
+  for (const [container, path] of containers) {
+    const ports = [...items(container, 'ports', path)];
+    for (const [port, at] of ports) {
+      const others = new Set<JsonObject>();
+      for (const { owner, field } of taken.collisionsOf(port)) {
+        if (others.has(owner)) continue;
+        others.add(owner);
+        const message = `container ${name(owner)} has ${formatPort(port, field)} too: change one`;
+        yield { path: [...at, field], message };
       }
     }
+    for (const [port] of ports) taken.add(container, port);
   }
+}
+
+function volumesOf(spec: JsonObject): ReadonlySet<string | undefined> {
+  return new Set([...items(spec, 'volumes', [])].map(([volume]) => name(volume)));
 }
 
 function name(item: JsonObject): string | undefined {

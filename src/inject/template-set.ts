@@ -37,13 +37,13 @@ export function selectTemplates(
   const names =
     asked === undefined ? [DEFAULT_TEMPLATE] : new Set(asked.split(',').map((name) => name.trim()));
   const templates: Template[] = [];
-  const unknownTemplates: string[] = [];
   for (const name of names) {
     const template = state.set.templates.get(name);
-    if (template) templates.push(template);
-    else unknownTemplates.push(name);
+    // One is enough to leave the pod as it is, and a pod can name any number.
+    if (!template) return { templates, unknownTemplates: [name] };
+    templates.push(template);
   }
-  return { templates, unknownTemplates };
+  return { templates, unknownTemplates: [] };
 }
 
 type ParsedTemplateSet =

@@ -11,6 +11,7 @@ import {
 } from 'js-yaml';
 import type { Location } from './fault.ts';
 import { isArray, isObject, type JsonValue } from './json.ts';
+import { locationsIn } from './locations.ts';
 import type { Path } from './path.ts';
 
 /** All the data of a ConfigMap together is at most 1 MiB (MaxSecretSize in the API server's validation). */
@@ -76,12 +77,11 @@ function expand(value: unknown, budget: { left: number }, depth: number): JsonVa
 /** Finds the place of the value at a path, or of the nearest one around it that is there. */
 function locator(text: string): (path: Path) => Location | undefined {
   let events: readonly Event[] | undefined;
+  const locationOf = locationsIn(text);
   return (path) => {
     events ??= parseEvents(text, {});
     const offset = offsetOf(events, path, text);
-    if (offset === undefined) return undefined;
-    const before = text.slice(0, offset);
-    return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+    return offset === undefined ? undefined : locationOf(offset);
   };
 }
 

@@ -21,6 +21,9 @@ export interface AttachOptions {
   readonly stateOf: (key: string) => NetworkState;
 }
 
+/** How many Networks a pod may ask for. Multus has no bound; a pod with more interfaces is a mistake. */
+export const MAX_NETWORKS = 32;
+
 /** Marks the image, in the API server, of a pod that a kubelet runs from a file. */
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
@@ -37,6 +40,12 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   }
   const request = parseRequest(asked, namespace, options.sharedNamespaces);
   if ('problem' in request) return refused(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
+  const { length } = request.networks;
+  if (length > MAX_NETWORKS) {
+    return refused(
+      `annotation ${NETWORK_ANNOTATION} names ${length} Networks: write at most ${MAX_NETWORKS}`,
+    );
+  }
   const obstacle = obstacleOf(pod, request, options);
   if (obstacle !== undefined) return refused(obstacle);
   const present = annotation(pod, MULTUS_NETWORKS);

@@ -7,22 +7,34 @@ import { keyOfSelected, type Problem, parseSelection, type Selected, type Select
  */
 export function mergeNetworks(
   wanted: Selection,
-  present: string | undefined,
+  text: string | undefined,
   podNamespace: string,
 ): { readonly text: string } | Problem {
-  if (present === undefined || present.trim() === '') return { text: wanted.text };
-  const theirs = parseSelection(present, podNamespace);
+  if (text === undefined || text.trim() === '') return { text: wanted.text };
+  const theirs = parseSelection(text, podNamespace);
   if ('problem' in theirs) return theirs;
+  const present = byKey(theirs.networks);
   const missing: Selected[] = [];
   for (const network of wanted.networks) {
     const key = keyOfSelected(network);
-    const namesakes = theirs.networks.filter((other) => keyOfSelected(other) === key);
-    if (namesakes.length === 0) missing.push(network);
+    const namesakes = present.get(key);
+    if (!namesakes) missing.push(network);
     else if (!namesakes.some(({ element }) => says(element, network.element))) {
       return { problem: `asks for ${key}, too, but otherwise: write what you want of it in one of the two` };
     }
   }
-  return { text: missing.length === 0 ? present : joined(theirs, missing, wanted.form) };
+  return { text: missing.length === 0 ? text : joined(theirs, missing, wanted.form) };
+}
+
+function byKey(networks: readonly Selected[]): ReadonlyMap<string, readonly Selected[]> {
+  const found = new Map<string, Selected[]>();
+  for (const network of networks) {
+    const key = keyOfSelected(network);
+    const namesakes = found.get(key);
+    if (namesakes) namesakes.push(network);
+    else found.set(key, [network]);
+  }
+  return found;
 }
 
 /** Whether the element says all that the other says; both are of one network. */

@@ -1,4 +1,5 @@
-import { isArray, type JsonValue, own, ownString } from '../../inject/json.ts';
+import { parseAnnotation } from '../../inject/annotation-json.ts';
+import { isArray, own, ownString } from '../../inject/json.ts';
 
 /** A network that a pod is attached to. */
 export interface AttachedTo {
@@ -13,7 +14,7 @@ export interface AttachedTo {
  * attached to, the cluster's own apart. Anything else than that is nothing: anybody can write annotations.
  */
 export function parseNetworkStatus(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
-  const list = text === undefined ? undefined : parsed(text);
+  const list = text === undefined ? undefined : parseAnnotation(text);
   if (!isArray(list)) return [];
   const byNetwork = new Map<string, number>();
   for (const entry of list) {
@@ -24,12 +25,4 @@ export function parseNetworkStatus(text: string | undefined, podNamespace: strin
     byNetwork.set(network, (byNetwork.get(network) ?? 0) + (isArray(ips) ? ips.length : 0));
   }
   return Array.from(byNetwork, ([network, addresses]) => ({ network, addresses }));
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

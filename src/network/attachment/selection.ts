@@ -1,4 +1,5 @@
-import { isArray, isObject, type JsonObject, type JsonValue, ownString } from '../../inject/json.ts';
+import { parseAnnotation, sizeProblem } from '../../inject/annotation-json.ts';
+import { isArray, isObject, type JsonObject, ownString } from '../../inject/json.ts';
 
 /** One network that a pod is to be attached to. */
 export interface Selected {
@@ -31,6 +32,8 @@ const ADVICE = 'write the name of a Network, such as example-network, or several
 export function parseSelection(text: string, podNamespace: string): Selection | Problem {
   const trimmed = text.trim();
   if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
+  const problem = sizeProblem(text);
+  if (problem !== undefined) return { problem };
   return /[[{"]/.test(trimmed) ? parseJson(trimmed, podNamespace) : parseNames(trimmed, podNamespace);
 }
 
@@ -55,7 +58,7 @@ function parseNames(text: string, podNamespace: string): Selection | Problem {
 }
 
 function parseJson(text: string, podNamespace: string): Selection | Problem {
-  const list = parsed(text);
+  const list = parseAnnotation(text);
   if (!isArray(list)) {
     return {
       problem: 'is no list in JSON: write one such as [{"name": "example-network"}], or a plain name',
@@ -72,12 +75,4 @@ function parseJson(text: string, podNamespace: string): Selection | Problem {
     networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
   }
   return { form: 'json', text, networks };
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

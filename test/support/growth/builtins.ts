@@ -20,7 +20,16 @@ export function countBuiltins(): void {
   for (const method of ['includes', 'indexOf', 'lastIndexOf'] as const) {
     count(Array.prototype, method, (self, _args, found) => searched(lengthOf(self), found));
   }
-  for (const method of ['join', 'reverse', 'toReversed', 'sort', 'toSorted', 'with', 'flat', 'fill'] as const) {
+  for (const method of [
+    'join',
+    'reverse',
+    'toReversed',
+    'sort',
+    'toSorted',
+    'with',
+    'flat',
+    'fill',
+  ] as const) {
     count(Array.prototype, method, lengthOf);
   }
   for (const method of ['slice', 'concat', 'toSpliced'] as const) {
@@ -46,8 +55,20 @@ export function countBuiltins(): void {
       return Math.abs((typeof found === 'number' && found >= 0 ? found : end) - from) / CHARACTERS;
     });
   }
-  for (const method of ['split', 'replaceAll', 'replace', 'trim', 'trimEnd', 'toLowerCase', 'match'] as const) {
-    count(String.prototype, method, (self, _args, result) => (lengthOf(self) + lengthOf(result)) / CHARACTERS);
+  for (const method of [
+    'split',
+    'replaceAll',
+    'replace',
+    'trim',
+    'trimEnd',
+    'toLowerCase',
+    'match',
+  ] as const) {
+    count(
+      String.prototype,
+      method,
+      (self, _args, result) => (lengthOf(self) + lengthOf(result)) / CHARACTERS,
+    );
   }
   count(JSON, 'parse', (_self, args) => lengthOf(args[0]) / CHARACTERS);
   count(JSON, 'stringify', (_self, _args, text) => lengthOf(text) / CHARACTERS);

@@ -1,16 +1,15 @@
+import { Command } from 'commander';
 import { dump } from 'js-yaml';
 import { checkOffline } from '../../../src/commands/check-site.ts';
-import { lintCommand } from '../../../src/commands/lint.ts';
-import { addLintOptions, type LintOptions } from '../../../src/commands/lint.ts';
-import { Command } from 'commander';
+import { addLintOptions, type LintOptions, lintCommand } from '../../../src/commands/lint.ts';
+import { isMissed, judge } from '../../../src/fleet/verdict.ts';
 import type { JsonObject } from '../../../src/inject/json.ts';
 import { keysFor } from '../../../src/inject/keys.ts';
 import { podSites } from '../../../src/inject/workload.ts';
-import { isMissed, judge } from '../../../src/fleet/verdict.ts';
 import { injectManifests } from '../../../src/manifests/inject-manifests.ts';
 import { readManifests } from '../../../src/manifests/manifests.ts';
 import { uninjectManifests } from '../../../src/manifests/uninject-manifests.ts';
-import { demoPod, DEMO_TEMPLATE, podWith, templateSet } from '../demo.ts';
+import { DEMO_TEMPLATE, demoPod, podWith, templateSet } from '../demo.ts';
 import { MemoryTerminal } from '../memory-terminal.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
@@ -23,8 +22,16 @@ function manifests(name: string, text: (n: number) => string): readonly GrowingI
   const injected = (n: number) => injectManifests(text(n), settings).text;
   const from = 60;
   return [
-    { name: `inject: ${name}`, from, work: (n) => work(text(n), (input) => injectManifests(input, settings)) },
-    { name: `uninject: ${name}`, from, work: (n) => work(injected(n), (input) => uninjectManifests(input, keys, [])) },
+    {
+      name: `inject: ${name}`,
+      from,
+      work: (n) => work(text(n), (input) => injectManifests(input, settings)),
+    },
+    {
+      name: `uninject: ${name}`,
+      from,
+      work: (n) => work(injected(n), (input) => uninjectManifests(input, keys, [])),
+    },
     {
       name: `check: ${name}`,
       from,
@@ -49,7 +56,8 @@ const pod = (index: number): JsonObject => ({
   metadata: { ...(demoPod().metadata as JsonObject), name: `pod-${index}` },
 });
 const list = (n: number) => ({ apiVersion: 'v1', kind: 'List', items: times(n, pod) });
-const wide = (n: number) => podWith({ containers: times(n, (i) => ({ name: `app-${i}`, image: 'busybox' })) });
+const wide = (n: number) =>
+  podWith({ containers: times(n, (i) => ({ name: `app-${i}`, image: 'busybox' })) });
 
 export const MANIFESTS: readonly GrowingInput[] = [
   ...manifests('documents', (n) => times(n, (i) => dump(pod(i))).join('---\n')),
@@ -71,10 +79,14 @@ export const MANIFESTS: readonly GrowingInput[] = [
   ...manifests('containers of a pod', (n) => dump(wide(n))),
   ...manifests('containers of a pod in JSON on one line', (n) => JSON.stringify(wide(n))),
   ...manifests('letters on a line before a pod', (n) => `# ${'x'.repeat(100 * n)}\n${dump(pod(0))}`),
-  ...manifests('letters of a value', (n) => dump(podWith({}, { annotations: { a: 'x'.repeat(100 * n), 'initializer.kubernetes.io/envoy': 'true' } }))),
+  ...manifests('letters of a value', (n) =>
+    dump(podWith({}, { annotations: { a: 'x'.repeat(100 * n), 'initializer.kubernetes.io/envoy': 'true' } })),
+  ),
   ...manifests('comments', (n) => `${'# x\n'.repeat(10 * n)}${dump(pod(0))}`),
   ...manifests('namespaces', (n) =>
-    times(n, (i) => dump({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `n-${i}` } })).join('---\n'),
+    times(n, (i) => dump({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `n-${i}` } })).join(
+      '---\n',
+    ),
   ),
 ];
 
@@ -92,7 +104,10 @@ const configMap = (config: string, index = 0) =>
 export const LINTS: readonly GrowingInput[] = [
   lint('ConfigMaps', (n) => times(n, (i) => configMap(DEMO_TEMPLATE, i)).join('---\n')),
   lint('ConfigMaps with faults', (n) => times(n, (i) => configMap('contaners: [1]\n', i)).join('---\n')),
-  lint('faults in one template', (n) => `containers:\n${times(n, (i) => `- {name: c-${i}, imag: x}\n`).join('')}`),
+  lint(
+    'faults in one template',
+    (n) => `containers:\n${times(n, (i) => `- {name: c-${i}, imag: x}\n`).join('')}`,
+  ),
   lint('lines before a fault', (n) => `${'\n'.repeat(50 * n)}contaners: [1]\n`),
   lint('templates in a ConfigMap', (n) =>
     dump({
@@ -103,7 +118,11 @@ export const LINTS: readonly GrowingInput[] = [
   ),
 ];
 
-const live = (n: number) => times(n, (i) => ({ ...pod(i), metadata: { name: `p-${i}`, namespace: 'default', labels: { [keys.optIn]: 'true' } } }));
+const live = (n: number) =>
+  times(n, (i) => ({
+    ...pod(i),
+    metadata: { name: `p-${i}`, namespace: 'default', labels: { [keys.optIn]: 'true' } },
+  }));
 
 export const FLEET: readonly GrowingInput[] = [
   {
@@ -111,7 +130,8 @@ export const FLEET: readonly GrowingInput[] = [
     work: (n) => {
       const pods = live(n);
       const basis = { options: decide, state: settings.state };
-      return () => pods.filter((each) => judge(each, {}, basis) === 'maybe-missed' && isMissed(each, {}, basis));
+      return () =>
+        pods.filter((each) => judge(each, {}, basis) === 'maybe-missed' && isMissed(each, {}, basis));
     },
   },
 ];

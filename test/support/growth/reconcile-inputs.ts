@@ -4,7 +4,12 @@ import { passageOf } from '../../../src/network/attachment/passage.ts';
 import { Claims } from '../../../src/network/claims.ts';
 import { NODES } from '../../../src/network/cluster-objects.ts';
 import { ClusterRanges } from '../../../src/network/cluster-ranges.ts';
-import { bridgeName, FIRST_VNI, type JoinedNetwork, joinedNetworkOf } from '../../../src/network/cni-config.ts';
+import {
+  bridgeName,
+  FIRST_VNI,
+  type JoinedNetwork,
+  joinedNetworkOf,
+} from '../../../src/network/cni-config.ts';
 import { joinedReach } from '../../../src/network/joined-reach.ts';
 import { NETWORK_PODS, type NetworkPod, POD_INDEXERS } from '../../../src/network/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/network-users.ts';
@@ -83,7 +88,11 @@ const joined = (n: number): readonly JoinedNetwork[] =>
     .list()
     .flatMap((each) => joinedNetworkOf(each) ?? []);
 const nodesOf = (n: number) =>
-  times(n, (i) => ({ name: `node-${i}`, uid: `${i}`, addresses: [`192.${i >> 16}.${(i >> 8) & 255}.${i & 255}`] }));
+  times(n, (i) => ({
+    name: `node-${i}`,
+    uid: `${i}`,
+    addresses: [`192.${i >> 16}.${(i >> 8) & 255}.${i & 255}`],
+  }));
 const tableOf = (n: number) => nextTable({}, nodesOf(n), () => false);
 const link = ({ bridge, vni }: JoinedNetwork) => ({
   ifname: tunnelName(bridge),
@@ -116,7 +125,8 @@ export const NETWORKS: readonly GrowingInput[] = [
     name: 'networks: one that holds others',
     work: (n) => {
       const all = new Claims(() => undefined);
-      for (const each of times(n, (i) => network(i, apart(i), ['samplecrd.k8s.io/network']))) all.observe(each, true);
+      for (const each of times(n, (i) => network(i, apart(i), ['samplecrd.k8s.io/network'])))
+        all.observe(each, true);
       all.observe(network(n, '10.0.0.0/8'), true);
       return () => all.claim(`default/network-${n}`);
     },
@@ -157,7 +167,9 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
   {
     name: 'pods: of one Network',
     work: (n) => {
-      const users = new NetworkUsers(podsOf(n, (i) => pod(i, 'one', false, [{ name: 'one', ips: ['10.0.0.2'] }])));
+      const users = new NetworkUsers(
+        podsOf(n, (i) => pod(i, 'one', false, [{ name: 'one', ips: ['10.0.0.2'] }])),
+      );
       return () => namePods(users.usageOf('default/one').pods);
     },
   },
@@ -182,7 +194,13 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
   },
   {
     name: 'pods: interfaces of one',
-    work: (n) => () => pod(0, 'one', false, times(n, (i) => ({ name: `network-${i}`, ips: ['10.0.0.2'] }))),
+    work: (n) => () =>
+      pod(
+        0,
+        'one',
+        false,
+        times(n, (i) => ({ name: `network-${i}`, ips: ['10.0.0.2'] })),
+      ),
   },
   {
     name: 'pods: addresses of one',
@@ -233,7 +251,10 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
     work: (n) => {
       const networks = joined(1);
       const tunnel = tunnelName(networks[0]?.bridge ?? '');
-      const fdb = [...peersOf(n, tunnel, () => ALL_PEERS), ...peersOf(n, tunnel, (i) => `02:00:00:00:00:${i}`)];
+      const fdb = [
+        ...peersOf(n, tunnel, () => ALL_PEERS),
+        ...peersOf(n, tunnel, (i) => `02:00:00:00:00:${i}`),
+      ];
       const links = parseLinks(JSON.stringify(networks.map(link)), JSON.stringify(fdb));
       return () => meshPlan(networks, { local: '192.0.2.1', peers: otherPeers(n) }, links);
     },
@@ -243,7 +264,9 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
     work: (n) => {
       const networks = joined(n);
       const links = JSON.stringify(networks.map(link));
-      const fdb = JSON.stringify(networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS)));
+      const fdb = JSON.stringify(
+        networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS)),
+      );
       return () => meshPlan(networks, { local: '192.0.2.1', peers: ['192.0.2.2'] }, parseLinks(links, fdb));
     },
   },
@@ -276,7 +299,10 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
   {
     name: 'nodes: rules of what is left',
     work: (n) => {
-      const rules = times(n, (i) => `-A POSTROUTING -m comment --comment "name: \\"n-${i}\\" id: \\"x\\"" -j CNI-${i}`);
+      const rules = times(
+        n,
+        (i) => `-A POSTROUTING -m comment --comment "name: \\"n-${i}\\" id: \\"x\\"" -j CNI-${i}`,
+      );
       return () => withoutRulesOf(['n-1'], rules.join('\n'));
     },
   },

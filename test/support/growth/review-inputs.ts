@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../src/inject/json.ts';
+import type { ReviewHandler } from '../../../src/webhook/response.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../demo.ts';
-import type { ReviewHandler } from "../../../src/webhook/response.ts";
 import { attaching, call, injecting } from './calls.ts';
 import { type GrowingInput, mapOf, times } from './growing-input.ts';
 import { sizedFields } from './schema-fields.ts';
@@ -112,19 +112,32 @@ export const REVIEWS: readonly GrowingInput[] = [
     }),
   ),
   ...pods('volumes of one name', (n) => asked({ volumes: times(n, () => ({ name: 'envoy-conf' })) })),
-  ...pods('tolerations', (n) => asked({ tolerations: times(n, (i) => ({ key: `k-${i}`, operator: 'Exists' })) })),
+  ...pods('tolerations', (n) =>
+    asked({ tolerations: times(n, (i) => ({ key: `k-${i}`, operator: 'Exists' })) }),
+  ),
   ...pods('hosts that have the alias of the template', (n) =>
     asked({ hostAliases: [{ ip: '192.0.2.1', hostnames: times(n, (i) => `host-${i}`) }] }),
   ),
   ...pods('scheduling gates', (n) => asked({ schedulingGates: times(n, (i) => ({ name: `gate-${i}` })) })),
   ...pods('members of a node selector', (n) => asked({ nodeSelector: mapOf(n, () => 'x') })),
   ...pods('labels', (n) => asked({}, {}, { labels: mapOf(n, () => 'x') })),
-  ...pods('annotations', (n) => asked({}, mapOf(n, () => 'x'))),
+  ...pods('annotations', (n) =>
+    asked(
+      {},
+      mapOf(n, () => 'x'),
+    ),
+  ),
   ...pods('owners', (n) =>
-    asked({}, {}, { ownerReferences: times(n, (i) => ({ kind: 'ReplicaSet', name: `r-${i}`, uid: `${i}` })) }),
+    asked(
+      {},
+      {},
+      { ownerReferences: times(n, (i) => ({ kind: 'ReplicaSet', name: `r-${i}`, uid: `${i}` })) },
+    ),
   ),
   ...pods('letters of a name', (n) => asked(containersOf(1, () => ({ name: 'x'.repeat(50 * n) })))),
-  ...pods('letters of a pod', (n) => asked({}, {}, { name: 'x'.repeat(50 * n), generateName: 'y'.repeat(50 * n) })),
+  ...pods('letters of a pod', (n) =>
+    asked({}, {}, { name: 'x'.repeat(50 * n), generateName: 'y'.repeat(50 * n) }),
+  ),
   ...pods('letters that are escaped', (n) => asked({}, { note: '\u0001"\\'.repeat(50 * n) })),
   ...pods('fields that are not known', (n) => asked(mapOf(n, () => ({})))),
   {
@@ -135,29 +148,54 @@ export const REVIEWS: readonly GrowingInput[] = [
 ];
 
 export const ANNOTATIONS: readonly GrowingInput[] = [
-  ...['image', 'cpu-request', 'cpu-limit', 'memory-request', 'memory-limit', 'log-level', 'concurrency'].flatMap(
-    (name) => annotated(`letters in ${name}`, (n) => '1'.repeat(50 * n), `${OPT_IN}-${name}`),
-  ),
+  ...[
+    'image',
+    'cpu-request',
+    'cpu-limit',
+    'memory-request',
+    'memory-limit',
+    'log-level',
+    'concurrency',
+  ].flatMap((name) => annotated(`letters in ${name}`, (n) => '1'.repeat(50 * n), `${OPT_IN}-${name}`)),
   ...annotated('letters in the opt-in', (n) => 'x'.repeat(50 * n), OPT_IN),
   ...annotated('templates that do not exist', (n) => times(n, (i) => `t-${i}`).join(), `${OPT_IN}-templates`),
   ...annotated('one template many times', (n) => times(n, () => 'config').join(), `${OPT_IN}-templates`),
-  ...annotated('containers in a forged status', (n) =>
-    forged({ added: { containers: times(n, (i) => `app-${i}`) } }), STATUS),
-  ...annotated('init containers in a forged status that are not there', (n) =>
-    forged({ added: { initContainers: times(n, (i) => `other-${i}`) } }), STATUS),
-  ...annotated('containers of the pod in a forged status', (n) =>
-    forged({ overlaid: mapOf(n, () => ({}), 'app') }), STATUS),
-  ...annotated('moves in a forged status', (n) =>
-    forged({ moved: mapOf(n, (index) => ({ list: 'containers', index })) }), STATUS),
-  ...annotated('templates in a forged status', (n) =>
-    forged({ templates: times(n, (i) => ({ name: `t-${i}`, sha256: '' })) }), STATUS),
+  ...annotated(
+    'containers in a forged status',
+    (n) => forged({ added: { containers: times(n, (i) => `app-${i}`) } }),
+    STATUS,
+  ),
+  ...annotated(
+    'init containers in a forged status that are not there',
+    (n) => forged({ added: { initContainers: times(n, (i) => `other-${i}`) } }),
+    STATUS,
+  ),
+  ...annotated(
+    'containers of the pod in a forged status',
+    (n) => forged({ overlaid: mapOf(n, () => ({}), 'app') }),
+    STATUS,
+  ),
+  ...annotated(
+    'moves in a forged status',
+    (n) => forged({ moved: mapOf(n, (index) => ({ list: 'containers', index })) }),
+    STATUS,
+  ),
+  ...annotated(
+    'templates in a forged status',
+    (n) => forged({ templates: times(n, (i) => ({ name: `t-${i}`, sha256: '' })) }),
+    STATUS,
+  ),
   ...annotated('brackets in a forged status', (n) => '['.repeat(50 * n), STATUS),
 ];
 
 const named = (n: number, from = 0) => times(n, (i) => `network-${from + i}`).join();
 const asJson = (n: number, from = 0) =>
   JSON.stringify(times(n, (i): JsonValue => ({ name: `network-${from + i}`, interface: `net${i}` })));
-const attached = (name: string, networks: (n: number) => string, multus?: (n: number) => string): GrowingInput => ({
+const attached = (
+  name: string,
+  networks: (n: number) => string,
+  multus?: (n: number) => string,
+): GrowingInput => ({
   name: `attach: ${name}`,
   work: (n) =>
     call(attach, asked(containersOf(1), { [NETWORK]: networks(n), ...(multus && { [MULTUS]: multus(n) }) })),
@@ -167,18 +205,51 @@ export const ATTACHMENTS: readonly GrowingInput[] = [
   attached('networks', (n) => named(n)),
   attached('networks as JSON', (n) => asJson(n)),
   attached('one network many times', (n) => times(n, () => 'one').join()),
-  attached('networks beside others', (n) => named(n), (n) => named(n, n)),
-  attached('networks that are there already', (n) => named(n), (n) => named(n)),
-  attached('networks as JSON beside others', (n) => asJson(n), (n) => asJson(n, n)),
-  attached('networks as JSON beside names', (n) => asJson(n), (n) => named(n, n)),
-  attached('one network beside one many times', () => 'one', (n) => times(n, () => 'one').join()),
-  attached('others beside one network', () => 'one', (n) => named(n)),
-  attached('addresses', (n) => JSON.stringify([{ name: 'one', ips: times(n, (i) => `10.0.${i >> 8}.${i & 255}/8`) }])),
+  attached(
+    'networks beside others',
+    (n) => named(n),
+    (n) => named(n, n),
+  ),
+  attached(
+    'networks that are there already',
+    (n) => named(n),
+    (n) => named(n),
+  ),
+  attached(
+    'networks as JSON beside others',
+    (n) => asJson(n),
+    (n) => asJson(n, n),
+  ),
+  attached(
+    'networks as JSON beside names',
+    (n) => asJson(n),
+    (n) => named(n, n),
+  ),
+  attached(
+    'one network beside one many times',
+    () => 'one',
+    (n) => times(n, () => 'one').join(),
+  ),
+  attached(
+    'others beside one network',
+    () => 'one',
+    (n) => named(n),
+  ),
+  attached('addresses', (n) =>
+    JSON.stringify([{ name: 'one', ips: times(n, (i) => `10.0.${i >> 8}.${i & 255}/8`) }]),
+  ),
   attached('options', (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }])),
-  attached('options in both', (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }]), (n) =>
-    JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }])),
+  attached(
+    'options in both',
+    (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }]),
+    (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }]),
+  ),
   attached('brackets', (n) => '['.repeat(50 * n)),
-  attached('brackets in the annotation of Multus', () => 'one', (n) => '['.repeat(50 * n)),
+  attached(
+    'brackets in the annotation of Multus',
+    () => 'one',
+    (n) => '['.repeat(50 * n),
+  ),
   attached('commas', (n) => ','.repeat(50 * n)),
   attached('blanks', (n) => ' '.repeat(50 * n)),
   {

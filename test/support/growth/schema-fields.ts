@@ -30,7 +30,10 @@ export function sizedFields(): readonly SizedField[] {
     seen.add(type);
     for (const [key, field] of Object.entries(fields)) {
       if (field.list || field.map) {
-        found.push({ name: type === '' ? key : `${type}.${key}`, spec: (n) => wrap({ [key]: many(field, n) }) });
+        found.push({
+          name: type === '' ? key : `${type}.${key}`,
+          spec: (n) => wrap({ [key]: many(field, n) }),
+        });
       }
       const of = POD_SCHEMA[field.type];
       if (!of) continue;

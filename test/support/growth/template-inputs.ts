@@ -11,48 +11,89 @@ import { sizedFields } from './schema-fields.ts';
 const ENVOY = { name: 'envoy', image: 'envoyproxy/envoy:v1.40.0' };
 const OPT_IN = 'initializer.kubernetes.io/envoy';
 
+/** A template has no more than 100 containers, and a policy no more than 100,000 characters in an expression. */
+const FOR_CONTAINERS = 25;
+const FOR_POLICIES = 75;
+
 /** What becomes of a ConfigMap with these templates: it is looked through when it is applied, and made a policy. */
-function templates(name: string, data: (n: number) => Readonly<Record<string, string>>): readonly GrowingInput[] {
+function templates(
+  name: string,
+  data: (n: number) => Readonly<Record<string, string>>,
+  from?: number,
+): readonly GrowingInput[] {
   return [
     {
       name: `templates: ${name}`,
+      ...(from !== undefined && { from }),
       work: (n) => call(validatingTemplates(), configMapReview('envoy-initializer', data(n))),
     },
-    {
-      name: `policy: ${name}`,
-      work: (n) => {
-        const parsed = parseTemplateSet(data(n));
-        const compile = { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'x', name: 'p', alone: true };
-        return () => 'set' in parsed && compilePolicies(parsed.set, compile);
-      },
-    },
+    // Of a template that is wrong there is no policy.
+    ...('faults' in parseTemplateSet(data(10)) ? [] : [policy(name, data, from ?? FOR_POLICIES)]),
   ];
 }
 
-const template = (name: string, spec: (n: number) => JsonObject): readonly GrowingInput[] =>
-  templates(name, (n) => ({ config: JSON.stringify(spec(n)) }));
+function policy(
+  name: string,
+  data: (n: number) => Readonly<Record<string, string>>,
+  from: number,
+): GrowingInput {
+  return {
+    name: `policy: ${name}`,
+    from,
+    work: (n) => {
+      const parsed = parseTemplateSet(data(n));
+      const compile = {
+        keys: keysFor(),
+        requireAnnotation: true,
+        operatorNamespace: 'x',
+        name: 'p',
+        alone: true,
+      };
+      return () => 'set' in parsed && compilePolicies(parsed.set, compile);
+    },
+  };
+}
+
+const template = (name: string, spec: (n: number) => JsonObject, from?: number): readonly GrowingInput[] =>
+  templates(name, (n) => ({ config: JSON.stringify(spec(n)) }), from);
 const sidecars = (n: number, fields: (index: number) => JsonObject = () => ({})) => ({
   containers: times(n, (i) => ({ ...ENVOY, name: `envoy-${i}`, ...fields(i) })),
 });
 
 /** Each list and map of the pod schema, as a template has it. */
 export const SCHEMA_TEMPLATES: readonly GrowingInput[] = sizedFields().flatMap(({ name, spec }) =>
-  template(name, spec),
+  template(name, spec, name === 'containers' || name === 'initContainers' ? FOR_CONTAINERS : undefined),
 );
 
 export const TEMPLATES: readonly GrowingInput[] = [
-  ...template('containers', (n) => sidecars(n)),
-  ...template('containers of one name', (n) => ({ containers: times(n, () => ENVOY) })),
-  ...template('containers with a port each', (n) => sidecars(n, (i) => ({ ports: [{ containerPort: 1 + i }] }))),
-  ...template('containers with one port', (n) => sidecars(n, () => ({ ports: [{ containerPort: 80 }] }))),
-  ...template('containers with one port of the host', (n) =>
-    sidecars(n, (i) => ({ ports: [{ containerPort: 1 + i, hostPort: 80 }] })),
+  ...template('containers', (n) => sidecars(n), FOR_CONTAINERS),
+  ...template('containers of one name', (n) => ({ containers: times(n, () => ENVOY) }), FOR_CONTAINERS),
+  ...template(
+    'containers with a port each',
+    (n) => sidecars(n, (i) => ({ ports: [{ containerPort: 1 + i }] })),
+    FOR_CONTAINERS,
   ),
-  ...template('containers with a volume each', (n) => ({
-    ...sidecars(n, (i) => ({ volumeMounts: [{ name: `v-${i}`, mountPath: '/m' }] })),
-    volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })),
+  ...template(
+    'containers with one port',
+    (n) => sidecars(n, () => ({ ports: [{ containerPort: 80 }] })),
+    FOR_CONTAINERS,
+  ),
+  ...template(
+    'containers with one port of the host',
+    (n) => sidecars(n, (i) => ({ ports: [{ containerPort: 1 + i, hostPort: 80 }] })),
+    FOR_CONTAINERS,
+  ),
+  ...template(
+    'containers with a volume each',
+    (n) => ({
+      ...sidecars(n, (i) => ({ volumeMounts: [{ name: `v-${i}`, mountPath: '/m' }] })),
+      volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })),
+    }),
+    FOR_CONTAINERS,
+  ),
+  ...template('variables for the application', (n) => ({
+    env: times(n, (i) => ({ name: `E_${i}`, value: 'x' })),
   })),
-  ...template('variables for the application', (n) => ({ env: times(n, (i) => ({ name: `E_${i}`, value: 'x' })) })),
   ...template('mounts for the application', (n) => ({
     volumeMounts: times(n, (i) => ({ name: 'v', mountPath: `/m/${i}` })),
     volumes: [{ name: 'v', emptyDir: {} }],
@@ -64,14 +105,23 @@ export const TEMPLATES: readonly GrowingInput[] = [
   ...template('unknown fields of the spec', (n) => mapOf(n, () => 'x', 'containerz')),
   ...template('values of the wrong type', (n) => sidecars(n, () => ({ image: 1, ports: 'x' }))),
   ...template('labels', (n) => ({ metadata: { labels: mapOf(n, () => 'x') }, spec: sidecars(1) })),
-  ...template('labels that are none', (n) => ({ metadata: { labels: mapOf(n, () => '!') }, spec: sidecars(1) })),
+  ...template('labels that are none', (n) => ({
+    metadata: { labels: mapOf(n, () => '!') },
+    spec: sidecars(1),
+  })),
   ...template('names of the workload', (n) => ({
     ...sidecars(1, () => ({ args: times(n, () => '${' + 'workload.name}') })),
   })),
   ...template('letters', (n) => sidecars(1, () => ({ args: ['x'.repeat(50 * n)] }))),
   ...template('letters that are escaped', (n) => sidecars(1, () => ({ args: ['\u0001"\\'.repeat(50 * n)] }))),
-  ...templates('further templates', (n) => ({ config: DEMO_TEMPLATE, ...mapOf(n, () => DEMO_TEMPLATE, 'config.t') })),
-  ...templates('further templates that are none', (n) => ({ config: DEMO_TEMPLATE, ...mapOf(n, () => 'x', 'config.t') })),
+  ...templates('further templates', (n) => ({
+    config: DEMO_TEMPLATE,
+    ...mapOf(n, () => DEMO_TEMPLATE, 'config.t'),
+  })),
+  ...templates('further templates that are none', (n) => ({
+    config: DEMO_TEMPLATE,
+    ...mapOf(n, () => 'x', 'config.t'),
+  })),
   ...templates('keys of others', (n) => ({ config: DEMO_TEMPLATE, ...mapOf(n, () => 'x', 'konfig') })),
   ...templates('lines with a fault each', (n) => ({
     config: `containers:\n${times(n, (i) => `- {name: c-${i}, imag: x}\n`).join('')}`,
@@ -81,7 +131,10 @@ export const TEMPLATES: readonly GrowingInput[] = [
     config: `containers:\n- &a ${JSON.stringify(ENVOY)}\n${times(n, () => '- *a\n').join('')}`,
   })),
   ...templates('anchors of anchors', (n) => ({
-    config: times(Math.min(n, 400), (i) => `a${i}: &a${i} [${i === 0 ? 1 : `*a${i - 1}, *a${i - 1}`}]\n`).join(''),
+    config: times(
+      Math.min(n, 400),
+      (i) => `a${i}: &a${i} [${i === 0 ? 1 : `*a${i - 1}, *a${i - 1}`}]\n`,
+    ).join(''),
   })),
   ...templates('brackets', (n) => ({ config: '['.repeat(50 * n) })),
   ...templates('brackets that are closed', (n) => ({ config: '['.repeat(n) + ']'.repeat(n) })),
@@ -98,42 +151,70 @@ const together = (
   name: string,
   spec: (n: number) => JsonObject,
   pod: (n: number) => JsonObject,
-  annotations: (n: number) => Readonly<Record<string, string>> = () => ({}),
+  from?: number,
 ): GrowingInput => ({
   name: `review and template: ${name}`,
+  ...(from !== undefined && { from }),
   work: (n) =>
     call(
       injecting({ data: { config: JSON.stringify(spec(n)) } }),
-      podReview({ object: podWith(pod(n), { annotations: { [OPT_IN]: 'true', ...annotations(n) } }) }),
+      podReview({ object: podWith(pod(n), { annotations: { [OPT_IN]: 'true' } }) }),
     ),
 });
 
 export const PODS_AND_TEMPLATES: readonly GrowingInput[] = [
-  together('containers', (n) => sidecars(n), (n) => ({ containers: times(n, (i) => ({ name: `app-${i}` })) })),
-  together('containers that are laid over', (n) => sidecars(n), (n) => ({
-    containers: times(n, (i) => ({ name: `envoy-${i}`, image: 'auto' })),
-  })),
-  together('containers that become native', (n) => sidecars(n), (n) => ({
-    restartPolicy: 'Never',
-    containers: [{ name: 'app' }, ...times(n, (i) => ({ name: `envoy-${i}`, image: 'auto' }))],
-  })),
-  together('ports', (n) => sidecars(1, () => ({ ports: times(n, (i) => ({ containerPort: 1 + i })) })), (n) => ({
-    containers: [{ name: 'app', ports: times(n, (i) => ({ containerPort: 30_000 + i })) }],
-  })),
-  together('variables', (n) => ({ env: times(n, (i) => ({ name: `E_${i}`, value: 'x' })) }), (n) => ({
-    containers: [{ name: 'app', env: times(n, (i) => ({ name: `E_${i}`, value: 'y' })) }],
-  })),
+  together(
+    'containers',
+    (n) => sidecars(n),
+    (n) => ({ containers: times(n, (i) => ({ name: `app-${i}` })) }),
+    FOR_CONTAINERS,
+  ),
+  together(
+    'containers beside those that are laid over',
+    () => sidecars(20),
+    (n) => ({
+      containers: times(n + 20, (i) => ({ name: `envoy-${i}`, image: i < 20 ? 'auto' : 'busybox' })),
+    }),
+  ),
+  together(
+    'containers beside those that become native',
+    () => sidecars(20),
+    (n) => ({
+      restartPolicy: 'Never',
+      containers: times(n + 20, (i) => ({ name: `envoy-${i}`, image: i < 20 ? 'auto' : 'busybox' })),
+    }),
+  ),
+  together(
+    'ports',
+    (n) => sidecars(1, () => ({ ports: times(n, (i) => ({ containerPort: 1 + i })) })),
+    (n) => ({
+      containers: [{ name: 'app', ports: times(n, (i) => ({ containerPort: 30_000 + i })) }],
+    }),
+  ),
+  together(
+    'variables',
+    (n) => ({ env: times(n, (i) => ({ name: `E_${i}`, value: 'x' })) }),
+    (n) => ({
+      containers: [{ name: 'app', env: times(n, (i) => ({ name: `E_${i}`, value: 'y' })) }],
+    }),
+  ),
   together(
     'mounts',
     (n) => ({
       volumes: [{ name: 'v', emptyDir: {} }],
       volumeMounts: times(n, (i) => ({ name: 'v', mountPath: `/m/${i}` })),
     }),
-    (n) => ({ containers: [{ name: 'app', volumeMounts: times(n, (i) => ({ name: 'v', mountPath: `/m/${i}` })) }] }),
+    (n) => ({
+      containers: [{ name: 'app', volumeMounts: times(n, (i) => ({ name: 'v', mountPath: `/m/${i}` })) }],
+    }),
   ),
-  together('volumes', (n) => ({ volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })) }), (n) => ({
-    volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })),
-  })),
+  together(
+    'volumes',
+    (n) => ({ volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })) }),
+    (n) => ({
+      volumes: times(n, (i) => ({ name: `v-${i}`, emptyDir: {} })),
+    }),
+  ),
   together(
     'secrets',
     (n) => ({ imagePullSecrets: times(n, (i) => ({ name: `s-${i}` })) }),
@@ -151,7 +232,11 @@ export const PODS_AND_TEMPLATES: readonly GrowingInput[] = [
   ),
 ];
 
-const envoy = (name: string, data: (n: number) => Readonly<Record<string, string>>, labels = {}): GrowingInput => ({
+const envoy = (
+  name: string,
+  data: (n: number) => Readonly<Record<string, string>>,
+  labels = {},
+): GrowingInput => ({
   name: `envoy: ${name}`,
   work: (n) => call(validatingEnvoy(), configMapReview('envoy', data(n), labels)),
 });

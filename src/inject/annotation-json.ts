@@ -1,0 +1,45 @@
+import type { JsonValue } from './json.ts';
+
+/** All annotations of an object together have no more bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
+const MAX_LENGTH = 256 * 1024;
+/** A container in a status, the deepest that is written into annotations, nests 12 deep. */
+const MAX_DEPTH = 32;
+
+/** Why an annotation is not parsed at all, as the end of a sentence that begins with its key; undefined: it may be. */
+export function sizeProblem(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) {
+    return `has ${text.length} characters: write at most ${MAX_LENGTH}, as all annotations of a pod together have`;
+  }
+  return nestsDeeper(text, MAX_DEPTH)
+    ? `nests lists and objects deeper than ${MAX_DEPTH}: write fewer`
+    : undefined;
+}
+
+/** The value of an annotation in JSON, which anyone may have written; undefined for anything else. */
+export function parseAnnotation(text: string): JsonValue | undefined {
+  if (sizeProblem(text) !== undefined) return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+const [QUOTE, ESCAPE] = [0x22, 0x5c];
+const OPENING = [0x5b, 0x7b];
+const CLOSING = [0x5d, 0x7d];
+
+/** Whether text, if it is JSON, has values in more lists and objects than this. To find out takes no memory. */
+function nestsDeeper(text: string, most: number): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isString && code === ESCAPE) at += 1;
+    else if (code === QUOTE) isString = !isString;
+    else if (!isString && OPENING.includes(code)) depth += 1;
+    else if (!isString && CLOSING.includes(code)) depth -= 1;
+    if (depth > most) return true;
+  }
+  return false;
+}
