@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from './json.ts';
 import type { Keys } from './keys.ts';
 import type { Origin } from './moved.ts';
 import { PodDraft } from './patch.ts';
@@ -33,10 +33,7 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   for (const list of SPEC_LISTS)
     removeItems(draft, ['spec', list], new Set(status.added[list]), nameIn(list));
   giveBack(draft, status);
-  for (const list of ['containers', 'initContainers'] as const) {
-    for (const container of ownObjects(own(draft.pod, 'spec'), list))
-      cleanContainer(draft, list, container, status);
-  }
+  cleanContainers(draft, status);
   for (const [kind, path] of FIELDS) removeFields(draft, path, status.added[kind] ?? []);
   removeFields(draft, ['metadata', 'annotations'], [keys.status]);
   removeIfEmpty(draft, ['metadata']);
@@ -50,51 +47,75 @@ function madeLists({ added, moved }: Status): readonly SpecList[] {
   return SPEC_LISTS.filter((list) => list !== 'containers' && (added[list]?.length || isGoal(list)));
 }
 
+/** Where a container of a pod is; `Origin` is where it was. */
+type Place = Origin;
+
 /** The pod's own containers that were laid over the template's, as they were and where they were. */
 function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
+  const places = placesOf(draft.pod);
   const away: (readonly [JsonObject, Origin])[] = [];
+  const left: Place[] = [];
   for (const [name, container] of Object.entries(overlaid)) {
-    const path = pathOf(draft.pod, name);
-    if (!path || !isObject(container)) continue;
+    const place = places.get(name);
+    if (!place || !isObject(container)) continue;
     const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
     if (!origin) {
-      draft.replace(path, container);
+      draft.replace(pathOf(place), container);
       continue;
     }
-    draft.remove(path);
+    left.push(place);
     away.push([container, origin]);
   }
+  // The last first, so that the indices of the others stay.
+  for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
   // In the order in which they stood, each finds as many before it as there were.
   for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
-    const length = ownObjects(own(draft.pod, 'spec'), list).length;
-    draft.insert(['spec', list], container, index < length ? index : 'end');
+    const all = at(draft.pod, ['spec', list]);
+    draft.insert(['spec', list], container, isArray(all) && index < all.length ? index : 'end');
   }
 }
 
-function pathOf(pod: Pod, name: string): Path | undefined {
-  for (const list of ['containers', 'initContainers']) {
-    const index = ownObjects(own(pod, 'spec'), list).findIndex((container) => nameOf(container) === name);
-    if (index !== -1) return ['spec', list, index];
+/** Where the first container of each name is. */
+function placesOf(pod: Pod): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  for (const list of ['containers', 'initContainers'] as const) {
+    for (const [index, container] of ownObjects(own(pod, 'spec'), list).entries()) {
+      if (!places.has(nameOf(container))) places.set(nameOf(container), { list, index });
+    }
   }
-  return undefined;
+  return places;
 }
 
-/** Takes away what the application's own container was given. */
-function cleanContainer(draft: PodDraft, list: string, container: JsonObject, { added }: Status): void {
-  const name = nameOf(container);
-  const path = pathOf(draft.pod, name);
-  if (!path || path[1] !== list) return;
-  const given = (names: readonly string[] = []) =>
-    new Set(names.filter((key) => key.startsWith(`${name}/`)).map((key) => key.slice(name.length + 1)));
+function pathOf({ list, index }: Place): Path {
+  return ['spec', list, index];
+}
+
+/** Takes away what the application's own containers were given. */
+function cleanContainers(draft: PodDraft, { added }: Status): void {
   for (const [field, key] of [
     ['env', 'name'],
     ['volumeMounts', 'mountPath'],
   ] as const) {
-    const names = given(added[field]);
-    if (names.size === 0) continue;
-    removeItems(draft, [...path, field], names, key);
-    removeIfEmpty(draft, [...path, field]);
+    const places = placesOf(draft.pod);
+    for (const [name, items] of byContainer(added[field] ?? [])) {
+      const place = places.get(name);
+      if (!place) continue;
+      removeItems(draft, [...pathOf(place), field], items, key);
+      removeIfEmpty(draft, [...pathOf(place), field]);
+    }
   }
+}
+
+/** What each container was given, by `CONTAINER/ITEM`. */
+function byContainer(given: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const text of given) {
+    const slash = text.indexOf('/');
+    if (slash === -1) continue;
+    const name = text.slice(0, slash);
+    found.set(name, (found.get(name) ?? new Set()).add(text.slice(slash + 1)));
+  }
+  return found;
 }
 
 /** What tells the items of a list apart. */

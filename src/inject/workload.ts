@@ -67,21 +67,28 @@ function groupOf(object: JsonObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
-/** The document with another value at a path; what is not on the way there is shared with the given one. */
-export function replaceAt(document: JsonValue, path: Path, value: JsonValue): JsonValue {
-  const [segment, ...rest] = path;
-  if (segment === undefined) return value;
-  if (isArray(document)) {
-    return document.map((item, index) => (index === segment ? replaceAt(item, rest, value) : item));
+/** Another value for what is at a path. */
+export type Replacement = readonly [path: Path, value: JsonValue];
+
+/** The document with other values at these paths; what is not on the way there is shared with the given one. */
+export function replaceAt(document: JsonValue, replacements: readonly Replacement[], depth = 0): JsonValue {
+  const whole = replacements.find(([path]) => path.length === depth);
+  if (whole) return whole[1];
+  const below = new Map<string | number | undefined, Replacement[]>();
+  for (const replacement of replacements) {
+    const segment = replacement[0][depth];
+    const others = below.get(segment);
+    if (others) others.push(replacement);
+    else below.set(segment, [replacement]);
   }
-  if (!isObject(document)) throw new TypeError(`nothing is at ${String(segment)} to be replaced`);
+  const replaced = (segment: string | number, item: JsonValue): JsonValue => {
+    const inside = below.get(segment);
+    return inside ? replaceAt(item, inside, depth + 1) : item;
+  };
+  if (isArray(document)) return document.map((item, index) => replaced(index, item));
+  if (!isObject(document)) throw new TypeError(`nothing is at ${String(replacements[0]?.[0][depth])} to be replaced`);
   // A spread with a computed `__proto__` would set the prototype.
-  return Object.fromEntries(
-    Object.entries(document).map(([key, item]) => [
-      key,
-      key === segment ? replaceAt(item, rest, value) : item,
-    ]),
-  );
+  return Object.fromEntries(Object.entries(document).map(([key, item]) => [key, replaced(key, item)]));
 }
 
 /** `deployment/web`, as kubectl writes it; the generateName where there is no name yet. */

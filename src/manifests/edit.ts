@@ -26,7 +26,7 @@ export function editsFor(
   after: JsonValue,
 ): readonly TextEdit[] {
   const editor = new Editor(text, root);
-  editor.change(root, before, after, root, 0, isFlow(root));
+  editor.change(root, before, after, root, undefined, isFlow(root));
   return editor.edits;
 }
 
@@ -41,13 +41,16 @@ class Editor {
     this.#seqNoIndent = keepsItemsUnderKeys(text, root);
   }
 
-  /** `slot` is what to replace when the value cannot be changed piece by piece. */
+  /**
+   * `slot` is what to replace when the value cannot be changed piece by piece; in block style, `entryStart` is where the
+   * entry with the value starts, nothing for a root.
+   */
   change(
     node: SyntaxNode,
     before: JsonValue,
     after: JsonValue,
     slot: Span,
-    column = 0,
+    entryStart?: number,
     inFlow = false,
   ): void {
     if (before === after || sameJson(before, after)) return;
@@ -69,6 +72,7 @@ class Editor {
     } else if (inFlow) {
       this.edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
     } else {
+      const column = entryStart === undefined ? 0 : columnOf(this.#text, entryStart);
       this.edits.push({ start: slot.start, end: slot.end, text: this.#asSlot(after, column) });
     }
   }
@@ -79,7 +83,7 @@ class Editor {
     before: JsonValue,
     after: JsonValue,
   ): void {
-    this.change(value, before, after, slot, columnOf(this.#text, start), node.flow);
+    this.change(value, before, after, slot, start, node.flow);
   }
 
   #changeMapping(node: CollectionNode, before: JsonObject, after: JsonObject): void {
@@ -105,22 +109,25 @@ class Editor {
     const kept = new Set(matches);
     const gone = node.entries.filter((_, index) => !kept.has(index));
     this.edits.push(...removeEntries(this.#text, node, gone));
-    const added = new Map<number, JsonValue[]>();
+    let added: JsonValue[] = [];
     for (const [position, value] of after.entries()) {
       const match = matches[position];
       const entry = match === undefined ? undefined : node.entries[match];
-      if (match !== undefined && entry) {
-        this.#changeEntry(node, entry, before[match] as JsonValue, value);
+      if (match === undefined || !entry) {
+        added.push(value);
         continue;
       }
       // Before the next one that stays, or behind them all.
-      const next = matches.slice(position).find((other) => other !== undefined) ?? node.entries.length;
-      added.set(next, [...(added.get(next) ?? []), value]);
+      this.#insertItems(node, added, match);
+      added = [];
+      this.#changeEntry(node, entry, before[match] as JsonValue, value);
     }
-    for (const [index, values] of added) {
-      const printed = values.map((value) => this.#print(node, undefined, value));
-      this.edits.push(...insertEntries(this.#text, node, printed, index));
-    }
+    this.#insertItems(node, added, node.entries.length);
+  }
+
+  #insertItems(node: CollectionNode, values: readonly JsonValue[], index: number): void {
+    const printed = values.map((value) => this.#print(node, undefined, value));
+    this.edits.push(...insertEntries(this.#text, node, printed, index));
   }
 
   #print(node: CollectionNode, key: string | undefined, value: JsonValue): string {

@@ -69,7 +69,7 @@ export function removeEntries(
   node: CollectionNode,
   gone: readonly Entry[],
 ): readonly TextEdit[] {
-  return gone.map((entry) => (node.flow ? removeFromFlow(node, entry, gone) : removeLines(text, entry)));
+  return node.flow ? removeFromFlow(node, new Set(gone)) : gone.map((entry) => removeLines(text, entry));
 }
 
 /** With the line break before it, so that what is added behind it does not meet it. */
@@ -82,10 +82,12 @@ function removeLines(text: string, { start, end }: Entry): TextEdit {
 }
 
 /** With the comma behind it; of the last ones, with that before them. */
-function removeFromFlow(node: CollectionNode, entry: Entry, gone: readonly Entry[]): TextEdit {
-  const index = node.entries.indexOf(entry);
-  const next = node.entries[index + 1];
-  const isTail = node.entries.slice(index).every((other) => gone.includes(other));
-  if (!isTail && next) return { start: entry.start, end: next.start, text: '' };
-  return { start: node.entries[index - 1]?.end ?? entry.start, end: entry.end, text: '' };
+function removeFromFlow({ entries }: CollectionNode, gone: ReadonlySet<Entry>): readonly TextEdit[] {
+  const lastKept = entries.findLastIndex((entry) => !gone.has(entry));
+  return entries.flatMap((entry, index) => {
+    if (!gone.has(entry)) return [];
+    const next = entries[index + 1];
+    if (index < lastKept && next) return [{ start: entry.start, end: next.start, text: '' }];
+    return [{ start: entries[index - 1]?.end ?? entry.start, end: entry.end, text: '' }];
+  });
 }

@@ -4,7 +4,14 @@ import { type Injection, inject } from '../inject/inject.ts';
 import { isObject, type JsonValue, own, ownString } from '../inject/json.ts';
 import { optInMistakes } from '../inject/opt-in-mistakes.ts';
 import type { TemplateState } from '../inject/template-set.ts';
-import { objectsOf, type PodSite, type PodTemplateRule, podSites, replaceAt } from '../inject/workload.ts';
+import {
+  objectsOf,
+  type PodSite,
+  type PodTemplateRule,
+  podSites,
+  type Replacement,
+  replaceAt,
+} from '../inject/workload.ts';
 import { readManifests, writeManifests } from './manifests.ts';
 
 export interface InjectManifestsOptions {
@@ -36,14 +43,13 @@ export function injectManifests(
   const labels = namespaceLabels(documents);
   const results: SiteResult[] = [];
   const injected = documents.map((document) => {
-    let current = document;
+    const replacements: Replacement[] = [];
     for (const site of podSites(document, options.podTemplates)) {
       const result = injectSite(site, labels, options);
       results.push(result);
-      if (result.injection.outcome === 'injected')
-        current = replaceAt(current, site.path, result.injection.pod);
+      if (result.injection.outcome === 'injected') replacements.push([site.path, result.injection.pod]);
     }
-    return current;
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
   return { text: writeManifests(text, injected), results };
 }

@@ -16,9 +16,16 @@ export function lineEnd(text: string, from: number): number {
 /** What stands before the last entry of a flow collection: a blank, or a line break and the indentation. */
 export function gapOf(text: string, node: CollectionNode): string {
   const start = node.entries.at(-1)?.start ?? node.end;
-  const lineStart = text.lastIndexOf('\n', start - 1) + 1;
-  const margin = text.slice(lineStart, start);
-  return margin.trim() === '' && lineStart - 1 > node.start ? `\n${margin}` : ' ';
+  const margin = blanksBefore(text, start);
+  const lineBreak = start - margin.length - 1;
+  return text[lineBreak] === '\n' && lineBreak > node.start ? `\n${margin}` : ' ';
+}
+
+/** The blanks before a place, on its line. */
+function blanksBefore(text: string, at: number): string {
+  let start = at;
+  while (text[start - 1] === ' ' || text[start - 1] === '\t') start -= 1;
+  return text.slice(start, at);
 }
 
 /** A value in flow style beside the entries of a collection, over several lines where these are. */
@@ -33,8 +40,9 @@ export function printFlow(text: string, node: CollectionNode, value: JsonValue):
 
 /** Whether the first sequence under a key starts in the column of the key, as kubectl prints it. */
 export function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
+  // Grows as it is gone through: what is nearer to the root comes first.
   const queue: SyntaxNode[] = [node];
-  for (let next = queue.shift(); next; next = queue.shift()) {
+  for (const next of queue) {
     if (!isBlock(next)) continue;
     for (const { start, node: child } of next.entries) {
       if (next.kind === 'mapping' && isBlock(child) && child.kind === 'sequence')

@@ -6,7 +6,7 @@ import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { isFlow } from './layout.ts';
 import { printBlock } from './print.ts';
 import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
-import { applyEdits, type TextEdit } from './text-edit.ts';
+import { applyEdits, inOrder, type TextEdit } from './text-edit.ts';
 
 /** What is wrong with a text of manifests, and where. */
 export class ManifestError extends Error {
@@ -53,68 +53,82 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   );
   if (changed.length === 0) return text;
   const roots = syntaxTrees(text, parseEvents(text, {}));
-  const all = tryEdits(text, documents, () =>
-    changed.flatMap((i) => {
-      const root = roots[i];
-      if (!root) throw new UneditableError('the document has no syntax tree');
-      return editsFor(text, root, at(before, i), at(documents, i));
-    }),
-  );
-  return all ?? writeOneByOne(text, before, documents, changed);
+  const goal = before.map((_, i) => at(documents, i));
+  const changes = changed.map((i) => ({ index: i, root: roots[i], before: at(before, i), after: at(goal, i) }));
+  const edits = changes.map((change) => piecewise(text, change) ?? whole(text, change));
+  const first = attempt(text, edits.flat(), goal);
+  const wrong = first.wrong ?? breaking(text, changes, edits);
+  if (wrong.size === 0) return first.text;
+  // What an anchor shares was changed in more places than one, mostly.
+  const again = changes.flatMap((change, i) => (wrong.has(change.index) ? whole(text, change) : (edits[i] ?? [])));
+  const second = attempt(text, again, goal);
+  if (second.wrong?.size === 0) return second.text;
+  throw cannotBeRewritten([...(second.wrong ?? wrong)][0] ?? 0);
 }
 
-/** The last first, so that what is before it stays where it is. */
-function writeOneByOne(
+/** The documents whose edits, each by themselves, make a text of other documents, or none. */
+function breaking(
   text: string,
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  changed: readonly number[],
-): string {
-  return changed.reduceRight((current, i) => {
-    const goal = after.map((document, j) => (j < i ? at(before, j) : document));
-    const written =
-      tryEdits(current, goal, () => editsFor(current, rootOf(current, i), at(before, i), at(after, i))) ??
-      tryEdits(current, goal, () => [wholeDocument(current, rootOf(current, i), at(after, i))]);
-    if (written === undefined) {
-      throw new ManifestError(
-        `document ${i + 1} cannot be rewritten: remove its anchors, tags and complex keys`,
-      );
-    }
-    return written;
-  }, text);
+  changes: readonly Change[],
+  edits: readonly (readonly TextEdit[])[],
+): ReadonlySet<number> {
+  const goal = readManifests(text);
+  const isWrong = (_: Change, i: number) => attempt(text, edits[i] ?? [], goal).wrong === undefined;
+  return new Set(changes.filter(isWrong).map(({ index }) => index));
 }
 
-function tryEdits(
-  text: string,
-  goal: readonly JsonValue[],
-  edits: () => readonly TextEdit[],
-): string | undefined {
+interface Attempt {
+  readonly text: string;
+  /** The documents that are not those of the goal; undefined where there are not as many. */
+  readonly wrong: ReadonlySet<number> | undefined;
+}
+
+function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonValue[]): Attempt {
   try {
-    const result = applyEdits(text, edits());
-    return holds(result, goal) ? result : undefined;
+    const written = applyEdits(text, edits);
+    const found = readManifests(written);
+    if (found.length !== goal.length) return { text, wrong: undefined };
+    const wrong = [...goal.keys()].filter((i) => !sameJson(at(found, i), at(goal, i)));
+    return { text: written, wrong: new Set(wrong) };
+  } catch (err) {
+    if (err instanceof ManifestError || err instanceof UneditableError) return { text, wrong: undefined };
+    throw err;
+  }
+}
+
+function cannotBeRewritten(index: number): ManifestError {
+  return new ManifestError(
+    `document ${index + 1} cannot be rewritten: remove its anchors, tags and complex keys`,
+  );
+}
+
+/** A document that is to be another one. */
+interface Change {
+  readonly index: number;
+  readonly root: SyntaxNode | undefined;
+  readonly before: JsonValue;
+  readonly after: JsonValue;
+}
+
+/** Undefined where the text is of a form that cannot be edited in place. */
+function piecewise(text: string, { root, before, after }: Change): readonly TextEdit[] | undefined {
+  if (!root) return undefined;
+  try {
+    return inOrder(editsFor(text, root, before, after));
   } catch (err) {
     if (err instanceof UneditableError) return undefined;
     throw err;
   }
 }
-
-function holds(text: string, goal: readonly JsonValue[]): boolean {
-  try {
-    return sameJson(readManifests(text), goal);
-  } catch (err) {
-    if (err instanceof ManifestError) return false;
-    throw err;
-  }
-}
-
 /** A document printed anew: its comments are lost, and the numbers that JavaScript cannot hold must not be. */
-function wholeDocument(text: string, node: SyntaxNode, value: JsonValue): TextEdit {
+function whole(text: string, { index, root: node, after: value }: Change): readonly TextEdit[] {
+  if (!node) throw cannotBeRewritten(index);
   const inexact = inexactInteger(value);
   if (inexact !== undefined) throw new ManifestError(`${inexact} is too large to be kept exactly: quote it`);
-  if (isFlow(node)) return { start: node.start, end: node.end, text: JSON.stringify(value, null, 2) };
+  if (isFlow(node)) return [{ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }];
   const start = text.lastIndexOf('\n', node.start - 1) + 1;
   const own = text.slice(start, node.start).trim() === '';
-  return { start: own ? start : node.start, end: node.end, text: printBlock(value, false) };
+  return [{ start: own ? start : node.start, end: node.end, text: printBlock(value, false) }];
 }
 
 function inexactInteger(value: JsonValue): number | undefined {
@@ -126,13 +140,6 @@ function inexactInteger(value: JsonValue): number | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** The syntax tree of one document. */
-function rootOf(text: string, index: number): SyntaxNode {
-  const node = syntaxTrees(text, parseEvents(text, {}))[index];
-  if (!node) throw new UneditableError('the document has no syntax tree');
-  return node;
 }
 
 function at(documents: readonly JsonValue[], index: number): JsonValue {

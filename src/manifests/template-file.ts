@@ -1,5 +1,6 @@
 import { parseEvents } from 'js-yaml';
 import type { Fault, Location } from '../inject/fault.ts';
+import { locationsIn } from '../inject/locations.ts';
 import { type JsonObject, type JsonValue, own, ownString } from '../inject/json.ts';
 import type { Path } from '../inject/path.ts';
 import { DEFAULT_TEMPLATE } from '../inject/template-set.ts';
@@ -46,12 +47,19 @@ export function readConfigMapTexts(
       },
     ];
   }
+  const file = { roots: syntaxTrees(text, parseEvents(text, {})), locationOf: locationsIn(text) };
   return objects
     .filter(
       ({ object }) =>
         ownString(object, 'kind') === 'ConfigMap' && Object.keys(own(object, 'data') ?? {}).some(isWanted),
     )
-    .map(({ object, index, path }) => configMapSource(text, index, object, path));
+    .map(({ object, index, path }) => configMapSource(file, index, object, path));
+}
+
+/** A text that is parsed once, for all that is found in it. */
+interface ParsedFile {
+  readonly roots: readonly (SyntaxNode | undefined)[];
+  readonly locationOf: (offset: number) => Location;
 }
 
 function tryRead(text: string): readonly JsonValue[] {
@@ -67,8 +75,13 @@ function isTemplateKey(key: string): boolean {
   return key === DEFAULT_TEMPLATE || key.startsWith(`${DEFAULT_TEMPLATE}.`);
 }
 
-function configMapSource(text: string, index: number, configMap: JsonObject, path: Path): TextSource {
-  const root = syntaxTrees(text, parseEvents(text, {}))[index];
+function configMapSource(
+  { roots, locationOf }: ParsedFile,
+  index: number,
+  configMap: JsonObject,
+  path: Path,
+): TextSource {
+  const root = roots[index];
   const dataNode = [...path, 'data'].reduce<SyntaxNode | undefined>(child, root);
   const strings = Object.entries(own(configMap, 'data') ?? {}).filter(
     ([, value]) => typeof value === 'string',
@@ -77,8 +90,8 @@ function configMapSource(text: string, index: number, configMap: JsonObject, pat
     data: Object.fromEntries(strings) as Record<string, string>,
     locate({ source, line, column }) {
       const node = child(dataNode, source);
-      if (node?.kind !== 'scalar') return locationOf(text, (dataNode ?? root)?.start ?? 0);
-      const { line: firstLine, ...first } = locationOf(text, node.start);
+      if (node?.kind !== 'scalar') return locationOf((dataNode ?? root)?.start ?? 0);
+      const { line: firstLine, ...first } = locationOf(node.start);
       if (node.literalIndent === undefined || !line || !column) return { line: firstLine, ...first };
       return { line: firstLine + line - 1, column: column + node.literalIndent };
     },
@@ -90,9 +103,4 @@ function child(node: SyntaxNode | undefined, segment: string | number): SyntaxNo
   const entry =
     typeof segment === 'number' ? node.entries[segment] : node.entries.find(({ key }) => key === segment);
   return entry?.node;
-}
-
-function locationOf(text: string, offset: number): Location {
-  const before = text.slice(0, offset);
-  return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
 }

@@ -13,10 +13,21 @@ export function applyEdits(text: string, edits: readonly TextEdit[]): string {
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
   let result = '';
   let at = 0;
-  for (const edit of edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
-    if (edit.start < at) throw new UneditableError('two changes overlap');
+  for (const edit of inOrder(edits)) {
     result += text.slice(at, edit.start) + edit.text.replaceAll('\n', newline);
     at = edit.end;
   }
   return result + text.slice(at);
+}
+
+/**
+ * The edits as they follow each other in the text.
+ * @throws UneditableError where two of them overlap.
+ */
+export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
+  const sorted = edits.toSorted((a, b) => a.start - b.start || a.end - b.end);
+  for (const [index, edit] of sorted.entries()) {
+    if (edit.start < (sorted[index - 1]?.end ?? 0)) throw new UneditableError('two changes overlap');
+  }
+  return sorted;
 }

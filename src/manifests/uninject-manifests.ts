@@ -1,6 +1,6 @@
 import type { Keys } from '../inject/keys.ts';
 import { uninject } from '../inject/uninject.ts';
-import { type PodSite, type PodTemplateRule, podSites, replaceAt } from '../inject/workload.ts';
+import { type PodSite, type PodTemplateRule, podSites, type Replacement, replaceAt } from '../inject/workload.ts';
 import { readManifests, writeManifests } from './manifests.ts';
 
 /** One pod or pod template, and whether it had a sidecar of ours to take away. */
@@ -20,13 +20,13 @@ export function uninjectManifests(
 ): { readonly text: string; readonly results: readonly UninjectResult[] } {
   const results: UninjectResult[] = [];
   const documents = readManifests(text).map((document) => {
-    let current = document;
+    const replacements: Replacement[] = [];
     for (const site of podSites(document, podTemplates)) {
       const pod = uninject(site.pod, keys);
       results.push({ site, restored: pod !== undefined });
-      if (pod) current = replaceAt(current, site.path, pod);
+      if (pod) replacements.push([site.path, pod]);
     }
-    return current;
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
   return { text: writeManifests(text, documents), results };
 }

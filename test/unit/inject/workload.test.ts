@@ -59,7 +59,7 @@ test('an object is called as kubectl calls it', () => {
 
 test('what is put in place shares all that is beside it', () => {
   const document = { a: { b: [1, { c: 2 }] }, d: { e: 3 } };
-  const changed = replaceAt(document, ['a', 'b', 1], 4);
+  const changed = replaceAt(document, [[['a', 'b', 1], 4]]);
   expect(changed).toEqual({ a: { b: [1, 4] }, d: { e: 3 } });
   expect((changed as typeof document).d).toBe(document.d);
   expect(document).toEqual({ a: { b: [1, { c: 2 }] }, d: { e: 3 } });
