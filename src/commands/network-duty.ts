@@ -15,6 +15,7 @@ import { setUpNetworkController } from '../network/controller.ts';
 import { matters, networkPods, POD_INDEXERS } from '../network/network-pods.ts';
 import { NetworkUsers } from '../network/network-users.ts';
 import { setUpPodController } from '../network/pod-controller.ts';
+import { VNI_INDEXERS } from '../network/providers/multus-vnis.ts';
 import type { RangePolicy } from '../network/range-policy.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../network/resources.ts';
 import type { Attach } from '../webhook/attach-handler.ts';
@@ -187,7 +188,11 @@ function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions)
     onError: informerLog(log, resource.plural),
   });
   return {
-    networks: new Informer({ ...common(NETWORKS), transform: withoutManagedFields }),
+    networks: new Informer({
+      ...common(NETWORKS),
+      transform: withoutManagedFields,
+      indexers: VNI_INDEXERS,
+    }),
     attachments: new Informer({
       ...common(NETWORK_ATTACHMENT_DEFINITIONS),
       transform: withoutManagedFields,

@@ -86,7 +86,8 @@ export function replaceAt(document: JsonValue, replacements: readonly Replacemen
     return inside ? replaceAt(item, inside, depth + 1) : item;
   };
   if (isArray(document)) return document.map((item, index) => replaced(index, item));
-  if (!isObject(document)) throw new TypeError(`nothing is at ${String(replacements[0]?.[0][depth])} to be replaced`);
+  if (!isObject(document))
+    throw new TypeError(`nothing is at ${String(replacements[0]?.[0][depth])} to be replaced`);
   // A spread with a computed `__proto__` would set the prototype.
   return Object.fromEntries(Object.entries(document).map(([key, item]) => [key, replaced(key, item)]));
 }

@@ -54,13 +54,20 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   if (changed.length === 0) return text;
   const roots = syntaxTrees(text, parseEvents(text, {}));
   const goal = before.map((_, i) => at(documents, i));
-  const changes = changed.map((i) => ({ index: i, root: roots[i], before: at(before, i), after: at(goal, i) }));
+  const changes = changed.map((i) => ({
+    index: i,
+    root: roots[i],
+    before: at(before, i),
+    after: at(goal, i),
+  }));
   const edits = changes.map((change) => piecewise(text, change) ?? whole(text, change));
   const first = attempt(text, edits.flat(), goal);
   const wrong = first.wrong ?? breaking(text, changes, edits);
   if (wrong.size === 0) return first.text;
   // What an anchor shares was changed in more places than one, mostly.
-  const again = changes.flatMap((change, i) => (wrong.has(change.index) ? whole(text, change) : (edits[i] ?? [])));
+  const again = changes.flatMap((change, i) =>
+    wrong.has(change.index) ? whole(text, change) : (edits[i] ?? []),
+  );
   const second = attempt(text, again, goal);
   if (second.wrong?.size === 0) return second.text;
   throw cannotBeRewritten([...(second.wrong ?? wrong)][0] ?? 0);

@@ -1,7 +1,7 @@
 import { parseEvents } from 'js-yaml';
 import type { Fault, Location } from '../inject/fault.ts';
-import { locationsIn } from '../inject/locations.ts';
 import { type JsonObject, type JsonValue, own, ownString } from '../inject/json.ts';
+import { locationsIn } from '../inject/locations.ts';
 import type { Path } from '../inject/path.ts';
 import { DEFAULT_TEMPLATE } from '../inject/template-set.ts';
 import { objectsOf } from '../inject/workload.ts';

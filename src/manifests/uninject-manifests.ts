@@ -1,6 +1,12 @@
 import type { Keys } from '../inject/keys.ts';
 import { uninject } from '../inject/uninject.ts';
-import { type PodSite, type PodTemplateRule, podSites, type Replacement, replaceAt } from '../inject/workload.ts';
+import {
+  type PodSite,
+  type PodTemplateRule,
+  podSites,
+  type Replacement,
+  replaceAt,
+} from '../inject/workload.ts';
 import { readManifests, writeManifests } from './manifests.ts';
 
 /** One pod or pod template, and whether it had a sidecar of ours to take away. */

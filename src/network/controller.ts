@@ -24,7 +24,7 @@ import type { Network } from './types.ts';
 
 export interface NetworkControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
-  /** To be synced before the first reconcile. */
+  /** To be synced before the first reconcile; with the indices VNI_INDEXERS where nodes are joined. */
   readonly networks: Informer<Network>;
   /** Not to be waited for longer than a moment: where Multus is not installed, it never syncs. */
   readonly attachments: Informer<NetworkAttachmentDefinition>;

@@ -11,6 +11,8 @@ import type { Usage } from './providers/provider.ts';
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
   readonly #letIn = new Map<ObjectKey, NetworkPod>();
+  /** The same pods, by the Networks that they use. */
+  readonly #letInTo = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indices POD_INDEXERS, and has synced before the first question. */
   constructor(pods: Lister<NetworkPod>) {
@@ -27,19 +29,34 @@ export class NetworkUsers {
 
   /** The pod's gate is about to be lifted. */
   letIn(pod: NetworkPod): void {
+    this.#forget(keyOf(pod));
     this.#letIn.set(keyOf(pod), pod);
+    for (const network of networksOf(pod)) {
+      this.#letInTo.set(network, (this.#letInTo.get(network) ?? new Set()).add(pod));
+    }
   }
 
   /** Its gate was not lifted, or the cache shows what has become of it. */
   settle(pod: NetworkPod): void {
-    if (this.#letIn.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#letIn.delete(keyOf(pod));
+    if (this.#letIn.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#forget(keyOf(pod));
   }
 
   #onTheirWay(network: ObjectKey): readonly NetworkPod[] {
-    return [...this.#letIn.values()].filter((pod) => {
+    return [...(this.#letInTo.get(network) ?? [])].filter((pod) => {
       const cached = this.#pods.get(keyOf(pod));
       const isThere = cached !== undefined && cached.metadata.uid === pod.metadata.uid;
-      return isThere && isGated(cached) && networksOf(pod).includes(network);
+      return isThere && isGated(cached);
     });
+  }
+
+  #forget(key: ObjectKey): void {
+    const pod = this.#letIn.get(key);
+    if (!pod) return;
+    this.#letIn.delete(key);
+    for (const network of networksOf(pod)) {
+      const others = this.#letInTo.get(network);
+      others?.delete(pod);
+      if (others?.size === 0) this.#letInTo.delete(network);
+    }
   }
 }

@@ -40,9 +40,14 @@ export function nextTable(
     numbers.add(number);
     known.set(name, number);
   }
+  let free = 1;
+  const nextFree = () => {
+    while (numbers.has(free)) free += 1;
+    numbers.add(free);
+    return free;
+  };
   const entries = nodes.toSorted(byName).map(({ name, uid, addresses }) => {
-    const number = known.get(name) ?? lowestFree(numbers);
-    numbers.add(number);
+    const number = known.get(name) ?? nextFree();
     return [name, { number, addresses, uid }] as const;
   });
   return Object.fromEntries([...entries, ...held].toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -70,12 +75,6 @@ export function own(table: NodeTable, name: string): TableEntry | undefined {
 
 function byName(a: TableNode, b: TableNode): number {
   return a.name < b.name ? -1 : 1;
-}
-
-function lowestFree(numbers: ReadonlySet<number>): number {
-  let number = 1;
-  while (numbers.has(number)) number++;
-  return number;
 }
 
 function isTable(value: unknown): value is NodeTable {

@@ -3,6 +3,7 @@ import { ApiError } from '../../src/kube/api-error.ts';
 import { keyOf, type ObjectKey } from '../../src/kube/object.ts';
 import { Store } from '../../src/kube/store.ts';
 import type { MultusOptions } from '../../src/network/providers/multus.ts';
+import { VNI_INDEXERS } from '../../src/network/providers/multus-vnis.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
@@ -21,7 +22,7 @@ export class FakeAttachments {
 
   readonly attachments: MultusOptions['attachments'] = { lister: this.cache };
   /** The Networks whose status tells of VXLAN identifiers. */
-  readonly networks = new Store<Network>();
+  readonly networks = new Store<Network>(VNI_INDEXERS);
 
   readonly client: MultusOptions['client'] = {
     get: async (resource, { namespace, name }) => {

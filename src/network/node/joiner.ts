@@ -85,7 +85,8 @@ export class Joiner {
       new Map(done.map(({ network, text }) => [network.bridge, text])),
       (bridge) => !known.has(bridge) && (needed?.has(bridge) ?? true),
     );
-    for (const { key, range } of all.filter((network) => !sliced.some((one) => one.network === network))) {
+    const hasSlice = new Set(sliced.map(({ network }) => network));
+    for (const { key, range } of all.filter((network) => !hasSlice.has(network))) {
       problems.push(`${key}: ${formatRange(range)} has addresses for ${sliceCount(range) - 1} nodes only`);
     }
     const isPart = underlay.unreachable.length === 0;

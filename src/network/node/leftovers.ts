@@ -23,12 +23,16 @@ export function leftoversOf(
   networksNeeded: Iterable<ObjectKey>,
 ): readonly Leftover[] {
   const needed = new Set(Array.from(networksNeeded, bridgeName));
+  const ofBridge = new Map<string, string[]>();
+  for (const network of networks) {
+    const bridge = bridgeName(network.replace('.', '/'));
+    const others = ofBridge.get(bridge);
+    if (others) others.push(network);
+    else ofBridge.set(bridge, [network]);
+  }
   return bridges
     .filter(({ name, ports }) => ports === 0 && !needed.has(name))
-    .map(({ name: bridge }) => ({
-      bridge,
-      networks: networks.filter((network) => bridgeName(network.replace('.', '/')) === bridge),
-    }));
+    .map(({ name: bridge }) => ({ bridge, networks: ofBridge.get(bridge) ?? [] }));
 }
 
 /**

@@ -68,7 +68,12 @@ export function bridgeOfTunnel(tunnel: string): string {
  */
 export function parseLinks(addresses: string, fdb: string): NodeLinks {
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
-  const remote = entries(fdb).filter(({ dst }) => typeof dst === 'string');
+  const remote = new Map<unknown, Json[]>();
+  for (const entry of entries(fdb).filter(({ dst }) => typeof dst === 'string')) {
+    const others = remote.get(entry.ifname);
+    if (others) others.push(entry);
+    else remote.set(entry.ifname, [entry]);
+  }
   const pods = new Map<string, number>();
   for (const { link, name } of links) {
     const bridge = String(link.master);
@@ -80,15 +85,7 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
     pods,
     others: links.filter(({ name }) => !isOurs(name)).flatMap(({ name, link }) => addressesOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
-    tunnels: new Map(
-      tunnels.map(({ name, link }) => [
-        name,
-        tunnelOf(
-          link,
-          remote.filter(({ ifname }) => ifname === name),
-        ),
-      ]),
-    ),
+    tunnels: new Map(tunnels.map(({ name, link }) => [name, tunnelOf(link, remote.get(name) ?? [])])),
   };
 }
 

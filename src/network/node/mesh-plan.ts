@@ -111,16 +111,16 @@ function peerLines(
   peers: readonly string[],
   kept: TunnelLink | undefined,
 ): readonly string[] {
-  const there = kept?.peers ?? [];
+  const [wanted, there] = [new Set(peers), new Set(kept?.peers)];
   return [
     ...(kept?.learned ?? [])
-      .filter(({ peer }) => !peers.includes(peer))
+      .filter(({ peer }) => !wanted.has(peer))
       .map(({ mac, peer }) => `fdb delete ${mac} dev ${tunnel} dst ${peer}`),
-    ...there
-      .filter((peer) => !peers.includes(peer))
+    ...[...there]
+      .filter((peer) => !wanted.has(peer))
       .map((peer) => `fdb delete ${ALL_PEERS} dev ${tunnel} dst ${peer}`),
     ...peers
-      .filter((peer) => !there.includes(peer))
+      .filter((peer) => !there.has(peer))
       .map((peer) => `fdb append ${ALL_PEERS} dev ${tunnel} dst ${peer}`),
   ];
 }

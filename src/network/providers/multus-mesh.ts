@@ -17,7 +17,7 @@ export class MultusMesh {
 
   constructor(
     reach: Reach,
-    networks: Pick<Lister<Network>, 'list'>,
+    networks: Pick<Lister<Network>, 'byIndex'>,
     attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
   ) {
     this.#reach = reach;

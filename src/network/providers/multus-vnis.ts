@@ -6,18 +6,31 @@ import type { NetworkAttachmentDefinition } from '../resources.ts';
 import type { Network } from '../types.ts';
 import { isMadeFor, vniIn } from './multus-attachment.ts';
 
+const UNTOLD = 'untold';
+
+/** For the cache of Networks: `vni` finds those whose status tells this one, and those that are real and tell none. */
+export const VNI_INDEXERS = {
+  vni: ({ status }: Network): readonly string[] => {
+    if (status?.vni !== undefined) return [`${status.vni}`];
+    return status?.cidr === undefined ? [] : [UNTOLD];
+  },
+};
+
 /**
  * Gives each joined Network a VXLAN identifier that no other has: that in its status, or the first free one from a place
  * on that its name decides. What was given out a moment ago is remembered beside, since the cache shows it a moment later.
  * A definition counts only where it is its Network's, and only until the status tells: an earlier release did not write it.
  */
 export class Vnis {
-  readonly #networks: Pick<Lister<Network>, 'list'>;
+  readonly #networks: Pick<Lister<Network>, 'byIndex'>;
   readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>;
   readonly #given = new Map<ObjectKey, number>();
+  /** The inverse. */
+  readonly #holders = new Map<number, Set<ObjectKey>>();
 
+  /** `networks` has the indices VNI_INDEXERS. */
   constructor(
-    networks: Pick<Lister<Network>, 'list'>,
+    networks: Pick<Lister<Network>, 'byIndex'>,
     attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
   ) {
     this.#networks = networks;
@@ -30,31 +43,49 @@ export class Vnis {
    */
   vniFor(network: Network, recorded: number | undefined): number {
     const key = keyOf(network);
-    const others = this.#networks.list().filter((other) => keyOf(other) !== key);
-    const known = others.map((other) => ({ other, vni: this.#vniOf(other) }));
-    const isFirst = !known.some(({ other, vni }) => vni === recorded && precedes(other, network));
-    if (recorded !== undefined && isFirst) {
-      this.#given.set(key, recorded);
-      return recorded;
+    const untold = this.#untold();
+    const othersWith = (vni: number) =>
+      [...this.#networks.byIndex('vni', `${vni}`), ...(untold.get(vni) ?? [])].filter(
+        (other) => keyOf(other) !== key,
+      );
+    if (recorded !== undefined && !othersWith(recorded).some((other) => precedes(other, network))) {
+      return this.#give(key, recorded);
     }
-    const given = [...this.#given].filter(([holder]) => holder !== key).map(([, vni]) => vni);
-    const taken = new Set([...known.map(({ vni }) => vni), ...given]);
+    const isTaken = (vni: number) =>
+      othersWith(vni).length > 0 || [...(this.#holders.get(vni) ?? [])].some((holder) => holder !== key);
     const before = this.#given.get(key);
-    const vni = before !== undefined && !taken.has(before) ? before : firstFree(key, taken);
-    this.#given.set(key, vni);
-    return vni;
+    return this.#give(key, before !== undefined && !isTaken(before) ? before : firstFree(key, isTaken));
   }
 
   /** The Network is gone. */
   release(key: ObjectKey): void {
+    const given = this.#given.get(key);
+    if (given === undefined) return;
     this.#given.delete(key);
+    const holders = this.#holders.get(given);
+    holders?.delete(key);
+    if (holders?.size === 0) this.#holders.delete(given);
   }
 
-  #vniOf(network: Network): number | undefined {
-    const { vni, cidr } = network.status ?? {};
-    if (vni !== undefined || cidr === undefined) return vni;
-    const attachment = this.#attachments.get(keyOf(network));
-    return attachment && isMadeFor(attachment, network) ? vniIn(attachment) : undefined;
+  #give(key: ObjectKey, vni: number): number {
+    this.release(key);
+    this.#given.set(key, vni);
+    this.#holders.set(vni, (this.#holders.get(vni) ?? new Set()).add(key));
+    return vni;
+  }
+
+  /** Networks of an earlier release, which their definitions tell of. */
+  #untold(): ReadonlyMap<number, readonly Network[]> {
+    const found = new Map<number, Network[]>();
+    for (const network of this.#networks.byIndex('vni', UNTOLD)) {
+      const attachment = this.#attachments.get(keyOf(network));
+      const vni = attachment && isMadeFor(attachment, network) ? vniIn(attachment) : undefined;
+      if (vni === undefined) continue;
+      const others = found.get(vni);
+      if (others) others.push(network);
+      else found.set(vni, [network]);
+    }
+    return found;
   }
 }
 
@@ -63,8 +94,8 @@ function precedes(a: Network, b: Network): boolean {
   return isSure === isOtherSure ? keyOf(a) < keyOf(b) : isSure === true;
 }
 
-function firstFree(key: ObjectKey, taken: ReadonlySet<number | undefined>): number {
+function firstFree(key: ObjectKey, isTaken: (vni: number) => boolean): number {
   let offset = createHash('sha256').update(key).digest().readUInt32BE() % VNI_COUNT;
-  while (taken.has(FIRST_VNI + offset)) offset = (offset + 1) % VNI_COUNT;
+  while (isTaken(FIRST_VNI + offset)) offset = (offset + 1) % VNI_COUNT;
   return FIRST_VNI + offset;
 }

@@ -27,7 +27,7 @@ import type { NotReady, Provider, Realised, Refusal, Removal, Usage } from './pr
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** By their status it is known which VXLAN identifiers are taken. */
-  readonly networks: Pick<Lister<Network>, 'list'>;
+  readonly networks: Pick<Lister<Network>, 'byIndex'>;
   /** Who uses the Network of this key. Without it nobody counts them. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
   /** How far its networks reach: bridges are on each node apart, unless somebody joins them. */

@@ -133,7 +133,7 @@ export class NeutronStore {
     const known = new Map<string, Found[]>();
     for (const found of await withContents(api, networks, signal)) {
       const uid = uidOf(found.network) ?? '';
-      known.set(uid, [...(known.get(uid) ?? []), found]);
+      append(known, uid, found);
     }
     return known;
   }

@@ -1,17 +1,13 @@
 import { pino } from 'pino';
 import { Store } from '../../../src/kube/store.ts';
 import { passageOf } from '../../../src/network/attachment/passage.ts';
+import { parseRange } from '../../../src/network/cidr.ts';
 import { Claims } from '../../../src/network/claims.ts';
 import { NODES } from '../../../src/network/cluster-objects.ts';
 import { ClusterRanges } from '../../../src/network/cluster-ranges.ts';
-import {
-  bridgeName,
-  FIRST_VNI,
-  type JoinedNetwork,
-  joinedNetworkOf,
-} from '../../../src/network/cni-config.ts';
+import { bridgeName, FIRST_VNI, type JoinedNetwork, joinedNetwork } from '../../../src/network/cni-config.ts';
 import { joinedReach } from '../../../src/network/joined-reach.ts';
-import { NETWORK_PODS, type NetworkPod, POD_INDEXERS } from '../../../src/network/network-pods.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/network-users.ts';
 import { Joiner } from '../../../src/network/node/joiner.ts';
 import { leftoversOf, withoutRulesOf } from '../../../src/network/node/leftovers.ts';
@@ -20,14 +16,13 @@ import { meshPlan } from '../../../src/network/node/mesh-plan.ts';
 import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/node-objects.ts';
 import { nextTable } from '../../../src/network/node-table.ts';
 import { namePods } from '../../../src/network/plan.ts';
-import { attachmentFor, vniIn } from '../../../src/network/providers/multus-attachment.ts';
-import { Vnis } from '../../../src/network/providers/multus-vnis.ts';
-import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
+import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus-vnis.ts';
 import type { Network } from '../../../src/network/types.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
+const PODS = networkPods([]);
 
 const apart = (index: number) => `10.${(index >> 8) & 255}.${index & 255}.0/24`;
 
@@ -62,7 +57,7 @@ const claims = (name: string, cidr: (index: number) => string): GrowingInput => 
 
 function pod(index: number, asked: string, gated = false, attachedTo: readonly object[] = []): NetworkPod {
   const annotations = { [NETWORK]: asked, [STATUS]: JSON.stringify(attachedTo) };
-  return NETWORK_PODS.narrow({
+  return PODS.narrow({
     metadata: { name: `pod-${index}`, namespace: 'default', uid: `${index}`, annotations },
     spec: { schedulingGates: gated ? [{ name: NETWORK }] : [], nodeName: `node-${index}` },
   });
@@ -74,19 +69,23 @@ function podsOf(n: number, make: (index: number) => NetworkPod): Store<NetworkPo
   return store;
 }
 
-function attachments(n: number, vni: (index: number) => number) {
-  const store = new Store<NetworkAttachmentDefinition>({ vni: (each) => [`${vniIn(each)}`] });
-  for (const each of times(n, (i) => network(i, apart(i)))) {
-    const shape = { cidr: each.spec.cidr, gateway: each.spec.gateway };
-    store.set(attachmentFor(each, shape, { vni: vni(Number(each.metadata.name.slice(8))), mtu: 1450 }));
+/** The cache of n Networks that are real, with the VXLAN identifiers that their status tells. */
+function networksOf(n: number, vni?: (index: number) => number): Store<Network> {
+  const store = new Store<Network>(VNI_INDEXERS);
+  for (const index of times(n, (i) => i)) {
+    const one = network(index, apart(index));
+    store.set({ ...one, ...(vni && { status: { cidr: one.spec.cidr, vni: vni(index) } }) });
   }
   return store;
 }
 
+const noDefinitions = { get: () => undefined };
+
 const joined = (n: number): readonly JoinedNetwork[] =>
-  attachments(n, (i) => FIRST_VNI + i)
-    .list()
-    .flatMap((each) => joinedNetworkOf(each) ?? []);
+  times(n, (i) => {
+    const { cidr, gateway } = network(i, apart(i)).spec;
+    return joinedNetwork(`default/network-${i}`, { cidr, gateway }, { vni: FIRST_VNI + i, mtu: 1450 });
+  }).flatMap((each) => each ?? []);
 const nodesOf = (n: number) =>
   times(n, (i) => ({
     name: `node-${i}`,
@@ -108,7 +107,14 @@ const otherPeers = (n: number) => times(n, (i) => `10.0.${i >> 8}.${i & 255}`);
 
 export const NETWORKS: readonly GrowingInput[] = [
   claims('apart', apart),
-  claims('each in the next', (i) => `10.0.0.0/${8 + (i % 22)}`),
+  {
+    name: 'networks: one that others of its range stand before',
+    work: (n) => {
+      const all = new Claims(() => undefined);
+      for (const each of times(n, (i) => network(i, `10.0.0.0/${8 + (i % 22)}`))) all.observe(each, true);
+      return () => all.claim(`default/network-${n - 1}`);
+    },
+  },
   {
     name: 'networks: all of one range, as the oldest asks first',
     work: (n) => {
@@ -136,29 +142,34 @@ export const NETWORKS: readonly GrowingInput[] = [
     work: (n) => () => {
       const ranges = new ClusterRanges();
       for (const index of times(n, (i) => i)) ranges.set(`node ${index}`, [apart(index)]);
-      for (const index of times(n, (i) => i)) ranges.warningFor(apart(index));
+      for (const index of times(n, (i) => i)) {
+        const range = parseRange(apart(index));
+        if (range) ranges.met(range, 'node 0');
+      }
     },
   },
   {
     name: 'networks: identifiers that are recorded',
     work: (n) => {
-      const store = attachments(n, (i) => FIRST_VNI + i);
-      const vnis = new Vnis(store);
-      return () => times(n, (i) => vnis.vniFor(`default/network-${i}`, FIRST_VNI + i));
+      const store = networksOf(n, (i) => FIRST_VNI + i);
+      const vnis = new Vnis(store, noDefinitions);
+      return () => store.list().map((each) => vnis.vniFor(each, each.status?.vni));
     },
   },
   {
     name: 'networks: identifiers that are new',
     work: (n) => {
-      const vnis = new Vnis(attachments(0, () => 0));
-      return () => times(n, (i) => vnis.vniFor(`default/network-${i}`, undefined));
+      const vnis = new Vnis(networksOf(0), noDefinitions);
+      const all = networksOf(n).list();
+      return () => all.map((each) => vnis.vniFor(each, undefined));
     },
   },
   {
     name: 'networks: identifiers that are all the same',
     work: (n) => {
-      const vnis = new Vnis(attachments(n, () => FIRST_VNI));
-      return () => vnis.vniFor(`default/network-${n - 1}`, FIRST_VNI);
+      const store = networksOf(n, () => FIRST_VNI);
+      const last = store.list().at(-1);
+      return () => last && new Vnis(store, noDefinitions).vniFor(last, FIRST_VNI);
     },
   },
 ];
@@ -210,7 +221,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
     name: 'pods: brackets in the status of one',
     work: (n) => {
       const metadata = { name: 'pod', namespace: 'default', annotations: { [STATUS]: '['.repeat(50 * n) } };
-      return () => NETWORK_PODS.narrow({ metadata, spec: {} });
+      return () => PODS.narrow({ metadata, spec: {} });
     },
   },
   {
@@ -279,10 +290,12 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
         host: {
           links: async () => parseLinks('[]', '[]'),
           take: async () => undefined,
+          routes: async () => [],
           keepSlices: async () => undefined,
         },
         table: () => JSON.stringify(tableOf(401)),
         networks: () => networks,
+        needed: () => undefined,
         log: pino({ level: 'silent' }),
       });
       return () => joiner.join();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Store } from '../../../src/kube/store.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../src/network/cni-config.ts';
 import { attachmentFor } from '../../../src/network/providers/multus-attachment.ts';
-import { Vnis } from '../../../src/network/providers/multus-vnis.ts';
+import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus-vnis.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/network/resources.ts';
 import type { Network } from '../../../src/network/types.ts';
 import { newNetwork } from './networks.ts';
@@ -18,6 +18,12 @@ const definition = (name: string, vni: number) =>
   attachmentFor(newNetwork({ name }), shape, { vni, mtu: 1450 });
 const noDefinitions = { get: () => undefined };
 
+function cacheOf(networks: Iterable<Network>): Store<Network> {
+  const store = new Store<Network>(VNI_INDEXERS);
+  for (const one of networks) store.set(one);
+  return store;
+}
+
 /** With these Networks, and these definitions. */
 function vnisOf(
   networks: readonly Network[],
@@ -25,7 +31,7 @@ function vnisOf(
 ): Vnis {
   const store = new Store<NetworkAttachmentDefinition>();
   for (const one of definitions) store.set(one);
-  return new Vnis({ list: () => networks }, store);
+  return new Vnis(cacheOf(networks), store);
 }
 
 test('whoever leads, and however late its cache is, in the end no two Networks have one VNI', () => {
@@ -39,8 +45,10 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
   fc.assert(
     fc.property(first, fc.array(step, { maxLength: 30 }), (before, steps) => {
       const live = new Map(Object.entries(before).map(([name, vni]) => [name, told(name, vni)]));
-      const caches = [0, 1].map(() => ({ seen: [...live.values()] }));
-      const leaders = caches.map((cache) => new Vnis({ list: () => cache.seen }, noDefinitions));
+      const caches = [0, 1].map(() => ({ seen: cacheOf(live.values()) }));
+      const leaders = caches.map(
+        (cache) => new Vnis({ byIndex: (...asked) => cache.seen.byIndex(...asked) }, noDefinitions),
+      );
       const ensure = (name: string, leader: number) => {
         const found = live.get(name) ?? asked(name);
         const vni = leaders[leader]?.vniFor(found, found.status?.vni) ?? 0;
@@ -49,7 +57,7 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
       };
       for (const { name, leader, does } of steps) {
         if (does === 'ensure') ensure(name, leader);
-        if (does === 'sync') for (const cache of caches) cache.seen = [...live.values()];
+        if (does === 'sync') for (const cache of caches) cache.seen = cacheOf(live.values());
         if (does === 'remove') {
           live.delete(name);
           for (const each of leaders) each.release(`default/${name}`);
@@ -57,7 +65,7 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
       }
       const round = (leader: number) => {
         for (const name of live.keys()) ensure(name, leader);
-        for (const cache of caches) cache.seen = [...live.values()];
+        for (const cache of caches) cache.seen = cacheOf(live.values());
       };
       round(0);
       round(0);
