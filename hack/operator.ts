@@ -26,6 +26,10 @@ export interface OperatorOptions {
   readonly name?: string;
   /** Flags beside those that say where things are. */
   readonly args?: readonly string[];
+  /** Of Node, beside those of the Dockerfile. */
+  readonly nodeFlags?: readonly string[];
+  /** The port of the webhook; by default a free one. */
+  readonly port?: number;
   /** File that its log goes to. */
   readonly log: string;
   /** The operator keeps its own certificates, in place of files that are written here. */
@@ -53,7 +57,8 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const { name = 'operator' } = options;
   const directory = join(controlPlane.directory, name);
   await mkdir(directory, { recursive: true });
-  const [port = 0, metricsPort = 0] = await freePorts(2);
+  const [freePort = 0, metricsPort = 0] = await freePorts(2);
+  const port = options.port ?? freePort;
   const webhookUrl = `https://127.0.0.1:${port}`;
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
   const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
@@ -66,6 +71,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
       command: process.execPath,
       args: [
         ...NODE_FLAGS,
+        ...(options.nodeFlags ?? []),
         join(projectDirectory(), 'dist/main.js'),
         'serve',
         `--kubeconfig=${kubeconfig}`,

@@ -79,7 +79,7 @@ export function webhookDuty({
     metrics,
     now: () => clock.now(),
   });
-  const server = new WebhookServer({ app, log });
+  const server = new WebhookServer({ app, log, metrics });
   let listening = false;
   return {
     checks: [

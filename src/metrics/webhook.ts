@@ -31,6 +31,12 @@ export function webhookMetrics(registry: Registry): WebhookMetrics {
       for (const [webhook, calls] of underWay) this.set({ webhook }, calls);
     },
   });
+  const refused = new Counter({
+    name: 'envoy_initializer_webhook_refused_total',
+    help: 'Calls and connections that were refused for the sake of others',
+    labelNames: ['reason'],
+    registers,
+  });
   // Otherwise prom-client puts the labels together at each call, which is a twentieth of what a review takes.
   const countOf = memoized((webhook: string) =>
     memoized((code: number) => requests.labels({ webhook, code: String(code) })),
@@ -41,6 +47,17 @@ export function webhookMetrics(registry: Registry): WebhookMetrics {
     answered(webhook, code, seconds) {
       countOf(webhook)(code).inc();
       latencyOf(webhook).observe(seconds);
+    },
+    refused: (reason) => refused.inc({ reason }),
+    watchConnections(count) {
+      new Gauge({
+        name: 'envoy_initializer_webhook_connections',
+        help: 'Open connections to the webhook',
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
     },
   };
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { BodyBudget } from './body-budget.ts';
 import { inTime } from './deadline.ts';
 import { HttpError } from './http-error.ts';
-import { readJson } from './read-body.ts';
+import { parseJson, readBody, requireJson } from './read-body.ts';
 import { formatReview, type ReviewHandler } from './response.ts';
 import { parseReview } from './review.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
@@ -35,6 +36,7 @@ interface Answer {
  */
 export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp {
   const handlers = new Map(Object.entries(routes));
+  const budget = new BodyBudget(now);
   const answer = async (
     handler: ReviewHandler | undefined,
     path: string,
@@ -43,12 +45,19 @@ export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp
   ): Promise<Answer> => {
     try {
       const webhook = called(handler, request, response);
-      return { status: 200, type: 'application/json', text: await review(request, response, webhook) };
+      return {
+        status: 200,
+        type: 'application/json',
+        text: await review(request, response, webhook, budget),
+      };
     } catch (err) {
-      const { status, message } = err instanceof HttpError ? err : new HttpError(500, 'internal error');
+      const { status, message, refusal } =
+        err instanceof HttpError ? err : new HttpError(500, 'internal error');
       const { method } = request;
+      if (refusal) metrics.refused(refusal);
       if (!(err instanceof HttpError)) log.error({ method, path, status, err }, 'review failed');
-      else if (status >= 500) log.error({ method, path, status, reason: message }, 'review failed');
+      else if (status >= 500 && !refusal)
+        log.error({ method, path, status, reason: message }, 'review failed');
       else log.warn({ method, path, status, reason: message }, 'call refused');
       // One plain line. The API server quotes it to whoever asked for the pod.
       return { status, type: 'text/plain; charset=utf-8', text: `${message}\n` };
@@ -84,10 +93,22 @@ function called(
 }
 
 /** The time that the API server gives covers the reading of the body too. */
-function review(request: IncomingMessage, response: ServerResponse, handler: ReviewHandler): Promise<string> {
+function review(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: ReviewHandler,
+  budget: BodyBudget,
+): Promise<string> {
   return inTime(request, response, async (signal) => {
-    const admission = parseReview(await readJson(request));
-    return formatReview(admission.uid, await handler(admission, signal));
+    requireJson(request);
+    const body = await readBody(request, budget);
+    budget.beginWork(body.length);
+    try {
+      const admission = parseReview(parseJson(body));
+      return formatReview(admission.uid, await handler(admission, signal));
+    } finally {
+      budget.endWork(body.length);
+    }
   });
 }
 

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from './http-error.ts';
 
-/** What the API server takes for a webhook that sets no timeoutSeconds, and the most that it takes at all. */
-const DEFAULT_MS = 10_000;
-const LONGEST_MS = 30_000;
+/** What the API server takes for a webhook that sets no timeoutSeconds; and no caller gets more, as anyone can ask for it. */
+const LONGEST_MS = 10_000;
 /** The rest is for the answer to get there, so that it says more than that time was up. */
 const SHARE = 0.9;
 /** Never sent: the name that nginx gave to calls whose caller has gone. */
@@ -17,7 +16,7 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
  */
 export function timeToAnswer(url: string): number {
   const [, timeout = ''] = /[?&]timeout=([^&]*)/.exec(url) ?? [];
-  return Math.min(parseDuration(timeout) ?? DEFAULT_MS, LONGEST_MS) * SHARE;
+  return Math.min(parseDuration(timeout) ?? LONGEST_MS, LONGEST_MS) * SHARE;
 }
 
 function parseDuration(text: string): number | undefined {
@@ -89,5 +88,5 @@ export function inTime<T>(
 function late(request: IncomingMessage, milliseconds: number): HttpError {
   return request.complete
     ? new HttpError(504, `no answer within ${Math.round(milliseconds)} ms`)
-    : new HttpError(408, 'the body did not come in time');
+    : new HttpError(408, 'the body did not come in time', { refusal: 'too_slow' });
 }

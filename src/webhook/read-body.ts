@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { type Arrival, type BodyBudget, noRoom } from './body-budget.ts';
 import { HttpError } from './http-error.ts';
 
 /** etcd takes objects of 1.5 MiB, and an update's review carries two, with JSON around them. */
@@ -8,14 +9,11 @@ export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 const PATIENCE = 2;
 /** With a charset or the like behind it, or not. */
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
+/** What a body without a declared length begins with. */
+const FIRST_BYTES = 64 * 1024;
 
-/**
- * Reads the JSON body of a call, keeping no more of it than the limit. Rejects with HttpError 413, 415 or
- * 400. How long that may take is the caller's to say.
- */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  requireJson(request);
-  const body = await readBody(request);
+/** @throws HttpError 400; what it says holds nothing of the body. */
+export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
   try {
     return JSON.parse(body.toString());
@@ -25,7 +23,8 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function requireJson({ headers }: IncomingMessage): void {
+/** @throws HttpError 415 */
+export function requireJson({ headers }: IncomingMessage): void {
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw new HttpError(415, 'the content type must be application/json');
   }
@@ -34,24 +33,56 @@ function requireJson({ headers }: IncomingMessage): void {
   }
 }
 
-/** Past the limit the rest is read and dropped, so that the caller gets to read the answer. */
-function readBody(request: IncomingMessage): Promise<Buffer> {
+/**
+ * Reads the body of a call, and holds no more of it than the limit, and no more than the budget has room for. Rejects
+ * with HttpError 413, 503 or 400. The caller bounds the time.
+ */
+export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const refuse = () => reject(new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`));
-    const chunks: Buffer[] = [];
+    const declared = Number(request.headers['content-length'] ?? Number.NaN);
+    let held: Buffer | undefined;
+    let arrival: Arrival | undefined;
     let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
-      else chunks.length = 0;
-      if (length > MAX_BODY_BYTES * PATIENCE) refuse();
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+      // A connection keeps its last request until the next one, and with it this.
+      held = undefined;
+      arrival?.end();
+    };
+    const refuse = (err: HttpError) => {
+      end();
+      reject(err);
+    };
+    const tooLarge = () =>
+      new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
+    /** Copies the piece behind the others: small pieces that are kept as they came hold many times their size. */
+    const add = (piece: Buffer, before: number) => {
+      const needed = Number.isNaN(declared) ? length : declared;
+      if (held === undefined || held.length < needed) {
+        const bytes = Math.min(Math.max(needed, before * 2, FIRST_BYTES), MAX_BODY_BYTES);
+        arrival ??= budget.arrive(() => refuse(noRoom()));
+        if (!arrival.grow(bytes)) return refuse(noRoom());
+        const larger = Buffer.allocUnsafeSlow(bytes);
+        held?.copy(larger, 0, 0, before);
+        held = larger;
+      }
+      piece.copy(held, before);
+    };
+    request.on('data', (piece: Buffer) => {
+      const before = length;
+      length += piece.length;
+      if (length > MAX_BODY_BYTES * PATIENCE) refuse(tooLarge());
+      else if (length > MAX_BODY_BYTES || declared > MAX_BODY_BYTES) end();
+      else if (length === declared && before === 0) held = piece;
+      else if (!isOver) add(piece, before);
     });
     request.on('end', () => {
-      if (length > MAX_BODY_BYTES) refuse();
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
-      // A connection keeps its last request until the next one, and with it these.
-      chunks.length = 0;
+      const body = held?.subarray(0, length) ?? Buffer.alloc(0);
+      end();
+      if (length > MAX_BODY_BYTES) reject(tooLarge());
+      else resolve(body);
     });
-    request.on('error', (err) => reject(new HttpError(400, 'the body broke off', { cause: err })));
+    request.on('error', (err) => refuse(new HttpError(400, 'the body broke off', { cause: err })));
   });
 }

@@ -1,4 +1,9 @@
 import type { WebhookMetrics } from '../../src/webhook/webhook-metrics.ts';
 
 /** For webhooks whose calls nobody counts. */
-export const NO_WEBHOOK_METRICS: WebhookMetrics = { inFlight() {}, answered() {} };
+export const NO_WEBHOOK_METRICS: WebhookMetrics = {
+  inFlight() {},
+  answered() {},
+  refused() {},
+  watchConnections() {},
+};

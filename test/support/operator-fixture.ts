@@ -29,8 +29,11 @@ export interface OperatorFixture {
 export async function startOperatorFixture({
   ownCertificates = false,
   args = [],
+  nodeFlags = [],
+  port,
   ...options
-}: ControlPlaneOptions & Pick<OperatorOptions, 'ownCertificates' | 'args'> = {}): Promise<OperatorFixture> {
+}: ControlPlaneOptions &
+  Pick<OperatorOptions, 'ownCertificates' | 'args' | 'nodeFlags' | 'port'> = {}): Promise<OperatorFixture> {
   const controlPlane = await startControlPlane({ auditLog: 'Metadata', ...options });
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -46,6 +49,8 @@ export async function startOperatorFixture({
       log: logFile,
       ownCertificates,
       args: ['--policy=off', ...args],
+      nodeFlags,
+      ...(port !== undefined && { port }),
     });
     return {
       controlPlane,

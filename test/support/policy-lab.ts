@@ -159,7 +159,7 @@ export class PolicyLab {
       metrics: NO_WEBHOOK_METRICS,
       now: () => performance.now(),
     });
-    const server = new WebhookServer({ app, keyPair: { cert, key }, log });
+    const server = new WebhookServer({ app, keyPair: { cert, key }, log, metrics: NO_WEBHOOK_METRICS });
     const port = await server.listen(0, '127.0.0.1');
     await this.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(port, authority.caPem));
     return () => server.close(1_000);

@@ -97,7 +97,13 @@ export class WebhookReplica {
     this.keyPairs.push(pair);
     const { log, lagMs } = this.#options;
     if (this.#server) setTimeout((server) => server.setKeyPair(pair), lagMs, this.#server);
-    else this.#server = new WebhookServer({ app: admitAll(log), keyPair: pair, log });
+    else
+      this.#server = new WebhookServer({
+        app: admitAll(log),
+        keyPair: pair,
+        log,
+        metrics: NO_WEBHOOK_METRICS,
+      });
     this.#changes.emit('change');
   }
 }

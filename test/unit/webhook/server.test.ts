@@ -6,6 +6,7 @@ import { MAX_BODY_BYTES } from '../../../src/webhook/read-body.ts';
 import type { Verdict } from '../../../src/webhook/response.ts';
 import type { AdmissionRequest } from '../../../src/webhook/review.ts';
 import { WebhookServer } from '../../../src/webhook/server.ts';
+import type { WebhookMetrics } from '../../../src/webhook/webhook-metrics.ts';
 import { podReview } from '../../support/admission-review.ts';
 import { makeKeyPair, type TestKeyPair } from '../../support/certificates.ts';
 import { answerTo, HttpsClient } from '../../support/https-client.ts';
@@ -35,16 +36,18 @@ beforeEach(async () => {
   answers = [];
   underWay = {};
   handler = async () => ({ allowed: true });
+  const metrics: WebhookMetrics = {
+    ...NO_WEBHOOK_METRICS,
+    inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
+    answered: (path, status) => answers.push([path, status]),
+  };
   const app = createApp({
     routes: { '/inject': (request, signal) => handler(request, signal()) },
     log: logged.log,
-    metrics: {
-      inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
-      answered: (path, status) => answers.push([path, status]),
-    },
+    metrics,
     now: () => performance.now(),
   });
-  server = new WebhookServer({ app, keyPair, log: logged.log });
+  server = new WebhookServer({ app, keyPair, log: logged.log, metrics });
   port = await server.listen(0, 'localhost');
   client = new HttpsClient(port, keyPair.cert, otherKeyPair.cert);
 });
@@ -310,7 +313,7 @@ describe('the TLS server', () => {
 
   test('rejects when its port is taken', async () => {
     const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
-    const second = new WebhookServer({ app, keyPair, log: logged.log });
+    const second = new WebhookServer({ app, keyPair, log: logged.log, metrics: NO_WEBHOOK_METRICS });
     await expect(second.listen(port, 'localhost')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await second.close(0);
   });
