@@ -1,7 +1,6 @@
 import { annotation } from '../inject/pod.ts';
-import { isNotFound } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { type ObjectKey, splitKey } from '../kube/object.ts';
+import { keyOf, type ObjectKey, splitKey } from '../kube/object.ts';
 import type { Lister } from '../kube/store.ts';
 import { attach, MAX_NETWORKS, networksAskedFor } from '../network/attachment/attach.ts';
 import { NETWORK_ANNOTATION } from '../network/attachment/keys.ts';
@@ -9,30 +8,38 @@ import type { NetworkState } from '../network/attachment/network-state.ts';
 import { NETWORKS } from '../network/resources.ts';
 import type { Network } from '../network/types.ts';
 import type { Attach } from '../webhook/attach-handler.ts';
+import { LookUps } from '../webhook/look-ups.ts';
+import type { Clock } from '../workqueue/clock.ts';
 
 export interface AttachWithOptions {
-  readonly client: Pick<KubeClient, 'get'>;
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly clock: Clock;
   readonly networks: Pick<Lister<Network>, 'get'>;
   readonly judge: (key: ObjectKey, network: Network | undefined) => NetworkState;
   readonly sharedNamespaces: readonly string[];
 }
 
+/** Lists of Networks that are read because of pods that a cache alone would refuse. */
+const LISTS = { perSecond: 10, burst: 20 };
+
 /** Attaches pods by the Networks of a cache, or where these are to be fresh, of the API server. */
-export function attachWith({ client, networks, judge, sharedNamespaces }: AttachWithOptions): Attach {
-  const live = (key: ObjectKey, signal: AbortSignal) =>
-    client.get(NETWORKS, splitKey(key), { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return undefined;
-    });
+export function attachWith({ client, clock, networks, judge, sharedNamespaces }: AttachWithOptions): Attach {
+  const lists = new LookUps<readonly Network[]>({
+    ...LISTS,
+    clock,
+    async ask(namespace, signal) {
+      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.narrow);
+      return items;
+    },
+  });
   return async (pod, namespace, { fresh, signal }) => {
-    const asked = fresh
-      ? networksAskedFor(annotation(pod, NETWORK_ANNOTATION), namespace, sharedNamespaces)
-      : [];
+    const annotated = fresh ? annotation(pod, NETWORK_ANNOTATION) : undefined;
+    const asked = networksAskedFor(annotated, namespace, sharedNamespaces);
     // A pod with more of them is refused, whatever they are.
     const keys = asked.length > MAX_NETWORKS ? [] : asked;
-    const found = new Map(
-      await Promise.all(keys.map(async (key) => [key, await live(key, signal())] as const)),
-    );
+    const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
+    const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal())));
+    const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
     const stateOf = (key: ObjectKey) => judge(key, fresh ? found.get(key) : networks.get(key));
     return attach(pod, namespace, { sharedNamespaces, stateOf });
   };

@@ -1,9 +1,12 @@
 import { sameJson } from '../inject/json.ts';
+import { isDnsLabel } from '../inject/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { labelsOnly, NAMESPACES } from '../kube/core-resources.ts';
 import { Informer, type InformerOptions } from '../kube/informer.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { HttpError } from '../webhook/http-error.ts';
 import type { NamespaceLabelsOf } from '../webhook/inject-handler.ts';
+import { LookUps } from '../webhook/look-ups.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /** The labels of namespaces, from a cache of nothing else. */
@@ -18,12 +21,20 @@ export interface NamespaceLabels {
   onChanged(listener: (namespace: string) => void): void;
 }
 
+/** Requests for namespaces that exist: their number is bounded, and each may have been labelled a moment ago. */
+const KNOWN = { perSecond: 50, burst: 100 };
+/** Requests for names that the cache does not know: anyone can make them up. They cost those above nothing. */
+const UNKNOWN = { perSecond: 10, burst: 20 };
+
 export function namespaceLabels(
   client: KubeClient,
   clock: Clock,
   onError: InformerOptions<KubeObject>['onError'],
 ): NamespaceLabels {
   const informer = new Informer({ client, clock, resource: NAMESPACES, transform: labelsOnly, onError });
+  const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
+  const known = new LookUps({ ...KNOWN, clock, ask });
+  const unknown = new LookUps({ ...UNKNOWN, clock, ask });
   return {
     hasSynced: () => informer.hasSynced(),
     watch: (signal) => informer.run(signal),
@@ -40,8 +51,11 @@ export function namespaceLabels(
       });
     },
     async labels(namespace, { fresh, signal }) {
-      const cached = fresh ? undefined : informer.lister.get(namespace);
-      const found = cached ?? (await client.get(NAMESPACES, { name: namespace }, { signal: signal() }));
+      const cached = informer.lister.get(namespace);
+      if (cached && !fresh) return cached.metadata.labels ?? {};
+      if (!isDnsLabel(namespace))
+        throw new HttpError(400, 'request.namespace: expected the name of a namespace');
+      const found = await (cached ? known : unknown).get(namespace, signal());
       return found.metadata.labels ?? {};
     },
   };

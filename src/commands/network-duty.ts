@@ -142,7 +142,7 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   });
 
   return {
-    attach: attachWith({ client, networks: networks.lister, judge, sharedNamespaces }),
+    attach: attachWith({ client, clock, networks: networks.lister, judge, sharedNamespaces }),
     async watch(signal) {
       const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
       await Promise.all([...informing, sources.watch(signal), neutron.watch(signal), joined?.watch(signal)]);

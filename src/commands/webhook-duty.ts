@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ServeOptions } from '../config.ts';
 import { keysFor } from '../inject/keys.ts';
-import type { EventRecorder } from '../kube/events.ts';
 import type { InjectionMetrics } from '../metrics/injection.ts';
 import type { ReadinessCheck } from '../probes.ts';
 import { createApp } from '../webhook/app.ts';
@@ -10,6 +9,7 @@ import { createEnvoyHandler } from '../webhook/envoy-handler.ts';
 import { createInjectHandler } from '../webhook/inject-handler.ts';
 import { reportInjection } from '../webhook/injection-events.ts';
 import type { KeyPair } from '../webhook/key-pair.ts';
+import type { NewPodEvents } from '../webhook/new-pod-events.ts';
 import { WebhookServer } from '../webhook/server.ts';
 import { createTemplateHandler } from '../webhook/template-handler.ts';
 import type { WebhookMetrics } from '../webhook/webhook-metrics.ts';
@@ -23,7 +23,7 @@ export interface WebhookDutyOptions {
   readonly namespaces: NamespaceLabels;
   /** Attaches pods to Networks. */
   readonly attach: Attach;
-  readonly events: EventRecorder;
+  readonly events: NewPodEvents;
   readonly metrics: InjectionMetrics & WebhookMetrics;
   readonly clock: Clock;
   readonly log: Logger;

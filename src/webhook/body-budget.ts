@@ -3,7 +3,7 @@ import { HttpError } from './http-error.ts';
 const MIB = 2 ** 20;
 /** Bodies up to this size have a pool of their own: large ones cannot keep them out. */
 const SMALL_BYTES = MIB / 4;
-const POOL_BYTES = { small: 8 * MIB, large: 28 * MIB };
+const POOL_BYTES = { small: 8 * MIB, large: 16 * MIB };
 /** Parsed JSON takes up to 22 times its text, and the heap of a container of 512 MiB is 280 MiB. */
 const WORK_BYTES = 8 * MIB;
 /** An API server sends a body within milliseconds. One that arrives for longer than this gives way to a new one. */

@@ -1,5 +1,15 @@
+import { cutToBytes } from '../kube/cut-to-bytes.ts';
 import type { EventDetails, EventRecorder } from '../kube/events.ts';
-import { type KubeObject, keyOf, type ObjectKey } from '../kube/object.ts';
+import type { KubeObject } from '../kube/object.ts';
+
+/** By what a pod that is being admitted is known again once it is there. */
+export interface AwaitedPod {
+  readonly namespace: string;
+  /** Pods of a workload have none yet. */
+  readonly name: string | undefined;
+  /** Of its controller. */
+  readonly ownerUid: string | undefined;
+}
 
 interface Held {
   readonly details: EventDetails;
@@ -7,51 +17,78 @@ interface Held {
   readonly since: number;
 }
 
-/** A pod that was not stored within this time is not coming: somebody else has refused it. */
+/** A pod that was not stored within this time is not coming: an admission after ours has refused it. */
 const HELD_MS = 60_000;
-/** Of these pods at most: nobody is to fill the memory with pods that are refused. */
-const MOST_PODS = 1_000;
+/** Keys at most, and Events of each: as many as one object may have at once. */
+const MOST_KEYS = 1_000;
+const MOST_OF_KEY = 25;
+const MAX_NAME = 253;
+/** As in eventObject(). */
+const MAX_NOTE_BYTES = 1024;
 
 /**
- * Holds back the Events of pods that are being admitted until the pod is there: only then it has its uid, and
- * `kubectl describe` shows no Event without. Those of other objects go on at once.
+ * Holds back the Events of pods that are being admitted until a cache has the pod. Anyone may send reviews: nothing is
+ * written about an object of which only a review speaks. And a pod has its uid only then.
  */
-export class NewPodEvents implements EventRecorder {
+export class NewPodEvents {
   readonly #events: EventRecorder;
   /** Milliseconds, monotonic. */
   readonly #now: () => number;
-  /** By the pod's key, the oldest first. */
-  readonly #held = new Map<ObjectKey, Held[]>();
+  /** By the pod's key or its controller's uid, the oldest first. */
+  readonly #held = new Map<string, Held[]>();
 
   constructor(events: EventRecorder, now: () => number) {
     this.#events = events;
     this.#now = now;
   }
 
-  event(regarding: KubeObject, details: EventDetails): void {
-    if (regarding.kind !== 'Pod' || regarding.metadata.uid !== undefined) {
-      this.#events.event(regarding, details);
-      return;
-    }
+  /** An Event of the pod's controller, or of the pod where it has none. Of a pod with neither uid nor name there is none. */
+  expect({ namespace, name, ownerUid }: AwaitedPod, details: EventDetails): void {
+    const id = ownerUid ?? name ?? '';
+    if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;
     this.#letGo();
-    const key = keyOf(regarding);
+    const key = ownerUid === undefined ? podKey(namespace, id) : ownerKey(namespace, id);
     const held = this.#held.get(key) ?? [];
-    held.push({ details, since: this.#now() });
+    if (held.length === MOST_OF_KEY) return;
+    // A copy: a text that was cut out of a review would keep all of it.
+    const note = Buffer.from(cutToBytes(details.note, MAX_NOTE_BYTES)).toString();
+    held.push({ details: { ...details, note }, since: this.#now() });
     this.#held.set(key, held);
   }
 
   /** A pod is there. */
   seen({ metadata }: KubeObject): void {
-    const regarding = { apiVersion: 'v1', kind: 'Pod', metadata };
-    for (const { details } of this.#held.get(keyOf(regarding)) ?? []) this.#events.event(regarding, details);
-    this.#held.delete(keyOf(regarding));
+    if (this.#held.size === 0) return;
+    const { namespace = '', name } = metadata;
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    if (owner) {
+      const { apiVersion, kind, uid } = owner;
+      const regarding = { apiVersion, kind, metadata: { namespace, name: owner.name, uid } };
+      this.#tell(ownerKey(namespace, uid), regarding);
+    } else {
+      this.#tell(podKey(namespace, name), { apiVersion: 'v1', kind: 'Pod', metadata });
+    }
+  }
+
+  #tell(key: string, regarding: KubeObject): void {
+    for (const { details } of this.#held.get(key) ?? []) this.#events.event(regarding, details);
+    this.#held.delete(key);
   }
 
   #letGo(): void {
     for (const [key, [first]] of this.#held) {
       const isOver = first !== undefined && first.since + HELD_MS < this.#now();
-      if (!isOver && this.#held.size < MOST_PODS) return;
+      if (!isOver && this.#held.size < MOST_KEYS) return;
       this.#held.delete(key);
     }
   }
+}
+
+/** No name has a space. */
+function podKey(namespace: string, name: string): string {
+  return `pod ${namespace} ${name}`;
+}
+
+function ownerKey(namespace: string, uid: string): string {
+  return `owner ${namespace} ${uid}`;
 }

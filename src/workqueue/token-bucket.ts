@@ -25,9 +25,22 @@ export class TokenBucket {
 
   /** Takes a token, on credit when there is none. @returns the milliseconds until it is there. */
   reserve(): number {
-    const now = this.#clock.now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) * this.#ratePerMs) - 1;
-    this.#filledAt = now;
+    this.#fill();
+    this.#tokens -= 1;
     return Math.max(0, -this.#tokens / this.#ratePerMs);
+  }
+
+  /** Takes a token; false when there is none. */
+  tryTake(): boolean {
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  #fill(): void {
+    const now = this.#clock.now();
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) * this.#ratePerMs);
+    this.#filledAt = now;
   }
 }

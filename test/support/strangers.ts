@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a client without credentials does at the webhook's port; none of them hangs up by itself. */
+/** What a client without credentials does at the webhook's port; hardly one hangs up by itself. */
 export type StrangerKind =
   /** All of 6.9 MB but the last byte, and `?timeout=30s`. */
   | 'slow body'
@@ -9,6 +9,10 @@ export type StrangerKind =
   | 'declared body'
   /** As much, in a chunk that is not declared. */
   | 'chunked body'
+  /** 300,000 chunks of a byte. */
+  | 'body in tiny pieces'
+  /** 6.9 MB of `{}`, in a namespace that is made up; it hangs up when it is answered. */
+  | 'dense review'
   | 'slow head'
   /** After an answer on the same connection. */
   | 'slow second head'

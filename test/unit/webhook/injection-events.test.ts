@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/inject/json.ts';
 import type { EventDetails } from '../../../src/kube/events.ts';
-import type { KubeObject } from '../../../src/kube/object.ts';
 import type { InjectionRecord } from '../../../src/webhook/inject-handler.ts';
 import { reportInjection } from '../../../src/webhook/injection-events.ts';
+import type { AwaitedPod } from '../../../src/webhook/new-pod-events.ts';
 import type { AdmissionRequest } from '../../../src/webhook/review.ts';
 import { podRequest } from '../../support/admission-review.ts';
 
 function eventsOf(record: Partial<InjectionRecord>, request: Partial<AdmissionRequest> = {}) {
-  const recorded: (readonly [KubeObject, EventDetails])[] = [];
-  const recorder = { event: (object: KubeObject, details: EventDetails) => recorded.push([object, details]) };
-  reportInjection(recorder, {
+  const expected: (readonly [AwaitedPod, EventDetails])[] = [];
+  const events = { expect: (pod: AwaitedPod, details: EventDetails) => void expected.push([pod, details]) };
+  reportInjection(events, {
     decision: 'skipped',
     reason: 'conflict',
     told: ['conflict: spec.volumes[name=a]: there', 'conflict: spec.volumes[name=b]: there'],
@@ -19,7 +19,7 @@ function eventsOf(record: Partial<InjectionRecord>, request: Partial<AdmissionRe
     request: podRequest(request),
     ...record,
   });
-  return recorded;
+  return expected;
 }
 
 const owner = (name: string, more: JsonObject = {}): JsonObject => ({
@@ -32,16 +32,12 @@ const owner = (name: string, more: JsonObject = {}): JsonObject => ({
 const podOf = (metadata: JsonObject): JsonObject => ({ metadata, spec: { containers: [] } });
 
 describe('an Event of what became of a pod', () => {
-  test('is of its controller, and says what whoever creates the pod is warned of', () => {
+  test('awaits a pod of the same controller, and has the text of the warning', () => {
     const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
     const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
     expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
       [
-        {
-          apiVersion: 'apps/v1',
-          kind: 'ReplicaSet',
-          metadata: { namespace: 'shop', name: 'web-7bc6', uid: 'uid-of-web-7bc6' },
-        },
+        { namespace: 'shop', name: undefined, ownerUid: 'uid-of-web-7bc6' },
         {
           type: 'Warning',
           reason: 'InjectionSkipped',
@@ -52,19 +48,18 @@ describe('an Event of what became of a pod', () => {
     ]);
   });
 
-  test('is of the pod itself where nothing controls it, if it has a name already', () => {
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name: 'one' } };
+  test('awaits the pod of that name where nothing controls it', () => {
+    const pod = { namespace: 'default', name: 'one', ownerUid: undefined };
     expect(eventsOf({}, { name: 'one', object: podOf({ ownerReferences: [owner('x')] }) })).toMatchObject([
       [pod, {}],
     ]);
     expect(eventsOf({}, { name: undefined, object: podOf({ name: 'one' }) })).toMatchObject([[pod, {}]]);
-    expect(eventsOf({}, { name: undefined, object: podOf({ generateName: 'one-' }) })).toEqual([]);
   });
 
   test('says what was passed over of a pod that has its sidecar', () => {
     const told = ['invalid-override: annotation x is "y": write z'];
     expect(eventsOf({ decision: 'injected', reason: 'invalid-override', told })).toMatchObject([
-      [{ kind: 'Pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: told[0] }],
+      [{ name: 'myapp-pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: told[0] }],
     ]);
   });
 
