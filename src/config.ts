@@ -65,6 +65,11 @@ const SERVE_OPTIONS = {
     help: "the webhook's certificate chain (PEM), read again when it changes; without it, the operator keeps its own",
   },
   'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'client-ca-file': {
+    parse: text,
+    value: 'file',
+    help: 'authorities (PEM) of the certificate by which the API server calls the webhook, read again when they change; without it, any client may call',
+  },
   'webhook-url': {
     parse: url,
     value: 'url',

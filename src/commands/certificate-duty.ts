@@ -5,8 +5,9 @@ import type { CertificateMetrics } from '../tls/certificate-metrics.ts';
 import { ManagedCertificates } from '../tls/managed-certificates.ts';
 import { ProvidedCertificates } from '../tls/provided-certificates.ts';
 import { serverNames } from '../tls/server-names.ts';
+import { loadClientAuthorities } from '../webhook/client-authorities.ts';
+import { FileWatcher } from '../webhook/file-watcher.ts';
 import { type KeyPair, loadKeyPair } from '../webhook/key-pair.ts';
-import { KeyPairWatcher } from '../webhook/key-pair-watcher.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { informerLog } from './informer-log.ts';
 
@@ -20,6 +21,8 @@ export interface CertificateDutyOptions {
   readonly metrics: CertificateMetrics;
   /** The webhook's server: it takes a new pair without closing a connection. */
   readonly onKeyPair: (pair: KeyPair) => void;
+  /** The same server: new connections need a certificate of these authorities (PEM). */
+  readonly onClientAuthorities: (authorities: string) => void;
 }
 
 /** What the webhook is trusted by: kept by the operator itself, or by whoever writes the files. */
@@ -35,10 +38,42 @@ export interface CertificateDuty {
 }
 
 export function certificateDuty(options: CertificateDutyOptions): CertificateDuty {
-  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = options.options;
-  return certFile !== undefined && keyFile !== undefined
-    ? fromFiles({ certFile, keyFile }, options)
-    : managed(options);
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile, clientCaFile } = options.options;
+  const serving =
+    certFile !== undefined && keyFile !== undefined
+      ? fromFiles({ certFile, keyFile }, options)
+      : managed(options);
+  return clientCaFile === undefined ? serving : verifyingClients(serving, clientCaFile, options);
+}
+
+/** The same duty, which follows the file with the authorities of clients besides. */
+function verifyingClients(
+  serving: CertificateDuty,
+  file: string,
+  { log, onClientAuthorities }: CertificateDutyOptions,
+): CertificateDuty {
+  let current: string | undefined;
+  return {
+    ...serving,
+    async prepare() {
+      current = await loadClientAuthorities(file);
+      onClientAuthorities(current);
+      await serving.prepare();
+    },
+    async run(signal) {
+      const watcher = new FileWatcher({
+        files: [file],
+        load: () => loadClientAuthorities(file),
+        current,
+        changed(authorities) {
+          onClientAuthorities(authorities);
+          log.info({ file }, 'client authorities read again');
+        },
+        failed: (err) => log.error({ file, err }, 'client authorities not usable: the last good ones stay'),
+      });
+      await Promise.all([watcher.run(signal), serving.run(signal)]);
+    },
+  };
 }
 
 function managed({
@@ -97,8 +132,9 @@ function fromFiles(
       serve(current);
     },
     async run(signal) {
-      const watcher = new KeyPairWatcher({
-        files,
+      const watcher = new FileWatcher({
+        files: [files.certFile, files.keyFile],
+        load: () => loadKeyPair(files),
         current,
         changed(keyPair) {
           serve(keyPair);

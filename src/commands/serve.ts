@@ -186,6 +186,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
     log,
     metrics: certificateMetrics(registry),
     onKeyPair: webhook.setKeyPair,
+    onClientAuthorities: webhook.setClientAuthorities,
   });
   const probes = createProbesServer({
     registry,

@@ -34,6 +34,8 @@ export interface WebhookDuty {
   readonly checks: readonly ReadinessCheck[];
   /** Without one, handshakes fail; a new one closes no connection. */
   setKeyPair(pair: KeyPair): void;
+  /** With --client-ca-file, handshakes fail without; PEM. */
+  setClientAuthorities(authorities: string): void;
   /** Resolves with the port; rejects when it cannot be had. */
   listen(): Promise<number>;
   /** Sends callers elsewhere, answer by answer: see WebhookServer. */
@@ -79,7 +81,7 @@ export function webhookDuty({
     metrics,
     now: () => clock.now(),
   });
-  const server = new WebhookServer({ app, log, metrics });
+  const server = new WebhookServer({ app, log, metrics, verifyClients: options.clientCaFile !== undefined });
   let listening = false;
   return {
     checks: [
@@ -94,6 +96,7 @@ export function webhookDuty({
       },
     ],
     setKeyPair: (pair) => server.setKeyPair(pair),
+    setClientAuthorities: (authorities) => server.setClientAuthorities(authorities),
     async listen() {
       const port = await server.listen(options.port);
       listening = true;

@@ -9,11 +9,22 @@ export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 const PATIENCE = 2;
 /** With a charset or the like behind it, or not. */
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
-/** What a body without a declared length begins with. */
+/** The first room for a body without a declared length. */
 const FIRST_BYTES = 64 * 1024;
+/** Beyond so many pieces a body must have so many bytes a piece: chunks of one byte cost 100 times the CPU of others. */
+const FREE_PIECES = 1024;
+const LEAST_PIECE_BYTES = 64;
+/** Up to this size, whatever is in a body fits into memory. */
+const PLAIN_BYTES = 256 * 1024;
+/** Each takes 56 bytes, and its text may be two. The largest objects of the API server have a quarter of that. */
+const MAX_CONTAINERS = 500_000;
 
-/** @throws HttpError 400; what it says holds nothing of the body. */
+/** @throws HttpError 400 or 413; what it says holds nothing of the body. */
 export function parseJson(body: Buffer): unknown {
+  if (body.length > PLAIN_BYTES && containersOf(body) > MAX_CONTAINERS) {
+    const message = `the body holds more than ${MAX_CONTAINERS} objects and lists`;
+    throw new HttpError(413, message, { refusal: 'too_large' });
+  }
   if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
   try {
     return JSON.parse(body.toString());
@@ -21,6 +32,14 @@ export function parseJson(body: Buffer): unknown {
     // The parser's message quotes the body, which may hold secrets.
     throw new HttpError(400, body.length === 0 ? 'the body is empty' : 'the body is not JSON');
   }
+}
+
+/** How many objects and lists a text of JSON may have, those within its strings counted too. */
+function containersOf(body: Buffer): number {
+  let count = 0;
+  // By index: an iterator takes eight times as long.
+  for (let i = 0; i < body.length; i += 1) if (body[i] === 0x7b || body[i] === 0x5b) count += 1;
+  return count;
 }
 
 /** @throws HttpError 415 */
@@ -43,6 +62,8 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
     let held: Buffer | undefined;
     let arrival: Arrival | undefined;
     let length = 0;
+    let pieces = 0;
+    let room = 0;
     let isOver = false;
     const end = () => {
       isOver = true;
@@ -59,20 +80,21 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
     /** Copies the piece behind the others: small pieces that are kept as they came hold many times their size. */
     const add = (piece: Buffer, before: number) => {
       const needed = Number.isNaN(declared) ? length : declared;
-      if (held === undefined || held.length < needed) {
-        const bytes = Math.min(Math.max(needed, before * 2, FIRST_BYTES), MAX_BODY_BYTES);
+      if (room < needed) {
+        room = Math.min(Math.max(needed, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
         arrival ??= budget.arrive(() => refuse(noRoom()));
-        if (!arrival.grow(bytes)) return refuse(noRoom());
-        const larger = Buffer.allocUnsafeSlow(bytes);
-        held?.copy(larger, 0, 0, before);
-        held = larger;
+        if (!arrival.grow(room)) return refuse(noRoom());
       }
+      // Memory that is not written to is not there: a body without a declared length needs no second buffer.
+      held ??= Buffer.allocUnsafeSlow(Number.isNaN(declared) ? MAX_BODY_BYTES : declared);
       piece.copy(held, before);
     };
     request.on('data', (piece: Buffer) => {
       const before = length;
       length += piece.length;
-      if (length > MAX_BODY_BYTES * PATIENCE) refuse(tooLarge());
+      pieces += 1;
+      if (pieces > FREE_PIECES && length < pieces * LEAST_PIECE_BYTES) request.destroy(tinyPieces());
+      else if (length > MAX_BODY_BYTES * PATIENCE) refuse(tooLarge());
       else if (length > MAX_BODY_BYTES || declared > MAX_BODY_BYTES) end();
       else if (length === declared && before === 0) held = piece;
       else if (!isOver) add(piece, before);
@@ -83,6 +105,12 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
       if (length > MAX_BODY_BYTES) reject(tooLarge());
       else resolve(body);
     });
-    request.on('error', (err) => refuse(new HttpError(400, 'the body broke off', { cause: err })));
+    request.on('error', (err) =>
+      refuse(err instanceof HttpError ? err : new HttpError(400, 'the body broke off', { cause: err })),
+    );
   });
+}
+
+function tinyPieces(): HttpError {
+  return new HttpError(400, 'the body comes in too small pieces', { refusal: 'malformed' });
 }

@@ -66,20 +66,27 @@ async function served(name: string, ...flags: readonly string[]): Promise<Ended>
   return { code, lines: lines.map((line) => JSON.parse(line)) };
 }
 
-const files = (cert: string, key: string) => [
+const files = (cert: string, key: string, ca?: string) => [
   `--tls-cert-file=${join(directory, cert)}`,
   `--tls-key-file=${join(directory, key)}`,
+  ...(ca === undefined ? [] : [`--client-ca-file=${join(directory, ca)}`]),
 ];
 
 describe('a fatal error ends the process with exit code 1 and one line that says why', () => {
-  test.each([
+  test.each<[string, [string, string, string?], RegExp]>([
     ['a certificate that is missing', ['missing.crt', 'good.key'], /missing\.crt/],
     ['a key that is missing', ['good.crt', 'missing.key'], /missing\.key/],
     ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem holds no PEM/],
     ['a key that is garbage', ['good.crt', 'garbage.pem'], /garbage\.pem holds no PEM/],
     ['a key of another certificate', ['good.crt', 'other.key'], /other\.key is not the key of/],
-  ])('%s', async (name, [cert = '', key = ''], message) => {
-    const { code, lines } = await served(name.replaceAll(' ', '-'), ...files(cert, key));
+    ['authorities of clients that are missing', ['good.crt', 'good.key', 'missing.crt'], /missing\.crt/],
+    [
+      'authorities of clients that are garbage',
+      ['good.crt', 'good.key', 'garbage.pem'],
+      /garbage\.pem: expected certificates of authorities \(PEM\), got none/,
+    ],
+  ])('%s', async (name, names, message) => {
+    const { code, lines } = await served(name.replaceAll(' ', '-'), ...files(...names));
     expect(code).toBe(1);
     expect(lines.filter(({ level }) => level === 'fatal')).toMatchObject([
       { err: { message: expect.stringMatching(message) } },

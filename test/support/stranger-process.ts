@@ -30,7 +30,13 @@ function send(socket: TLSSocket, left: number, data: Buffer = CHUNK): void {
 function denseReview(): Buffer {
   const reviewed = (list: string) =>
     `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","namespace":"made-up","object":{"metadata":{},"spec":{"containers":[],"x":[${list}]}}}}`;
-  return Buffer.from(reviewed(Array(BODY_BYTES / 3).fill('{}').join()));
+  return Buffer.from(
+    reviewed(
+      Array(BODY_BYTES / 3)
+        .fill('{}')
+        .join(),
+    ),
+  );
 }
 
 /** Writes a byte now and then, for as long as the connection lives. */

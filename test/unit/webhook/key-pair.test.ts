@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { FileWatcher } from '../../../src/webhook/file-watcher.ts';
 import { type KeyPair, loadKeyPair } from '../../../src/webhook/key-pair.ts';
-import { KeyPairWatcher } from '../../../src/webhook/key-pair-watcher.ts';
 import { makeKeyPair } from '../../support/certificates.ts';
 
 let directory: string;
@@ -75,7 +75,13 @@ describe('watching a key pair', () => {
       told.push(what);
       wake();
     };
-    const watcher = new KeyPairWatcher({ files: files(), current, changed: tell, failed: tell });
+    const watcher = new FileWatcher({
+      files: Object.values(files()),
+      load: () => loadKeyPair(files()),
+      current,
+      changed: tell,
+      failed: tell,
+    });
     const stop = new AbortController();
     const running = watcher.run(stop.signal);
     const next = async () => {

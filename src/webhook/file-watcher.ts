@@ -1,30 +1,32 @@
 import { watch } from 'node:fs';
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Bell } from '../workqueue/bell.ts';
-import { type KeyPair, type KeyPairFiles, loadKeyPair } from './key-pair.ts';
 
 /** Should the file system not tell of a change (an NFS volume, no inotify left), it is found by then. */
 const POLL_MS = 30_000;
 
-interface KeyPairWatcherOptions {
-  readonly files: KeyPairFiles;
+interface FileWatcherOptions<T> {
+  readonly files: readonly string[];
+  /** Reads what is in the files; rejects when it is of no use. */
+  readonly load: () => Promise<T>;
   /** What is in use at the start; undefined where nothing is. */
-  readonly current: KeyPair | undefined;
-  /** Told of another good key pair. */
-  readonly changed: (keyPair: KeyPair) => void;
-  /** Told when the files are not good, while the last good ones stay in use, and when watching fails. */
+  readonly current: T | undefined;
+  /** Told of other good content. */
+  readonly changed: (content: T) => void;
+  /** Told when the files are not good, while the last good content stays in use, and when watching fails. */
   readonly failed: (err: unknown) => void;
 }
 
 /**
- * Follows the files of a key pair. Their directories are watched rather than the files: the kubelet swaps a
+ * Follows files that belong together. Their directories are watched rather than the files: the kubelet swaps a
  * Secret's whole directory behind a symbolic link (`..data`), and the files themselves never change.
  */
-export class KeyPairWatcher {
-  readonly #options: KeyPairWatcherOptions;
-  #current: KeyPair | undefined;
+export class FileWatcher<T> {
+  readonly #options: FileWatcherOptions<T>;
+  #current: T | undefined;
 
-  constructor(options: KeyPairWatcherOptions) {
+  constructor(options: FileWatcherOptions<T>) {
     this.#options = options;
     this.#current = options.current;
   }
@@ -32,8 +34,7 @@ export class KeyPairWatcher {
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const bell = new Bell();
-    const { certFile, keyFile } = this.#options.files;
-    for (const directory of new Set([dirname(certFile), dirname(keyFile)])) {
+    for (const directory of new Set(this.#options.files.map((file) => dirname(file)))) {
       this.#watch(directory, bell, signal);
     }
     while (!signal.aborted) {
@@ -53,10 +54,10 @@ export class KeyPairWatcher {
 
   async #reload(): Promise<void> {
     try {
-      const keyPair = await loadKeyPair(this.#options.files);
-      if (keyPair.cert === this.#current?.cert && keyPair.key === this.#current.key) return;
-      this.#options.changed(keyPair);
-      this.#current = keyPair;
+      const content = await this.#options.load();
+      if (isDeepStrictEqual(content, this.#current)) return;
+      this.#options.changed(content);
+      this.#current = content;
     } catch (err) {
       this.#options.failed(err);
     }
