@@ -14,7 +14,7 @@ const FIRST_BYTES = 64 * 1024;
 /** Beyond so many pieces a body must have so many bytes a piece: chunks of one byte cost 100 times the CPU of others. */
 const FREE_PIECES = 1024;
 const LEAST_PIECE_BYTES = 64;
-/** Up to this size, whatever is in a body fits into memory. */
+/** Up to this size, whatever is in a body fits into memory, and so do copies of it. */
 const PLAIN_BYTES = 256 * 1024;
 /** Each takes 56 bytes, and its text may be two. The largest objects of the API server have a quarter of that. */
 const MAX_CONTAINERS = 500_000;
@@ -58,7 +58,8 @@ export function requireJson({ headers }: IncomingMessage): void {
  */
 export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const declared = Number(request.headers['content-length'] ?? Number.NaN);
+    /** NaN where the length is not declared. */
+    const declared = Number(request.headers['content-length']);
     let held: Buffer | undefined;
     let arrival: Arrival | undefined;
     let length = 0;
@@ -79,14 +80,17 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
       new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
     /** Copies the piece behind the others: small pieces that are kept as they came hold many times their size. */
     const add = (piece: Buffer, before: number) => {
-      const needed = Number.isNaN(declared) ? length : declared;
-      if (room < needed) {
-        room = Math.min(Math.max(needed, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
+      if (room < length) {
+        room = declared || Math.min(Math.max(length, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
         arrival ??= budget.arrive(() => refuse(noRoom()));
         if (!arrival.grow(room)) return refuse(noRoom());
       }
-      // Memory that is not written to is not there: a body without a declared length needs no second buffer.
-      held ??= Buffer.allocUnsafeSlow(Number.isNaN(declared) ? MAX_BODY_BYTES : declared);
+      if (held === undefined || held.length < room) {
+        // Memory that is not written to is not there: a large body without a declared length moves once.
+        const larger = Buffer.allocUnsafeSlow(declared || (room > PLAIN_BYTES ? MAX_BODY_BYTES : room));
+        held?.copy(larger, 0, 0, before);
+        held = larger;
+      }
       piece.copy(held, before);
     };
     request.on('data', (piece: Buffer) => {

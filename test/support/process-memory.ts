@@ -7,10 +7,3 @@ export async function memoryOf(pid: number): Promise<{ readonly now: number; rea
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
   return { now: mebibytes('VmRSS'), most: mebibytes('VmHWM') };
 }
-
-/** The seconds of CPU that a process has taken. */
-export async function cpuOf(pid: number): Promise<number> {
-  const [, fields = ''] = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ');
-  const [user, system] = fields.split(' ').slice(11, 13);
-  return (Number(user) + Number(system)) / 100;
-}
