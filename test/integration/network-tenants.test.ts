@@ -150,6 +150,14 @@ test.each([
   expect([await statusOf('cidr'), await statusOf('gateway')]).toEqual([status, '10.20.0.1']);
 });
 
+test('a definition whose owner is taken away is the Network’s again', async () => {
+  const owner = () => inVictim('get net-attach-def blue -o jsonpath={.metadata.ownerReferences[*].uid}');
+  const uid = await owner();
+  const user = `--as=system:serviceaccount:${VICTIM}:tenant`;
+  await inVictim(`patch net-attach-def blue --type=merge -p {"metadata":{"ownerReferences":null}} ${user}`);
+  await eventually('it has its owner again', async () => (await owner()) === uid);
+});
+
 test('a definition of the same JSON with other spacing is left alone', async () => {
   const spaced = JSON.stringify(JSON.parse(await configOf('blue')), null, 2);
   await asTenant(VICTIM, definition(VICTIM, 'blue', spaced));

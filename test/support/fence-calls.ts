@@ -41,6 +41,7 @@ const network = (name: string, metadata: object = {}) =>
 const owner = (name: string) => ({
   ownerReferences: [{ apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name, uid: 'a', controller: true }],
 });
+const madeFor = (uid: string) => ({ annotations: { 'samplecrd.k8s.io/network-uid': uid } });
 const attachment = (name: string, config: string, metadata: object = owner(name)) =>
   object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, { spec: { config } }, metadata);
 const webhookConfiguration = (name: string) => ({
@@ -100,6 +101,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   // The garbage collector takes along what an owner has left: it is looked at again where the owner is there.
   attachment('ours', CONFIG, { ...owner('ours'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('theirs', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   event('example.com/other', 'theirs'),
   event('envoy-initializer', 'ours'),
 ];
@@ -309,7 +312,18 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('net-attach-def/theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
     OWN,
   ],
+  [
+    'marks a definition of another as its own',
+    merge('net-attach-def/theirs', { metadata: madeFor('a') }),
+    OWN,
+  ],
+  [
+    'marks a definition that has no owner as that of another Network',
+    merge('net-attach-def/lost', { metadata: madeFor('b') }),
+    OWN,
+  ],
   ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
+  ['deletes a definition that has no owner', remove('net-attach-def/lost'), OWN],
   [
     'deletes all definitions',
     {
@@ -398,6 +412,10 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   [
     'repairs its definition',
     merge('net-attach-def/ours', { metadata: { labels: { a: 'b' } }, spec: { config: CONFIG } }),
+  ],
+  [
+    'takes back its definition from which a user took the owner',
+    merge('net-attach-def/disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
   ],
   [
     'lets go a definition that is nobody’s',
