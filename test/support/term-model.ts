@@ -191,7 +191,7 @@ export class TermModel {
   async #send(replica: number, { path, signal }: TransportRequest): Promise<TransportResponse> {
     await this.#reach(replica, signal);
     this.#written(replica, path.slice(1));
-    const body = Object.assign(Readable.from(['{}']), { text: async () => '{}' });
+    const body = Object.assign(Readable.from([Buffer.from('{}')]), { text: async () => '{}' });
     return { status: 200, header: () => undefined, body };
   }
 
