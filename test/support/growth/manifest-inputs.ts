@@ -20,7 +20,7 @@ const settings = { decide, state: { set: templateSet() }, namespace: 'default', 
 /** A text of manifests, as each command of the command line works on it. */
 function manifests(name: string, text: (n: number) => string): readonly GrowingInput[] {
   const injected = (n: number) => injectManifests(text(n), settings).text;
-  const from = 60;
+  const from = 30;
   return [
     {
       name: `inject: ${name}`,

@@ -4,7 +4,7 @@ import { StepCounter } from './step-counter.ts';
  * Prints the steps of each input of a part: `{"name": [n, 2n, 4n]}`. A process of its own, whose builtins count and whose
  * functions V8 counts: `node measure.js PART`.
  */
-const SIZE = 300;
+const SIZE = 100;
 
 const counter = new StepCounter();
 await counter.start();

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../src/inject/json.ts';
+import { OVERRIDES } from '../../../src/inject/keys.ts';
 import type { ReviewHandler } from '../../../src/webhook/response.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../demo.ts';
@@ -148,15 +149,9 @@ export const REVIEWS: readonly GrowingInput[] = [
 ];
 
 export const ANNOTATIONS: readonly GrowingInput[] = [
-  ...[
-    'image',
-    'cpu-request',
-    'cpu-limit',
-    'memory-request',
-    'memory-limit',
-    'log-level',
-    'concurrency',
-  ].flatMap((name) => annotated(`letters in ${name}`, (n) => '1'.repeat(50 * n), `${OPT_IN}-${name}`)),
+  ...OVERRIDES.flatMap((name) =>
+    annotated(`letters in ${name}`, (n) => '1'.repeat(50 * n), `${OPT_IN}-${name}`),
+  ),
   ...annotated('letters in the opt-in', (n) => 'x'.repeat(50 * n), OPT_IN),
   ...annotated('templates that do not exist', (n) => times(n, (i) => `t-${i}`).join(), `${OPT_IN}-templates`),
   ...annotated('one template many times', (n) => times(n, () => 'config').join(), `${OPT_IN}-templates`),
