@@ -10,11 +10,14 @@ import { projectDirectory } from '../../hack/control-plane/project-directory.ts'
 import { type CommandResult, runCommand } from '../../hack/control-plane/run-command.ts';
 import { type Supervisor, startSupervisor } from '../../hack/control-plane/supervisor.ts';
 import { eventually } from '../../hack/eventually.ts';
-import { ensureTool } from '../../hack/release/tools.ts';
+import { ensureTool, type ToolName } from '../../hack/release/tools.ts';
 
 const PASSWORD = 'of the test';
 /** The registry has no certificate, and a container here has no network of its own. */
 const BUILD_FLAGS = '--layers --isolation chroot --network host --tls-verify=false';
+
+/** Paths of the tools. */
+type Tools = Readonly<Record<ToolName, string>>;
 
 /** A registry of this machine, a user with two pairs of keys (`cosign` and `other`), and the tools of a release. */
 export class ReleaseStage {
@@ -25,14 +28,15 @@ export class ReleaseStage {
   readonly #supervisor: Supervisor;
   readonly #env: Readonly<Record<string, string>>;
 
-  private constructor(directory: string, registry: string, supervisor: Supervisor) {
+  private constructor(directory: string, registry: string, supervisor: Supervisor, tools: Tools) {
     this.directory = directory;
     this.registry = registry;
     this.builder = join(directory, 'bin', 'buildah');
     this.#supervisor = supervisor;
     const { HOME = '/', PATH = '', XDG_CACHE_HOME = '' } = process.env;
     const path = [join(directory, 'bin'), PATH, '/usr/sbin', '/sbin'].join(':');
-    this.#env = { HOME, PATH: path, XDG_CACHE_HOME, COSIGN_PASSWORD: PASSWORD };
+    const { cosign: COSIGN, crane: CRANE } = tools;
+    this.#env = { HOME, PATH: path, XDG_CACHE_HOME, COSIGN, CRANE, COSIGN_PASSWORD: PASSWORD };
   }
 
   static async start(): Promise<ReleaseStage> {
@@ -48,7 +52,7 @@ export class ReleaseStage {
     const args = ['registry', 'serve', '--address', registry, '--disk', blobs];
     await supervisor.start({ name: 'registry', command: crane, args });
     await eventually('the registry answers', () => fetch(`http://${registry}/v2/`).then(({ ok }) => ok));
-    const stage = new ReleaseStage(directory, registry, supervisor);
+    const stage = new ReleaseStage(directory, registry, supervisor, { crane, cosign });
     await stage.#prepare({ crane, cosign });
     return stage;
   }
@@ -77,7 +81,8 @@ export class ReleaseStage {
   async release(image: string, base: string): Promise<string> {
     const variables = [
       ...[`IMAGE=${image}`, `BASE=${base}`, `KEY=${this.directory}/cosign.key`, `BUILDER=${this.builder}`],
-      ...[`BUILD_FLAGS=${BUILD_FLAGS}`, 'PUSH_FLAGS=--tls-verify=false', 'FORCE=1'],
+      // The time of files as other tests have it, whose layers are then found.
+      ...[`BUILD_FLAGS=${BUILD_FLAGS}`, 'PUSH_FLAGS=--tls-verify=false', 'SOURCE_DATE_EPOCH=0', 'FORCE=1'],
     ];
     // The packages are there: this test runs from them.
     const make = 'make --no-print-directory --assume-old=node_modules/.installed';
@@ -85,12 +90,16 @@ export class ReleaseStage {
     return this.succeed(`${make} --directory '${projectDirectory()}' release ${quoted}`);
   }
 
+  /** Ends the registry, and removes what was pushed to it from the storage that is shared, too. */
   async stop(): Promise<void> {
     await this.#supervisor.stop();
+    await this.type(
+      `buildah images --quiet --filter reference='${this.registry}/*' | xargs -r buildah rmi --force`,
+    );
     await rm(this.directory, { recursive: true });
   }
 
-  async #prepare(tools: Readonly<Record<string, string>>): Promise<void> {
+  async #prepare(tools: Tools): Promise<void> {
     await mkdir(join(this.directory, 'bin'));
     for (const [name, path] of Object.entries(tools)) await symlink(path, join(this.directory, 'bin', name));
     for (const name of ['cosign', 'other']) {
