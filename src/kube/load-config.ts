@@ -86,7 +86,7 @@ function accessOfPod(environment: Environment, directory: string, master: string
     const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
     const cluster = { name: 'pod', server, skipTLSVerify: false, caFile: join(directory, 'ca.crt') };
     const namespaceFile = join(directory, 'namespace');
-    const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8') : undefined;
+    const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : undefined;
     return { cluster, user: { name: 'pod', tokenFile }, namespace };
   }
   if (master !== undefined) {

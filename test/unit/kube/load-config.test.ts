@@ -84,7 +84,7 @@ describe('without a flag', () => {
     'in a pod its service account is used, by the address %s, through the proxy of the environment',
     async (host, server) => {
       await writeFile(join(directory, 'token'), 'secret');
-      await writeFile(join(directory, 'namespace'), 'mine');
+      await writeFile(join(directory, 'namespace'), 'mine\n');
       const config = load({ ...POD, KUBERNETES_SERVICE_HOST: host, HTTPS_PROXY: 'http://proxy' });
       expect(config.getCurrentCluster()).toMatchObject({
         server,
