@@ -91,6 +91,18 @@ test('an API server that knows policies after an upgrade is asked for them', asy
   ]);
 });
 
+test('an API server without the whole group is one that knows no policies', async () => {
+  const { duty, lines, clock } = dutyOf(() => {
+    throw apiErrorFrom(404, {});
+  });
+  const stop = new AbortController();
+  const watching = duty.watch(stop.signal);
+  await clock.advanceAsync(0);
+  expect(lines.map(({ msg }) => msg)).toEqual([NONE_KNOWN]);
+  stop.abort(new Error('the test is over'));
+  await watching;
+});
+
 test('an API server that asks to be left alone is asked no sooner', async () => {
   const { duty, requests, clock } = dutyOf(() => {
     throw apiErrorFrom(429, {}, '60');

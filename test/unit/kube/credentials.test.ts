@@ -49,6 +49,24 @@ describe('a token', () => {
     await close();
   });
 
+  test.each([
+    ['that expires is asked for again', '2001-01-01T00:00:00Z', 'Bearer new'],
+    ['that lasts is asked for once', '2999-01-01T00:00:00Z', 'Bearer old'],
+    ['of no end is asked for once', undefined, 'Bearer old'],
+  ])('of a plugin %s', async (_, expirationTimestamp, second) => {
+    const user = countedExec(['old', 'new'], expirationTimestamp);
+    const { server, transport, clock, close } = await startScripted({}, user);
+    for (const authorization of ['Bearer old', second]) {
+      const sent = statusOf(transport.send(get));
+      const request = await server.next();
+      expect(request.headers.authorization).toBe(authorization);
+      request.answer({});
+      await sent;
+      clock.advance(10_000);
+    }
+    await close();
+  });
+
   test('that is still refused is not sent a third time', async () => {
     await writeFile(tokenFile, 'bad');
     const { server, transport, close } = await startScripted({}, tokenUser);
@@ -134,13 +152,13 @@ describe('a token', () => {
 });
 
 /** A kubeconfig whose exec plugin prints another token each time that it is run. */
-function countedExec(tokens: readonly string[]): object {
+function countedExec(tokens: readonly string[], expirationTimestamp?: string): object {
   const state = join(folder, 'runs');
   const script = `
     const fs = require('node:fs');
     const runs = fs.existsSync('${state}') ? Number(fs.readFileSync('${state}')) : 0;
     fs.writeFileSync('${state}', String(runs + 1));
-    const status = { token: ${JSON.stringify(tokens)}[runs] };
+    const status = { token: ${JSON.stringify(tokens)}[runs], expirationTimestamp: ${JSON.stringify(expirationTimestamp)} };
     console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status }));`;
   return { exec: execConfig(script) };
 }
