@@ -9,6 +9,7 @@ import { reportInjection } from '../../../src/webhook/injection-events.ts';
 import { formatReview, type ReviewHandler } from '../../../src/webhook/response.ts';
 import { parseReview } from '../../../src/webhook/review.ts';
 import { createTemplateHandler } from '../../../src/webhook/template-handler.ts';
+import { systemClock } from '../../../src/workqueue/clock.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, templateSet } from '../demo.ts';
 
@@ -40,7 +41,7 @@ export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = 
     decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: NAMESPACE },
     templates: () => ({ set }),
     namespaceLabels: async () => namespaceLabels,
-    observe: (record) => reportInjection({ event: () => undefined }, record),
+    observe: (record) => reportInjection({ expect: () => undefined }, record),
     log,
     now: () => 0,
   });
@@ -49,7 +50,8 @@ export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = 
 /** The webhook that attaches pods to Networks, of which each is Ready. */
 export function attaching(): ReviewHandler {
   const attach = attachWith({
-    client: { get: () => Promise.reject(new Error('no Network is asked of the API server')) },
+    client: { list: () => Promise.reject(new Error('no Network is asked of the API server')) },
+    clock: systemClock,
     networks: { get: () => undefined },
     judge: () => ({ kind: 'ready' }),
     sharedNamespaces: ['*'],
