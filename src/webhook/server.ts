@@ -72,6 +72,8 @@ export class WebhookServer {
     this.#followConnections();
     this.#server.on('tlsClientError', (err) => log.debug({ err }, 'TLS handshake failed'));
     this.#server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
+      // What was read before it was closed goes on being parsed.
+      if (socket.destroyed) return;
       if (err.code === 'ERR_HTTP_REQUEST_TIMEOUT') refused('too_slow');
       else if (err.code?.startsWith('HPE_')) refused('malformed');
       socket.destroy();

@@ -29,6 +29,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await strangers?.leave();
+  strangers = undefined;
 });
 
 afterAll(async () => {
@@ -133,7 +134,7 @@ describe('strangers at the port of the webhook', () => {
       `${HEAD}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(65_536)}`,
       /^$/,
     ],
-    ['more than the length says', `${HEAD}Content-Length: 2\r\n\r\n{}{}`, /^HTTP\/1\.1 400 /],
+    ['more than the length says', `${HEAD}Content-Length: 2\r\n\r\n{}{}`, /^$/],
     ['a request to a proxy', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^$/],
     [
       'an upgrade',
@@ -160,7 +161,7 @@ describe('strangers at the port of the webhook', () => {
     const refused = 'envoy_initializer_webhook_refused_total{reason="handshake_failed"}';
     const before = (await metric(refused)) ?? 0;
     const socket = connectPlainly({ host: '127.0.0.1', port }, () => socket.write(`${HEAD}\r\n`));
-    socket.on('error', () => {}).resume();
+    socket.resume();
     await once(socket, 'close');
     expect(await metric(refused)).toBe(before + 1);
     expect(await callOnce()).toBe(200);
@@ -173,8 +174,9 @@ async function answerToText(text: string): Promise<string> {
     socket.write(text, 'latin1'),
   );
   let answer = '';
-  socket.on('error', () => {}).on('data', (data: Buffer) => (answer += data.toString()));
-  await once(socket, 'close');
+  socket.on('data', (data: Buffer) => (answer += data.toString()));
+  // Also by a reset, where the server has not read all.
+  await once(socket, 'close').catch(() => undefined);
   return answer;
 }
 

@@ -12,6 +12,7 @@ import { makeKeyPair, type TestKeyPair } from '../../support/certificates.ts';
 import { answerTo, HttpsClient } from '../../support/https-client.ts';
 import { type MemoryLog, memoryLog } from '../../support/memory-log.ts';
 import { NO_WEBHOOK_METRICS } from '../../support/no-metrics.ts';
+import { testAuthority } from '../../support/test-authority.ts';
 
 type Handler = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
@@ -21,6 +22,8 @@ let logged: MemoryLog;
 let answers: [string, number][];
 /** Calls that are not answered yet, by path. */
 let underWay: Record<string, number>;
+/** Why calls and connections were refused. */
+let refusals: string[];
 let handler: Handler;
 let server: WebhookServer;
 let client: HttpsClient;
@@ -35,11 +38,13 @@ beforeEach(async () => {
   logged = memoryLog();
   answers = [];
   underWay = {};
+  refusals = [];
   handler = async () => ({ allowed: true });
   const metrics: WebhookMetrics = {
     ...NO_WEBHOOK_METRICS,
     inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
     answered: (path, status) => answers.push([path, status]),
+    refused: (reason) => refusals.push(reason),
   };
   const app = createApp({
     routes: { '/inject': (request, signal) => handler(request, signal()) },
@@ -190,6 +195,31 @@ describe('a call', () => {
     expect(answers).toEqual([['/inject', 413]]);
   });
 
+  test('that holds more objects and lists than any object of the API server is refused with 413', async () => {
+    const body = `[${Array(500_001).fill('{}').join()}]`;
+    expect(await client.call('/inject', body)).toMatchObject({
+      status: 413,
+      body: 'the body holds more than 500000 objects and lists\n',
+    });
+  });
+
+  test('that comes in chunks of one byte is cut off', async () => {
+    const socket = connect({ port, host: 'localhost', servername: 'localhost', ca: keyPair.cert });
+    socket.on('error', () => {}).resume();
+    const head = 'POST /inject HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(2000)}`);
+    await once(socket, 'close');
+    expect([answers, refusals]).toEqual([[['/inject', 400]], ['malformed']]);
+  });
+
+  test('without a declared length is read whole, however large', async () => {
+    const padding = ' '.repeat(1_000_000);
+    const call = client.start('/inject', { headers: { 'transfer-encoding': 'chunked' } });
+    for (let i = 0; i < 6; i += 1) call.write(padding);
+    call.end(review);
+    expect(await answerTo(call)).toMatchObject({ status: 200 });
+  });
+
   test('whose body does not come in time is refused with 408', async () => {
     const call = client.start('/inject?timeout=20ms', { headers: { 'content-length': '1000' } });
     call.write('{');
@@ -309,6 +339,21 @@ describe('the TLS server', () => {
   test('keeps its certificate when key and certificate do not match', async () => {
     expect(() => server.setKeyPair({ cert: otherKeyPair.cert, key: keyPair.key })).toThrow();
     expect((await handshake()).cert).toBe(keyPair.cert);
+  });
+
+  test('lets no client in before it is told whose certificates it trusts', async () => {
+    const authority = await testAuthority();
+    const { certPem: cert, keyPem: key } = await authority.client('api-server');
+    const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
+    const options = { app, keyPair, log: logged.log, metrics: NO_WEBHOOK_METRICS, verifyClients: true };
+    const strict = new WebhookServer(options);
+    const caller = new HttpsClient(await strict.listen(0, 'localhost'), keyPair.cert);
+    await expect(caller.call('/', '', { cert, key })).rejects.toThrow();
+    strict.setClientAuthorities(authority.caPem);
+    expect(await caller.call('/', '', { cert, key })).toMatchObject({ status: 404 });
+    await expect(caller.call('/', '')).rejects.toThrow();
+    caller.disconnect();
+    await strict.close(0);
   });
 
   test('rejects when its port is taken', async () => {
