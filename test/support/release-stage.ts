@@ -93,9 +93,10 @@ export class ReleaseStage {
   /** Ends the registry, and removes what was pushed to it from the storage that is shared, too. */
   async stop(): Promise<void> {
     await this.#supervisor.stop();
-    await this.type(
-      `buildah images --quiet --filter reference='${this.registry}/*' | xargs -r buildah rmi --force`,
-    );
+    const names = "--format '{{.Name}}:{{.Tag}}'";
+    const list = `buildah images ${names} --filter reference='${this.registry}/*'`;
+    // By name: another test may have the same image under another.
+    await this.type(`${list} | grep -v '<none>' | xargs --no-run-if-empty buildah rmi`);
     await rm(this.directory, { recursive: true });
   }
 
