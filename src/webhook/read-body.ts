@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type Arrival, type BodyBudget, noRoom } from './body-budget.ts';
 import { HttpError } from './http-error.ts';
@@ -14,33 +13,8 @@ const FIRST_BYTES = 64 * 1024;
 /** Beyond so many pieces a body must have so many bytes a piece: chunks of one byte cost 100 times the CPU of others. */
 const FREE_PIECES = 1024;
 const LEAST_PIECE_BYTES = 64;
-/** Up to this size, whatever is in a body fits into memory, and so do copies of it. */
+/** Up to this size, copies of a body cost next to nothing. */
 const PLAIN_BYTES = 256 * 1024;
-/** Each takes 56 bytes, and its text may be two. The largest objects of the API server have a quarter of that. */
-const MAX_CONTAINERS = 500_000;
-
-/** @throws HttpError 400 or 413; what it says holds nothing of the body. */
-export function parseJson(body: Buffer): unknown {
-  if (body.length > PLAIN_BYTES && containersOf(body) > MAX_CONTAINERS) {
-    const message = `the body holds more than ${MAX_CONTAINERS} objects and lists`;
-    throw new HttpError(413, message, { refusal: 'too_large' });
-  }
-  if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    // The parser's message quotes the body, which may hold secrets.
-    throw new HttpError(400, body.length === 0 ? 'the body is empty' : 'the body is not JSON');
-  }
-}
-
-/** How many objects and lists a text of JSON may have, those within its strings counted too. */
-function containersOf(body: Buffer): number {
-  let count = 0;
-  // By index: an iterator takes eight times as long.
-  for (let i = 0; i < body.length; i += 1) if (body[i] === 0x7b || body[i] === 0x5b) count += 1;
-  return count;
-}
 
 /** @throws HttpError 415 */
 export function requireJson({ headers }: IncomingMessage): void {

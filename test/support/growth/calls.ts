@@ -4,8 +4,10 @@ import type { JsonObject } from '../../../src/inject/json.ts';
 import { keysFor } from '../../../src/inject/keys.ts';
 import { createAttachHandler } from '../../../src/webhook/attach-handler.ts';
 import { createEnvoyHandler } from '../../../src/webhook/envoy-handler.ts';
+import { HttpError } from '../../../src/webhook/http-error.ts';
 import { createInjectHandler } from '../../../src/webhook/inject-handler.ts';
 import { reportInjection } from '../../../src/webhook/injection-events.ts';
+import { parseJson } from '../../../src/webhook/parse-json.ts';
 import { formatReview, type ReviewHandler } from '../../../src/webhook/response.ts';
 import { parseReview } from '../../../src/webhook/review.ts';
 import { createTemplateHandler } from '../../../src/webhook/template-handler.ts';
@@ -17,17 +19,32 @@ const NAMESPACE = 'envoy-initializer';
 /** A real logger, whose lines nothing reads. */
 const log = pino({ level: 'info' }, { write: () => undefined });
 
-/** A call of a webhook with this review: from the text of its body to the text of its answer. */
-export function call(handler: ReviewHandler, review: JsonObject): () => Promise<string> {
-  return callWith(handler, JSON.stringify(review));
+/**
+ * A call of a webhook with this review: from the text of its body to the text of its answer.
+ * @throws what the webhook does not expect
+ */
+export function call(handler: ReviewHandler, review: JsonObject): WebhookCall {
+  const body = Buffer.from(JSON.stringify(review));
+  return Object.assign(() => answer(handler, body), { bytes: body.length });
 }
 
-export function callWith(handler: ReviewHandler, body: string): () => Promise<string> {
-  return async () => {
-    const request = parseReview(JSON.parse(body));
-    return formatReview(request.uid, await handler(request, () => new AbortController().signal));
-  };
+/** A call with any body, answered as the server answers: with a status where it cannot be reviewed. */
+export function callWith(handler: ReviewHandler, text: string): WebhookCall {
+  const body = Buffer.from(text);
+  const answered = () =>
+    answer(handler, body).catch((err: unknown) =>
+      err instanceof HttpError ? `${err.status}: ${err.message}` : '500: internal error',
+    );
+  return Object.assign(answered, { bytes: body.length });
 }
+
+async function answer(handler: ReviewHandler, body: Buffer): Promise<string> {
+  const request = parseReview(parseJson(body));
+  return formatReview(request.uid, await handler(request, () => new AbortController().signal));
+}
+
+/** A call, with the length of its body. */
+export type WebhookCall = (() => Promise<string>) & { readonly bytes: number };
 
 interface InjectStage {
   readonly data?: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatPort, portCollision } from '../../../src/inject/ports.ts';
+import fc from 'fast-check';
+import { formatPort, PortIndex, portCollision } from '../../../src/inject/ports.ts';
 
 describe('two ports of one pod', () => {
   const host = (hostPort: number, hostIP?: string) => ({
@@ -54,4 +55,28 @@ describe('two ports of one pod', () => {
     expect(formatPort({ containerPort: 80, hostPort: 8080 })).toBe('80/TCP');
     expect(formatPort({ containerPort: 80, hostPort: 8080, protocol: 'SCTP' }, 'hostPort')).toBe('8080/SCTP');
   });
+});
+
+test('an index of ports has the collisions that a look at each port has, in the same order', () => {
+  const number = fc.constantFrom(0, 80, 81);
+  const port = fc.record(
+    {
+      containerPort: number,
+      hostPort: number,
+      protocol: fc.constantFrom('TCP', 'UDP'),
+      hostIP: fc.constantFrom('', '0.0.0.0', '10.0.0.1', '10.0.0.2'),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.array(port, { maxLength: 8 }), port, (ports, wanted) => {
+      const index = new PortIndex<number>();
+      for (const [owner, each] of ports.entries()) index.add(owner, each);
+      const expected = ports.flatMap((each, owner) => {
+        const field = portCollision(wanted, each);
+        return field ? [{ owner, field }] : [];
+      });
+      expect(index.collisionsOf(wanted).map(({ owner, field }) => ({ owner, field }))).toEqual(expected);
+    }),
+  );
 });

@@ -151,3 +151,30 @@ describe('refused is', () => {
     expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
   });
 });
+
+describe('an annotation beyond its bounds', () => {
+  const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
+
+  test('may name 32 Networks', () => {
+    expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
+  });
+
+  test('refuses the pod where it names more', () => {
+    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({
+      outcome: 'refused',
+      message: 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32',
+    });
+  });
+
+  test.each([ASKED, MULTUS])('refuses the pod where %s is longer than all annotations may be', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(256 * 1024 + 1) }));
+    const message = `annotation ${key} has 262145 characters: write at most 262144, as all annotations of a pod together have`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+
+  test.each([ASKED, MULTUS])('refuses the pod where %s nests without end', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
+    const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+});
