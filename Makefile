@@ -78,6 +78,10 @@ big-lists: build/.compiled dist/.built control-plane ## The memory of the operat
 bench: dist/.built control-plane ## Measures each budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; docs/performance.md)
 	@node test/bench/main.ts
 
+.PHONY: stand-still
+stand-still: build/.compiled ## Shows for how long the densest calls of a webhook hold the event loop (10 minutes; ONLY=validate: for part of a name)
+	@node build/test/bench/stand-still.js 3145728 '$(ONLY)'
+
 ##@ Work on it
 
 .PHONY: format

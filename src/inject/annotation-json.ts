@@ -1,7 +1,7 @@
 import type { JsonValue } from './json.ts';
 
-/** All annotations of an object together have no more bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
-const MAX_LENGTH = 256 * 1024;
+/** In characters. All annotations of an object together have no more bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
+export const MAX_LENGTH = 256 * 1024;
 /** A container in a status, the deepest that is written into annotations, nests 12 deep. */
 const MAX_DEPTH = 32;
 

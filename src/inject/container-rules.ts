@@ -98,7 +98,11 @@ export function* mountFindings(holder: JsonObject, path: Path): Findings {
 
 function* resourceFindings(container: JsonObject, path: Path): Findings {
   const resources = own(container, 'resources');
-  const amounts = { requests: own(resources, 'requests'), limits: own(resources, 'limits') };
+  const objectOf = (value: JsonValue | undefined) => (isObject(value) ? value : undefined);
+  const amounts = {
+    requests: objectOf(own(resources, 'requests')),
+    limits: objectOf(own(resources, 'limits')),
+  };
   for (const [list, quantities] of Object.entries(amounts)) {
     for (const [name, quantity] of Object.entries(quantities ?? {})) {
       const at = [...path, 'resources', list, name];

@@ -51,6 +51,7 @@ export function inject(input: DecideInput): Injection {
       return { outcome, skip: toSkip(input, merged.obstacle) };
     }
     ignored.push(...merged.ignored);
+    if (status.isTooLong) return { outcome: 'skipped', skip: toSkip(input, tooMuchAdded(input)) };
   }
   const refusal = findRefusal(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
@@ -64,6 +65,13 @@ export function inject(input: DecideInput): Injection {
     status: done,
     ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
   };
+}
+
+/** The API server would refuse the pod for its annotations. */
+function tooMuchAdded({ options }: DecideInput): Obstacle {
+  const key = options.keys.status;
+  const message = `metadata.annotations[${key}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`;
+  return { reason: 'conflict', messages: [message] };
 }
 
 function toSkip(input: DecideInput, obstacle: Obstacle): Skip {

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, own } from './json.ts';
+import { isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { containers, initContainers, isNativeSidecar, nameOf, type Pod, specField } from './pod.ts';
 import { parseQuantity } from './quantity.ts';
 
@@ -66,7 +66,7 @@ function requestsOf(container: JsonObject): Amounts {
 
 function amounts(quantities: JsonValue | undefined): Amounts {
   const parsed: Amounts = new Map();
-  for (const [name, quantity] of Object.entries(quantities ?? {})) {
+  for (const [name, quantity] of Object.entries(isObject(quantities) ? quantities : {})) {
     const amount = parseQuantity(quantity);
     if (amount !== undefined) parsed.set(name, amount);
   }

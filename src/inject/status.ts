@@ -1,4 +1,4 @@
-import { parseAnnotation } from './annotation-json.ts';
+import { MAX_LENGTH, parseAnnotation } from './annotation-json.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from './json.ts';
 import { findMoved, type Moved, parseMoved } from './moved.ts';
 import { containerFinder, type Pod } from './pod.ts';
@@ -46,10 +46,12 @@ export class StatusBuilder {
   readonly #added: Partial<Record<AddedKind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
   readonly #containers = new Set<string>();
+  #length = 0;
 
   /** Takes down the name of something that was added. */
   added(kind: AddedKind, name: string): void {
     if (kind === 'containers') this.#containers.add(name);
+    this.#length += name.length;
     const names = this.#added[kind];
     if (names) names.push(name);
     else this.#added[kind] = [name];
@@ -58,6 +60,11 @@ export class StatusBuilder {
   /** Takes down a container of the pod's own, as it was before it was laid over the template's. */
   overlaid(name: string, container: JsonObject): void {
     this.#overlaid[name] = container;
+  }
+
+  /** Whether the names of what was added are more than an annotation takes. */
+  get isTooLong(): boolean {
+    return this.#length > MAX_LENGTH;
   }
 
   /** Whether a container comes from a template. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MAX_LENGTH } from './annotation-json.ts';
 import type { Fault } from './fault.ts';
 import { canonicalJson } from './json.ts';
 import type { Keys } from './keys.ts';
@@ -34,8 +35,7 @@ export function selectTemplates(
 ): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
   if ('fault' in state) return { templates: [], unknownTemplates: [] };
   const asked = annotation(pod, keys.templates);
-  const names =
-    asked === undefined ? [DEFAULT_TEMPLATE] : new Set(asked.split(',').map((name) => name.trim()));
+  const names = asked === undefined ? [DEFAULT_TEMPLATE] : namesIn(asked);
   const templates: Template[] = [];
   for (const name of names) {
     const template = state.set.templates.get(name);
@@ -44,6 +44,12 @@ export function selectTemplates(
     templates.push(template);
   }
   return { templates, unknownTemplates: [] };
+}
+
+function namesIn(asked: string): Iterable<string> {
+  // No pod with such an annotation is ever stored.
+  if (asked.length > MAX_LENGTH) return [asked];
+  return new Set(asked.split(',').map((name) => name.trim()));
 }
 
 type ParsedTemplateSet =

@@ -2,9 +2,11 @@ import type { Logger } from 'pino';
 import { isPodCreation } from '../inject/admission-target.ts';
 import type { DecideOptions } from '../inject/decide.ts';
 import { type Injection, inject } from '../inject/inject.ts';
-import { ownString } from '../inject/json.ts';
+import { isArray, own, ownString } from '../inject/json.ts';
+import type { Pod } from '../inject/pod.ts';
 import type { TemplateState } from '../inject/template-set.ts';
 import type { CallSignal } from './deadline.ts';
+import { HttpError } from './http-error.ts';
 import { answerTo, type InjectionAnswer, toVerdict } from './injection-answer.ts';
 import type { ReviewHandler } from './response.ts';
 import type { AdmissionRequest } from './review.ts';
@@ -32,6 +34,9 @@ export interface InjectHandlerOptions {
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 }
+
+/** No node runs a pod of a tenth of that. What is refused here is left to the failurePolicy. */
+const MAX_CONTAINERS = 1_000;
 
 /** The webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
@@ -65,12 +70,21 @@ async function injectRequest(
       state: templates(),
     });
   if (!isPodCreation(request)) return injectWith({});
+  const count = containerCount(request.object);
+  if (count > MAX_CONTAINERS) {
+    throw new HttpError(413, `the pod has ${count} containers: at most ${MAX_CONTAINERS} are looked at`);
+  }
   const labelsNow = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
   const injection = injectWith(await labelsNow(false));
   // The API server sends no pod that did not opt in: its namespace has been labelled a moment ago, which its own cache
   // knows and ours does not.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
   return behind ? injectWith(await labelsNow(true)) : injection;
+}
+
+function containerCount(pod: Pod | undefined): number {
+  const lists = ['containers', 'initContainers'].map((list) => own(own(pod, 'spec'), list));
+  return lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
 }
 
 /** One line for each pod, with nothing of what is in it but what is wrong there. */

@@ -1,6 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { inject } from '../../../src/inject/inject.ts';
 import type { JsonObject } from '../../../src/inject/json.ts';
-import { decideInput, demoPod, OPT_IN, podWith, STATUS } from '../../support/demo.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/demo.ts';
 import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
 
 /** sha256 of the template as JSON with sorted keys, made with another program. */
@@ -116,4 +125,43 @@ describe('a patch', () => {
       'envoy',
     ]);
   });
+});
+
+describe('what is added to many containers', () => {
+  const template = `${DEMO_TEMPLATE}
+env: [{name: PROXY, value: "1"}]
+`;
+  const injected = (containers: number) =>
+    inject(
+      decideInput(
+        podWith({
+          containers: Array.from({ length: containers }, (_, i) => ({
+            name: `app-${i}-${'x'.repeat(50)}`,
+            image: 'busybox',
+          })),
+        }),
+        { state: { set: templateSet({ config: template }) } },
+      ),
+    );
+
+  test('goes to each of them, in the order of the pod', () => {
+    const result = injected(100);
+    if (result.outcome !== 'injected') throw new Error(JSON.stringify(result.skip));
+    const paths = result.operations.map(({ path }) => path).filter((path) => path.endsWith('/env'));
+    expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
+  });
+
+  test('is not added where its names would be more than annotations may hold', () => {
+    const result = injected(5_000);
+    expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
+    expect(result).toHaveProperty('skip.messages', [
+      `metadata.annotations[${STATUS}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`,
+    ]);
+  });
+});
+
+test('a pod that names templates at a length that no annotation may have gets none of them', () => {
+  const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,'.repeat(50_000) };
+  const result = inject(decideInput(podWith({}, { annotations })));
+  expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'unknown-template' } });
 });

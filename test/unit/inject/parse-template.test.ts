@@ -257,6 +257,11 @@ describe('faults that the API server would find in every pod', () => {
       'containers: [{name: a}]',
       'config: line 1, column 14: containers[0].image: required: write the image to run',
     ],
+    [
+      'more than 100 containers',
+      `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
+      'containers: must be at most 100, with initContainers, and there are 101: remove some',
+    ],
     ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: has blanks around it'],
     [
       'the image auto',

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/inject/json.ts';
 import { keysFor } from '../../../src/inject/keys.ts';
 import type { TemplateState } from '../../../src/inject/template-set.ts';
+import { HttpError } from '../../../src/webhook/http-error.ts';
 import { createInjectHandler, type InjectionRecord } from '../../../src/webhook/inject-handler.ts';
 import type { AdmissionRequest } from '../../../src/webhook/review.ts';
 import { podRequest } from '../../support/admission-review.ts';
@@ -76,6 +77,17 @@ describe('the inject webhook', () => {
       expect(records).toMatchObject([{ decision: 'skipped', reason: 'not-a-pod-create' }]);
     },
   );
+
+  test('looks at 1,000 containers, and refuses a pod of more with 413', async () => {
+    const { review, records } = setUp();
+    const containers = Array.from({ length: 1_000 }, (_, i) => ({ name: `app-${i}` }));
+    const initContainers = [{ name: 'init' }];
+    expect(await review({ object: podWith({ containers }) })).toHaveProperty('operations.length', 3);
+    await expect(review({ object: podWith({ containers, initContainers }) })).rejects.toEqual(
+      new HttpError(413, 'the pod has 1001 containers: at most 1000 are looked at'),
+    );
+    expect(records).toMatchObject([{ decision: 'injected' }, { decision: 'failed' }]);
+  });
 
   test('warns who asked for a sidecar and gets none', async () => {
     const { review } = setUp();

@@ -195,11 +195,11 @@ describe('a call', () => {
     expect(answers).toEqual([['/inject', 413]]);
   });
 
-  test('that holds more objects and lists than any object of the API server is refused with 413', async () => {
+  test('that has more values than any object of the API server is refused with 413', async () => {
     const body = `[${Array(500_001).fill('{}').join()}]`;
     expect(await client.call('/inject', body)).toMatchObject({
       status: 413,
-      body: 'the body holds more than 500000 objects and lists\n',
+      body: 'the body has more than 100000 values\n',
     });
   });
 
