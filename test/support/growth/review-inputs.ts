@@ -42,13 +42,17 @@ const hash = templateSet({ config: RICH }).templates.get('config')?.hash ?? '';
 const forged = (said: JsonObject) =>
   JSON.stringify({ version: 1, templates: [{ name: 'config', sha256: hash }], added: {}, ...said });
 
+/** Bodies above 64 KiB are scanned before they are parsed: a step that no two sizes of one input may straddle. */
+const BELOW_SCAN = 50;
 const pods = (
   name: string,
   pod: (n: number) => JsonObject,
   handlers: Readonly<Record<string, ReviewHandler>> = { poor, rich, first, restricted },
+  from?: number,
 ): readonly GrowingInput[] =>
   Object.entries(handlers).map(([kind, handler]) => ({
     name: `review (${kind}): ${name}`,
+    ...(from !== undefined && { from }),
     work: (n) => call(handler, pod(n)),
   }));
 const annotated = (name: string, text: (n: number) => string, key: string): readonly GrowingInput[] =>
@@ -88,17 +92,21 @@ export const REVIEWS: readonly GrowingInput[] = [
       initContainers: times(n, (i) => ({ name: `init-${i}`, image: 'busybox', restartPolicy: 'Always' })),
     }),
   ),
-  ...pods('native sidecars and init containers, each with a resource of its own', (n) =>
-    asked({
-      ...containersOf(1),
-      resources: { requests: { cpu: '1' } },
-      initContainers: times(2 * n, (i) => ({
-        name: `init-${i}`,
-        image: 'busybox',
-        ...(i < n && { restartPolicy: 'Always' }),
-        resources: { requests: { [`example.com/r-${i}`]: '1' } },
-      })),
-    }),
+  ...pods(
+    'native sidecars and init containers, each with a resource of its own',
+    (n) =>
+      asked({
+        ...containersOf(1),
+        resources: { requests: { cpu: '1' } },
+        initContainers: times(2 * n, (i) => ({
+          name: `init-${i}`,
+          image: 'busybox',
+          ...(i < n && { restartPolicy: 'Always' }),
+          resources: { requests: { [`example.com/r-${i}`]: '1' } },
+        })),
+      }),
+    undefined,
+    BELOW_SCAN,
   ),
   ...pods('containers that each ask for too much', (n) =>
     asked({

@@ -142,7 +142,8 @@ export const TEMPLATES: readonly GrowingInput[] = [
   ...templates('dashes', (n) => ({ config: '- '.repeat(5 * n) })),
   ...templates('comments', (n) => ({ config: `${'# x\n'.repeat(20 * n)}${DEMO_TEMPLATE}` })),
   ...templates('text in quotes', (n) => ({ config: `containers: "${'\\n'.repeat(50 * n)}"` })),
-  ...templates('a block of text', (n) => ({ config: `containers: |\n${'  x\n'.repeat(50 * n)}` })),
+  // Bodies above 64 KiB are scanned before they are parsed: all three sizes are below.
+  ...templates('a block of text', (n) => ({ config: `containers: |\n${'  x\n'.repeat(50 * n)}` }), 50),
   ...templates('duplicate keys', (n) => ({ config: 'a: 1\n'.repeat(n) })),
 ];
 
