@@ -1,4 +1,5 @@
 import type { Fault } from '../inject/fault.ts';
+import { textExcess } from '../inject/text-bounds.ts';
 
 /** On a ConfigMap that holds weights: such a one is looked through when it is applied. */
 export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
@@ -8,6 +9,9 @@ export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
  * Envoy takes what is no number for not there, and when all are 0 answers every request with 404: both without a word.
  */
 export function weightFaults(data: Readonly<Record<string, string>>): readonly Fault[] {
+  const [firstKey = ''] = Object.keys(data);
+  const excess = textExcess(data);
+  if (excess !== undefined) return [{ source: firstKey, path: '', message: excess }];
   const groups = new Map<string, { first: string; sum: number }>();
   const faults: Fault[] = [];
   for (const [source, text] of Object.entries(data)) {

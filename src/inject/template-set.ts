@@ -9,6 +9,7 @@ import { parseTemplate } from './parse-template.ts';
 import { annotation, type Pod } from './pod.ts';
 import { suggest } from './suggest.ts';
 import type { Template } from './template.ts';
+import { textExcess } from './text-bounds.ts';
 
 /** The key of the ConfigMap with the default template, and the name under which it is known. */
 export const DEFAULT_TEMPLATE = 'config';
@@ -65,6 +66,8 @@ type ParsedTemplateSet =
  * all of it unusable, since half of a change may be worse than none. Other keys are none of ours.
  */
 export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+  const excess = textExcess(data);
+  if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
   const templates = new Map<string, Template>();
   const faults: Fault[] = [];
   const advice: Fault[] = [];

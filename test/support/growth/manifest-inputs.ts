@@ -108,7 +108,7 @@ export const LINTS: readonly GrowingInput[] = [
     'faults in one template',
     (n) => `containers:\n${times(n, (i) => `- {name: c-${i}, imag: x}\n`).join('')}`,
   ),
-  lint('lines before a fault', (n) => `${'\n'.repeat(50 * n)}contaners: [1]\n`),
+  lint('lines before a fault', (n) => `${'\n'.repeat(20 * n)}contaners: [1]\n`),
   lint('templates in a ConfigMap', (n) =>
     dump({
       apiVersion: 'v1',

@@ -126,7 +126,7 @@ export const TEMPLATES: readonly GrowingInput[] = [
   ...templates('lines with a fault each', (n) => ({
     config: `containers:\n${times(n, (i) => `- {name: c-${i}, imag: x}\n`).join('')}`,
   })),
-  ...templates('blank lines before a fault', (n) => ({ config: `${'\n'.repeat(50 * n)}contaners: [1]\n` })),
+  ...templates('blank lines before a fault', (n) => ({ config: `${'\n'.repeat(20 * n)}contaners: [1]\n` })),
   ...templates('anchors', (n) => ({
     config: `containers:\n- &a ${JSON.stringify(ENVOY)}\n${times(n, () => '- *a\n').join('')}`,
   })),
@@ -136,14 +136,13 @@ export const TEMPLATES: readonly GrowingInput[] = [
       (i) => `a${i}: &a${i} [${i === 0 ? 1 : `*a${i - 1}, *a${i - 1}`}]\n`,
     ).join(''),
   })),
-  ...templates('brackets', (n) => ({ config: '['.repeat(50 * n) })),
+  ...templates('brackets', (n) => ({ config: '['.repeat(20 * n) })),
   ...templates('brackets that are closed', (n) => ({ config: '['.repeat(n) + ']'.repeat(n) })),
   ...templates('documents', (n) => ({ config: 'a: 1\n---\n'.repeat(n) })),
   ...templates('dashes', (n) => ({ config: '- '.repeat(5 * n) })),
   ...templates('comments', (n) => ({ config: `${'# x\n'.repeat(20 * n)}${DEMO_TEMPLATE}` })),
   ...templates('text in quotes', (n) => ({ config: `containers: "${'\\n'.repeat(50 * n)}"` })),
-  // Bodies above 64 KiB are scanned before they are parsed: all three sizes are below.
-  ...templates('a block of text', (n) => ({ config: `containers: |\n${'  x\n'.repeat(50 * n)}` }), 50),
+  ...templates('a block of text', (n) => ({ config: `containers: |\n${'  x\n'.repeat(20 * n)}` })),
   ...templates('duplicate keys', (n) => ({ config: 'a: 1\n'.repeat(n) })),
 ];
 
@@ -275,5 +274,5 @@ export const ENVOY_INPUTS: readonly GrowingInput[] = [
     'initializer.kubernetes.io/envoy-weights': 'true',
   }),
   envoy('letters of a key', (n) => ({ [`${'a.'.repeat(50 * n)}!`]: '1' })),
-  envoy('brackets', (n) => ({ 'envoy.json': '['.repeat(50 * n) })),
+  envoy('brackets', (n) => ({ 'envoy.json': '['.repeat(20 * n) })),
 ];
