@@ -4,6 +4,7 @@ import { Controller, type Reconcile } from '../kube/controller.ts';
 import type { ControllerMetrics } from '../kube/controller-metrics.ts';
 import type { ObjectKey } from '../kube/object.ts';
 import { ReconcileHistory } from '../kube/reconcile-history.ts';
+import { ReconcileWatchdog } from '../kube/reconcile-watchdog.ts';
 import { controllerMetrics } from '../metrics/controller.ts';
 import { type MeasuredQueue, queueMetrics } from '../metrics/queue.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -17,6 +18,7 @@ interface LedControllerOptions {
   readonly workers: number;
   readonly queueMetrics: MeasuredQueue;
   readonly controllerMetrics: ControllerMetrics;
+  readonly watchdog: ReconcileWatchdog;
 }
 
 /** What one term owns: nothing of it is used by the next. */
@@ -46,11 +48,14 @@ export class LedController {
    */
   async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     if (this.#term) throw new Error(`controller ${this.#options.name}: the former term has not ended`);
-    const { queue, controller } = this.#begin(reconcile);
+    const { name, watchdog } = this.#options;
+    const watched = watchdog.watch(name, this.queue, reconcile);
+    const { queue, controller } = this.#begin(watched.reconcile);
     try {
       for (const key of keys) queue.add(key);
       await controller.run(signal);
     } finally {
+      watched.end();
       this.#term = undefined;
     }
   }
@@ -83,12 +88,14 @@ export function controllerMaker(options: {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly watchdog?: ReconcileWatchdog;
 }): MakeController {
-  const { registry, ...common } = options;
+  const { registry, watchdog = new ReconcileWatchdog(options.clock), ...common } = options;
   const [queueMetricsOf, controllerMetricsOf] = [queueMetrics(registry), controllerMetrics(registry)];
   return (name, workers) =>
     new LedController({
       ...common,
+      watchdog,
       name,
       workers,
       queueMetrics: queueMetricsOf(name),

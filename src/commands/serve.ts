@@ -111,7 +111,7 @@ async function run({ options, config, log, verbosity, stop }: Run): Promise<Exit
   const leaderClient = api.guarded(election.assertLeading);
   const watchdog = new ReconcileWatchdog(clock);
   watchdogMetrics(registry, watchdog, Date.now);
-  const makeController = controllerMaker({ registry, clock, log });
+  const makeController = controllerMaker({ registry, clock, log, watchdog });
   const networks = networkDuty({
     client: api.client,
     leaderClient,
