@@ -28,30 +28,31 @@ test: lint unit integration e2e ## Lints and tests everything
 ##@ Parts of it
 
 .PHONY: lint
-lint: node_modules/.installed ## Formatting, lint, import rules, unused code, and the types in step with the CRD
+lint: node_modules/.installed ## Formatting, lint, import rules, unused code, and generated files
 	@biome ci .
 	@knip
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
+	@node hack/generate-opt-in-mistake.ts --check
 
 .PHONY: unit
-unit: build/.compiled ## Unit tests, with no control plane; fails where they leave too much of src/inject uncovered
-	@$(JEST) --coverage build/test/unit/inject
-	@$(JEST) --testPathIgnorePatterns=test/unit/inject -- build/test/unit
+unit: build/.compiled ## Unit tests, with no control plane; fails where they leave too much of the pure rooms uncovered
+	@$(JEST) --coverage build/test/unit/json build/test/unit/podspec build/test/unit/sidecar build/test/project/golden
+	@$(JEST) --testPathIgnorePatterns='test/unit/(json|podspec|sidecar)/|test/project/golden' -- build/test/unit build/test/project build/test/tools
 
 .PHONY: integration
 # Without Python the tests on a real Neutron are skipped, and say so.
 integration: build/.compiled dist/.built control-plane ## Tests against a real etcd, API server and controller-manager
-	-@node hack/neutron/cli.ts install
+	-@node test/env/neutron/cli.ts install
 	@$(JEST) --runInBand build/test/integration
 
 .PHONY: mutation
-mutation: build/.compiled ## Mutation tests of src/inject (MUTATE=src/inject/ports.ts for one file); the report is out/mutation/index.html
+mutation: build/.compiled ## Mutation tests of the pure rooms, src/json, src/podspec and src/sidecar (MUTATE=src/podspec/rules/ports.ts for one file); the report is out/mutation/index.html
 	@npm run --silent mutation -- $(if $(MUTATE),--mutate $(MUTATE))
 
 .PHONY: golden
-golden: build/.compiled ## Writes what the golden cases are to give, as it is now: read the difference before you keep it
-	@UPDATE_GOLDEN=1 $(JEST) build/test/unit/golden
+golden: build/.compiled ## Writes the expected files of all golden cases (test/golden) from what the code does now: review the difference
+	@UPDATE_GOLDEN=1 $(JEST) build/test/project/golden
 
 .PHONY: faults
 faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
@@ -67,7 +68,7 @@ compare: node_modules/.installed control-plane ## Shows what client-node's infor
 
 .PHONY: soak-networks
 soak-networks: build/.compiled dist/.built control-plane ## 1,000 Networks at random for 5 minutes, the operator killed ten times (SOAK_SEED=123 replays the users)
-	-@node hack/neutron/cli.ts install
+	-@node test/env/neutron/cli.ts install
 	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
 
 .PHONY: big-lists
@@ -89,9 +90,10 @@ format: node_modules/.installed ## Formats, and fixes what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Writes src/network/types.ts from crd/, and deploy/envoy from src/envoy
+generate: node_modules/.installed ## Writes src/network/api/types.ts from crd/, deploy/envoy from src/sidecar/envoy, and the kinds in deploy/base/opt-in-mistake.yaml
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
+	@node hack/generate-opt-in-mistake.ts
 
 .PHONY: pictures
 pictures: dist/.built control-plane ## Draws the pictures of the documents: docs/run.svg, docs/growth.svg
@@ -99,31 +101,31 @@ pictures: dist/.built control-plane ## Draws the pictures of the documents: docs
 
 .PHONY: control-plane
 control-plane: node_modules/.installed ## Builds etcd, kube-apiserver, kube-controller-manager and kubectl, once
-	@node hack/control-plane/cli.ts build
+	@node test/env/control-plane/cli.ts build
 
 .PHONY: control-plane-up
 control-plane-up: control-plane ## Starts an empty control plane, until Ctrl-C
-	@node hack/control-plane/cli.ts up
+	@node test/env/control-plane/cli.ts up
 
 .PHONY: neutron
 neutron: node_modules/.installed ## Installs a real Neutron and Keystone from PyPI, once (no root; Python 3.11)
-	@node hack/neutron/cli.ts install
+	@node test/env/neutron/cli.ts install
 
 .PHONY: neutron-up
 neutron-up: neutron ## Starts both, empty, until Ctrl-C
-	@node hack/neutron/cli.ts up
+	@node test/env/neutron/cli.ts up
 
 .PHONY: cluster
 cluster: node_modules/.installed ## Starts a real cluster of one node (Debian, root), or brings new images to the one that runs
-	@node hack/cluster/cli.ts up
+	@node test/env/cluster/cli.ts up
 
 .PHONY: cluster-down
 cluster-down: node_modules/.installed ## Ends that cluster, and removes what one that crashed has left
-	@node hack/cluster/cli.ts down
+	@node test/env/cluster/cli.ts down
 
 .PHONY: e2e
 e2e: build/.compiled ## Tests on a real node: kubelet, containerd, CNI (Debian, root; says so and skips elsewhere), or on E2E_KUBECONFIG's
-	@obstacle="$$(node hack/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
+	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
 
 .PHONY: test-release
 test-release: build/.compiled ## Tests make release against a registry on this machine (Debian, root); builds cosign first, in minutes, which make e2e does not
@@ -182,7 +184,7 @@ clean: ## Removes what was built here; the control plane's cache stays
 
 .PHONY: clean-cache
 clean-cache: node_modules/.installed ## Removes the control plane's binaries of this version
-	@rm -rf "$$(node hack/control-plane/cli.ts path)"
+	@rm -rf "$$(node test/env/control-plane/cli.ts path)"
 
 # Files, so that nothing is done twice.
 

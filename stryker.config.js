@@ -1,9 +1,9 @@
 /**
- * Mutation testing of src/inject (`make mutation`): all mutants are compiled in one build and switched on one at a time,
+ * Mutation testing of the rooms without I/O (`make mutation`): all mutants are compiled in one build and switched on one at a time,
  * each against the tests that reach it.
  */
 export default {
-  mutate: ['src/inject/**/*.ts', '!src/inject/pod-schema.ts'],
+  mutate: ['src/{json,podspec,sidecar}/**/*.ts', '!src/podspec/schema/pod-schema.ts'],
   ignorePatterns: ['build', 'dist', 'out', 'coverage'],
   buildCommand: 'tsc',
   // tsc 7 has no API by which Stryker could rewrite it, and there is nothing to rewrite.

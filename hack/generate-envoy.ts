@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { ENVOY_FILES } from '../src/envoy/configurations.ts';
+import { ENVOY_FILES } from '../src/sidecar/envoy/configurations.ts';
 
 /**
  * Writes the files of the ConfigMap `envoy` that comes with the operator into deploy/envoy, for those who read or apply them by
@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (!args.includes('--check')) await writeFile(file, wanted);
     else if ((await readFile(file, 'utf8').catch(() => '')) !== wanted) {
       console.error(
-        `deploy/envoy/${name} is not what src/envoy makes: run \`${COMMAND}\` and commit the result.`,
+        `deploy/envoy/${name} is not what src/sidecar/envoy makes: run \`${COMMAND}\` and commit the result.`,
       );
       return 1;
     }

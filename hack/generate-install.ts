@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findBinaries } from './control-plane/build.ts';
-import { projectDirectory } from './control-plane/project-directory.ts';
-import { runCommand } from './control-plane/run-command.ts';
+import { findBinaries } from '../test/env/control-plane/build.ts';
+import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
+import { runCommand } from '../test/env/control-plane/run-command.ts';
 
 /**
  * Renders deploy/overlays/default into one file, for those who have no kustomize or no copy of the project:

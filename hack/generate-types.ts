@@ -7,12 +7,12 @@ import { compile, type JSONSchema } from 'json-schema-to-typescript';
  * `node hack/generate-types.ts` writes them, `--check` only compares and exits 1 where they differ.
  */
 const CRD_FILE = new URL('../crd/networks.yaml', import.meta.url);
-const TYPES_FILE = new URL('../src/network/types.ts', import.meta.url);
+const TYPES_FILE = new URL('../src/network/api/types.ts', import.meta.url);
 const COMMAND = 'node hack/generate-types.ts';
 
 const BANNER = `// Generated from crd/networks.yaml by \`${COMMAND}\`: do not edit.
 
-import type { ObjectMeta } from '../kube/object.ts';
+import type { ObjectMeta } from '../../kube/api/object.ts';
 `;
 
 /** Names of the types for the objects of the schema, by their path in it; others stand where they are used. */
@@ -77,7 +77,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if ((await readFile(TYPES_FILE, 'utf8')) === wanted) return 0;
   console.error(
-    `src/network/types.ts does not match crd/networks.yaml: run \`${COMMAND}\` and commit the result.`,
+    `src/network/api/types.ts does not match crd/networks.yaml: run \`${COMMAND}\` and commit the result.`,
   );
   return 1;
 }

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { ControlPlane } from './control-plane/control-plane.ts';
-import { projectDirectory } from './control-plane/project-directory.ts';
-import { shellExports } from './control-plane/shell-exports.ts';
-import { startControlPlane } from './control-plane/start.ts';
+import type { ControlPlane } from '../test/env/control-plane/control-plane.ts';
+import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
+import { shellExports } from '../test/env/control-plane/shell-exports.ts';
+import { startControlPlane } from '../test/env/control-plane/start.ts';
+import { must, OPERATOR_NAMESPACE, startOperator } from '../test/env/operator.ts';
 import { playInjection, storedPod } from './demo/injection.ts';
 import { Narrator } from './demo/narrator.ts';
 import { playNetwork } from './demo/network.ts';
 import { quietly, type Stage, show } from './demo/stage.ts';
-import { must, OPERATOR_NAMESPACE, startOperator } from './operator.ts';
 
 // The main job, shown: a control plane, the operator beside it, and the demo played with kubectl.
 // `--once` checks each claim and ends: 0 when all hold, 1 when one does not.
@@ -45,7 +45,7 @@ async function play(controlPlane: ControlPlane): Promise<void> {
   await must(controlPlane, [
     'apply',
     '-f',
-    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
+    join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml'),
   ]);
   await quietly(baseline, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const plainWithoutUs = await storedPod(baseline, 'myapp-pod-plain');

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { runCli } from './commands/cli.ts';
-import { skipApiTypes } from './kube/skip-api-types.ts';
+import { runCli } from './cli/program.ts';
+import { skipApiTypes } from './kube/client/skip-api-types.ts';
 
 skipApiTypes();
 process.exitCode = await runCli(process.argv);

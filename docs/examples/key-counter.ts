@@ -2,18 +2,18 @@
 // Run it beside `make run`: node docs/examples/key-counter.ts KUBECONFIG
 import { pathToFileURL } from 'node:url';
 import { type Logger, pino } from 'pino';
-import { isNotFound } from '../../src/kube/api-error.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { Controller, type Result } from '../../src/kube/controller.ts';
-import { CONFIG_MAPS } from '../../src/kube/core-resources.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import { loadKubeConfig } from '../../src/kube/load-config.ts';
-import { keyOf, type ObjectKey, splitKey } from '../../src/kube/object.ts';
-import { ReconcileHistory } from '../../src/kube/reconcile-history.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { systemClock as clock } from '../../src/workqueue/clock.ts';
-import { defaultControllerLimiter } from '../../src/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
+import { isNotFound } from '../../src/kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../src/kube/api/core-resources.ts';
+import { keyOf, type ObjectKey, splitKey } from '../../src/kube/api/object.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { Controller, type Result } from '../../src/kube/controller/controller.ts';
+import { ReconcileHistory } from '../../src/kube/controller/reconcile-history.ts';
+import { systemClock as clock } from '../../src/kube/workqueue/clock.ts';
+import { defaultControllerLimiter } from '../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
 
 const LABEL = 'count-keys';
 const ANNOTATION = 'example.com/keys';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import type { ControlPlane } from '../../test/env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import type { CommandResult, Narrator } from './narrator.ts';
 
 /** What every act of the demo has at hand. */

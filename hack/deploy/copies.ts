@@ -1,4 +1,4 @@
-import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../src/fleet/copy-plan.ts';
+import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../src/drift/copy-plan.ts';
 import { type Kubectl, output } from './kubectl.ts';
 
 /** Deletes the copies of Envoy's ConfigMap, and takes the label off those that users have made their own. Names the copies. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { imageParts } from './image-reference.ts';
 import { type Kubectl, lines, output, Refusal } from './kubectl.ts';
 

@@ -1,4 +1,4 @@
-import { type CommandResult, runCommand } from '../control-plane/run-command.ts';
+import { type CommandResult, runCommand } from '../../test/env/control-plane/run-command.ts';
 
 /** Runs kubectl with these arguments. Resolves however it ends. */
 export type Kubectl = (

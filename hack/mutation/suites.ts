@@ -22,13 +22,13 @@ const GLOBALS = new URL('./globals.ts', import.meta.url).href;
  */
 export class Suites {
   readonly #build: string;
-  readonly #directory: string;
+  readonly #directories: readonly string[];
   #generation = 0;
 
-  /** Both absolute: what is loaded anew, and the folder of the suites in it. */
-  constructor(build: string, directory: string) {
+  /** All absolute: what is loaded anew, and the folders in it whose suites run, with what is below them. */
+  constructor(build: string, directories: readonly string[]) {
     this.#build = pathToFileURL(build).href;
-    this.#directory = directory;
+    this.#directories = directories;
     registerHooks({
       resolve: (specifier, context, next) => {
         if (specifier === '@jest/globals') return { url: GLOBALS, shortCircuit: true };
@@ -43,10 +43,12 @@ export class Suites {
   async load(): Promise<readonly Test[]> {
     this.#generation += 1;
     resetState();
-    for (const file of (await readdir(this.#directory)).sort()) {
-      // Not those of generated input, so that a mutant falls to a sentence and not to luck.
-      if (!file.endsWith('.test.js') || file.includes('properties')) continue;
-      await import(pathToFileURL(join(this.#directory, file)).href);
+    for (const directory of this.#directories) {
+      for (const file of (await readdir(directory, { recursive: true })).sort()) {
+        // Not those of generated input, so that a mutant falls to a sentence and not to luck.
+        if (!file.endsWith('.test.js') || file.includes('properties')) continue;
+        await import(pathToFileURL(join(directory, file)).href);
+      }
     }
     return [...testsOf(getState().rootDescribeBlock, [])];
   }

@@ -20,11 +20,14 @@ const stryker: InstrumenterContext = {};
 Object.assign(globalThis, { __stryker__: stryker });
 
 /**
- * Runs the suites of src/inject for Stryker in its own process. Jest, which makes a world of its own for each run, takes
+ * Runs the suites of the rooms without I/O for Stryker in its own process. Jest, which makes a world of its own for each run, takes
  * a hundred times as long for each of some thousand mutants.
  */
 class CircusRunner implements TestRunner {
-  readonly #suites = new Suites(join(process.cwd(), 'build'), join(process.cwd(), 'build/test/unit/inject'));
+  readonly #suites = new Suites(
+    join(process.cwd(), 'build'),
+    ['json', 'podspec', 'sidecar'].map((room) => join(process.cwd(), 'build/test/unit', room)),
+  );
   #tests: readonly Test[] | undefined;
 
   capabilities() {

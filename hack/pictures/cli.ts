@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { projectDirectory } from '../control-plane/project-directory.ts';
-import { runCommand } from '../control-plane/run-command.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
+import { runCommand } from '../../test/env/control-plane/run-command.ts';
 import { growthPlot } from './growth-plot.ts';
 import { terminalPicture } from './terminal-picture.ts';
 

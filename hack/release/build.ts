@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import type { ReleaseSettings } from './obstacles.ts';
 import { Refusal } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { baseOf } from './base-image.ts';
 import { DOCKERFILES, pinBases } from './pin-bases.ts';
 import { release } from './release.ts';

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
+import { type ProgressStream, withProgress } from '../../test/env/control-plane/progress.ts';
 import { baseOf, withBaseDigest, withoutDigest } from './base-image.ts';
 import { run } from './run.ts';
 

@@ -1,5 +1,5 @@
-import { hasCode } from '../control-plane/has-code.ts';
-import { runCommand } from '../control-plane/run-command.ts';
+import { hasCode } from '../../test/env/control-plane/has-code.ts';
+import { runCommand } from '../../test/env/control-plane/run-command.ts';
 
 /** What the user has to do something about: nothing in a stack trace helps. */
 export class Refusal extends Error {

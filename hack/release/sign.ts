@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { run } from './run.ts';
 
 /** Statements about an image, by the types that cosign knows them by. */

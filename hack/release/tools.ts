@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureGoProgram, goProgramPath } from '../cluster/go-program.ts';
-import { readPinnedModule } from '../control-plane/pinned-module.ts';
-import type { ProgressStream } from '../control-plane/progress.ts';
-import { projectDirectory } from '../control-plane/project-directory.ts';
+import { ensureGoProgram, goProgramPath } from '../../test/env/cluster/go-program.ts';
+import { readPinnedModule } from '../../test/env/control-plane/pinned-module.ts';
+import type { ProgressStream } from '../../test/env/control-plane/progress.ts';
+import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 
 const PACKAGES = {
   cosign: 'github.com/sigstore/cosign/v3/cmd/cosign',

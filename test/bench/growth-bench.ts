@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import type { Point } from '../../hack/pictures/growth-plot.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { progress } from './progress.ts';

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { LOAD_CORE, pinned } from './pinned.ts';
 
 export interface LoadOptions {

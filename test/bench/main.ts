@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { admissionBench } from './admission-bench.ts';
 import { growthBench } from './growth-bench.ts';
 import { changesSince, readHistory, record } from './history.ts';

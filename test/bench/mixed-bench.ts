@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { LOAD_CORE, pinned } from './pinned.ts';

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { PODS } from '../../src/kube/core-resources.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { apiVersionOf } from '../../src/kube/resource.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { conditionOf } from '../../src/network/conditions.ts';
-import { NETWORKS } from '../../src/network/resources.ts';
-import type { Network } from '../../src/network/types.ts';
-import { systemClock as clock } from '../../src/workqueue/clock.ts';
+import { PODS } from '../../src/kube/api/core-resources.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { apiVersionOf } from '../../src/kube/api/resource.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { systemClock as clock } from '../../src/kube/workqueue/clock.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
+import { NETWORKS } from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 
 export const NAMESPACE = 'default';
 /** Requests at once where objects are only made to be there. */

@@ -1,6 +1,6 @@
-import { systemClock as clock } from '../../src/workqueue/clock.ts';
-import { defaultControllerLimiter } from '../../src/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
+import { systemClock as clock } from '../../src/kube/workqueue/clock.ts';
+import { defaultControllerLimiter } from '../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
 import type { Measurement } from './measurement.ts';
 import type { BenchSettings } from './settings.ts';
 import { ratios, summarise } from './statistics.ts';

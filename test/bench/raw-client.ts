@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Pool } from 'undici';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { resourcePath } from '../../src/kube/resource.ts';
-import { NETWORK_FINALIZER } from '../../src/network/names.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
-import type { Network } from '../../src/network/types.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { resourcePath } from '../../src/kube/api/resource.ts';
+import { NETWORK_FINALIZER } from '../../src/network/api/names.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { eachAtOnce, NAMESPACE, networkNumber } from './networks.ts';
 
 /** What the operator wrote for one Network. */

@@ -1,5 +1,5 @@
-import { eventually } from '../../hack/eventually.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
+import { eventually } from '../env/eventually.ts';
 import type { Measurement } from './measurement.ts';
 import { NAMESPACE, User } from './networks.ts';
 import { pin, SERVER_CORE } from './pinned.ts';

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, fetch } from 'undici';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { type ControlPlaneOptions, startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { pin, SERVER_CORE } from './pinned.ts';
 import { OPTED_IN_NAMESPACE } from './reviews.ts';
 
@@ -37,7 +37,7 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
     await must(controlPlane, [
       'apply',
       '-f',
-      path('hack/control-plane/network-attachment-definition-crd.yaml'),
+      path('test/env/control-plane/network-attachment-definition-crd.yaml'),
     ]);
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { eventually } from '../../hack/eventually.ts';
+import { eventually } from '../env/eventually.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { ALONE, type Stage, setStage } from './stage.ts';

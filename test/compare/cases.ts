@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KubeObject } from '../../src/kube/object.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
 import { errorEvent, type Fault } from '../support/fault.ts';
 import type { FaultLab } from '../support/fault-lab.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';

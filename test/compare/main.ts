@@ -1,5 +1,5 @@
-import { findBinaries } from '../../hack/control-plane/build.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { type Case, cases, play } from './cases.ts';
 import { clientNodeSubject } from './client-node-subject.ts';

@@ -1,8 +1,8 @@
-import { KubeClient } from '../../src/kube/client.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import type { EventHandler } from '../../src/kube/listener.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import type { EventHandler } from '../../src/kube/cache/listener.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { type ConfigMap, configMaps } from '../support/scripted-objects.ts';
 import type { Subject, Told } from './subject.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { runCli } from '../../src/commands/cli.ts';
-import { CONFIG_MAPS } from '../../src/kube/core-resources.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { CONFIG_MAPS } from '../../src/kube/api/core-resources.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { hasSidecar, OPTED_IN } from '../support/admission-load.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
 import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';

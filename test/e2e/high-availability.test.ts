@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { eventually } from '../env/eventually.ts';
 import {
   AdmissionLoad,
   FOR_THE_WEBHOOK,

@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ensureRequirements } from '../../hack/cluster/debian-packages.ts';
-import { ensureImage } from '../../hack/cluster/images/image-cache.ts';
-import { nodeBaseImage } from '../../hack/cluster/images/node-base.ts';
-import { buildOperatorImage, operatorImage } from '../../hack/cluster/images/operator.ts';
-import { imageRequirements } from '../../hack/cluster/images.ts';
-import { cacheRoot } from '../../hack/control-plane/cache-directory.ts';
+import { ensureRequirements } from '../env/cluster/debian-packages.ts';
+import { ensureImage } from '../env/cluster/images/image-cache.ts';
+import { nodeBaseImage } from '../env/cluster/images/node-base.ts';
+import { buildOperatorImage, operatorImage } from '../env/cluster/images/operator.ts';
+import { imageRequirements } from '../env/cluster/images.ts';
+import { cacheRoot } from '../env/control-plane/cache-directory.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 
 const PREPARATION_MS = 30 * 60_000;

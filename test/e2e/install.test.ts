@@ -1,11 +1,11 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { linkOf } from '../../hack/cluster/registry/image-links.ts';
-import { parseReference } from '../../hack/cluster/registry/reference.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { deploy } from '../../hack/deploy/deploy.ts';
-import { eventually } from '../../hack/eventually.ts';
+import { linkOf } from '../env/cluster/registry/image-links.ts';
+import { parseReference } from '../env/cluster/registry/reference.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { AdmissionLoad, OPTED_IN } from '../support/admission-load.ts';
 import { connect } from '../support/api-access.ts';
 import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';

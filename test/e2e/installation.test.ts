@@ -1,12 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { linkOf } from '../../hack/cluster/registry/image-links.ts';
-import { parseReference } from '../../hack/cluster/registry/reference.ts';
-import { startCluster } from '../../hack/cluster/start-cluster.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { undeploy } from '../../hack/deploy/undeploy.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { linkOf } from '../env/cluster/registry/image-links.ts';
+import { parseReference } from '../env/cluster/registry/reference.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { apply, podOf } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { Installation } from '../support/installation.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { FIRST_VNI } from '../../src/network/cni-config.ts';
-import { type NodeLinks, tunnelName } from '../../src/network/node/links.ts';
-import { Sweeper } from '../../src/network/node/sweeper.ts';
+import { FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import { type NodeLinks, tunnelName } from '../../src/node-agent/links.ts';
+import { Sweeper } from '../../src/node-agent/sweeper.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { type LabNode, type LabPod, labNetwork, MeshLab } from '../support/mesh-lab.ts';
 

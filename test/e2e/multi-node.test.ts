@@ -1,17 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { CNI_DIRECTORIES } from '../../hack/cluster/container-config.ts';
-import type { Machine } from '../../hack/cluster/machine.ts';
-import { searchPath } from '../../hack/cluster/search-path.ts';
-import { startCluster } from '../../hack/cluster/start-cluster.ts';
-import type { Worker } from '../../hack/cluster/start-worker.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { runCommand } from '../../hack/control-plane/run-command.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { bridgeName, cniConfig } from '../../src/network/cni-config.ts';
-import { tunnelName } from '../../src/network/node/links.ts';
+import { bridgeName, cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { tunnelName } from '../../src/node-agent/links.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { CNI_DIRECTORIES } from '../env/cluster/container-config.ts';
+import type { Machine } from '../env/cluster/machine.ts';
+import { searchPath } from '../env/cluster/search-path.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import type { Worker } from '../env/cluster/start-worker.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
@@ -126,7 +126,7 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
     const config = await run(`get ${definition} -o jsonpath={.spec.config}`);
     const { address } = worker.machine;
     // In the words of an earlier release, of which agents believed them.
-    const shape = { cidr: `${address.replace(/\d+$/, '0')}/24`, gateway: address, mtu: 1450 };
+    const subnet = { cidr: `${address.replace(/\d+$/, '0')}/24`, gateway: address, mtu: 1450 };
     const { vni } = JSON.parse(config).plugins[0];
     for (const [name, number] of [
       ['address', vni + 1],
@@ -136,7 +136,7 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
         apiVersion: 'k8s.cni.cncf.io/v1',
         kind: 'NetworkAttachmentDefinition',
         metadata: { name },
-        spec: { config: cniConfig(`default/${name}`, { ...shape, ...(name === 'vni' && OTHER) }, number) },
+        spec: { config: cniConfig(`default/${name}`, { ...subnet, ...(name === 'vni' && OTHER) }, number) },
       });
     }
     const patch = (text: string) =>

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { startCluster } from '../../hack/cluster/start-cluster.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from '../support/admission-load.ts';
 import { apply, kubectl } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
@@ -16,7 +16,7 @@ import { forbiddenCalls } from '../support/rights.ts';
 const PREPARATION_MS = 60 * 60_000;
 /** Longer than the 10 s after which a leader that cannot renew its lease gives up. */
 const OUTAGE_MS = Number(process.env.E2E_OUTAGE_SECONDS ?? 15) * 1000;
-const ATTACHMENT_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
+const ATTACHMENT_CRD = 'test/env/control-plane/network-attachment-definition-crd.yaml';
 jest.setTimeout(OUTAGE_MS + 300_000);
 
 let cluster: Cluster;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { startCluster } from '../../hack/cluster/start-cluster.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { OPTED_IN } from '../support/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';

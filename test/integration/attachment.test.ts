@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 
 jest.setTimeout(90_000);

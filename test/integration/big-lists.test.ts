@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { findBinaries } from '../../hack/control-plane/build.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
-import { PODS } from '../../src/kube/core-resources.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
+import { PODS } from '../../src/kube/api/core-resources.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { type FaultProxy, isPlainWatch, isWatch } from '../support/fault-proxy.ts';
 import { multipliedList } from '../support/multiplied-list.ts';

@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { createAuthority, issueCertificate } from '../../src/tls/authority.ts';
-import { readCertificates } from '../../src/tls/certificate.ts';
-import { defaultLifetimes } from '../../src/tls/lifetimes.ts';
+import { createAuthority, issueCertificate } from '../../src/certificates/x509/authority.ts';
+import { readCertificates } from '../../src/certificates/x509/certificate.ts';
+import { defaultLifetimes } from '../../src/certificates/x509/lifetimes.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
 import { podReview } from '../support/admission-review.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import {

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { findBinaries } from '../../hack/control-plane/build.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { shellExports } from '../../hack/control-plane/shell-exports.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { shellExports } from '../env/control-plane/shell-exports.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import { isRunning, untilNoneRuns } from '../support/is-running.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
@@ -105,7 +105,7 @@ describe('a control plane', () => {
   });
 
   test('knows the NetworkAttachmentDefinition of our tests', async () => {
-    const crd = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
+    const crd = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
     await kubectl(controlPlane, 'apply', '-f', crd);
     await kubectl(controlPlane, 'wait', '--for=condition=Established', '-f', crd);
     const input = JSON.stringify({
@@ -274,7 +274,7 @@ describe('nothing is left', () => {
   });
 
   test.each(['SIGINT', 'SIGHUP'] as const)('when `up` gets %s', async (signal) => {
-    const cli = fileURLToPath(import.meta.resolve('../../hack/control-plane/cli.js'));
+    const cli = fileURLToPath(import.meta.resolve('../env/control-plane/cli.js'));
     const up = spawn(process.execPath, [cli, 'up'], { stdio: ['ignore', 'pipe', 'pipe'] });
     up.stderr.resume();
     const [line] = await once(createInterface({ input: up.stdout }), 'line');

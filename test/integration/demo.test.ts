@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 
 test.each<[string, readonly string[]]>([
   ['as it comes', []],

@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { runCommand } from '../../hack/control-plane/run-command.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { must } from '../../hack/operator.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { must } from '../env/operator.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { ENVOY_CONFIGURATIONS } from '../../src/envoy/configurations.ts';
-import { READINESS_PORT } from '../../src/envoy/parts.ts';
+import { ENVOY_CONFIGURATIONS } from '../../src/sidecar/envoy/configurations.ts';
+import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { describeWithEnvoy } from '../support/describe-with-envoy.ts';
 import { startEnvoy } from '../support/envoy-process.ts';
 

@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { EVENTS } from '../../src/kube/event-object.ts';
-import type { EventDetails } from '../../src/kube/events.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { QueuedEventRecorder } from '../../src/kube/queued-event-recorder.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { EVENTS } from '../../src/kube/events/event-object.ts';
+import type { EventDetails } from '../../src/kube/events/events.ts';
+import { QueuedEventRecorder } from '../../src/kube/events/queued-event-recorder.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
 import { capturedLog } from '../support/captured-log.ts';
 import { watchUntil } from '../support/watch-until.ts';

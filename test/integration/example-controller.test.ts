@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { countKeys } from '../../docs/examples/key-counter.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;

@@ -3,11 +3,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { createAuthority, issueCertificate } from '../../src/tls/authority.ts';
+import { createAuthority, issueCertificate } from '../../src/certificates/x509/authority.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 
 const NAMESPACE = 'default';
 

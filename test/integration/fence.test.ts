@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
+import { must } from '../env/operator.ts';
 import { FENCED_OBJECTS, type FencedCall, MISUSES, NEEDS } from '../support/fence-calls.ts';
 
 const ACCOUNT = 'system:serviceaccount:envoy-initializer:envoy-initializer';
@@ -23,7 +23,7 @@ const call = ({ args, input }: FencedCall, flags = stolen) =>
 beforeAll(async () => {
   controlPlane = await startControlPlane();
   for (const [flag, path] of [
-    ['-f', 'hack/control-plane/network-attachment-definition-crd.yaml'],
+    ['-f', 'test/env/control-plane/network-attachment-definition-crd.yaml'],
     ['-k', 'deploy/overlays/dev'],
   ] as const)
     await admin(['apply', flag, join(projectDirectory(), path)]);

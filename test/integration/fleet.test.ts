@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { runCli } from '../../src/commands/cli.ts';
-import { ENVOY_FILES } from '../../src/envoy/configurations.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { eventually } from '../env/eventually.ts';
 import { podReview } from '../support/admission-review.ts';
 import { HttpsClient } from '../support/https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../support/fault-proxy.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   proxy = await lab.proxy([]);
   const kubeconfig = join(controlPlane.directory, 'proxy.kubeconfig');
   await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
-  const multus = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
+  const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
   await must(controlPlane, ['apply', '-f', multus]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
   operator = await startOperator(controlPlane, {

@@ -2,17 +2,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { inject } from '../../src/inject/inject.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../src/inject/json.ts';
-import { keysFor } from '../../src/inject/keys.ts';
-import { podSecurityViolations } from '../../src/inject/pod-security.ts';
-import { parseStatus } from '../../src/inject/status.ts';
-import { uninject } from '../../src/inject/uninject.ts';
-import { objectsOf, type PodSite, type PodTemplateRule, podSites } from '../../src/inject/workload.ts';
-import { readManifests } from '../../src/manifests/manifests.ts';
-import { readTemplateFile } from '../../src/manifests/template-file.ts';
-import { DEFAULT_TEMPLATE } from '../../src/webhook/default-template.ts';
+import { DEFAULT_TEMPLATE } from '../../src/injector/default-template.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../src/json/json.ts';
+import { readManifests } from '../../src/json/yaml-edit/manifests.ts';
+import { podSecurityViolations } from '../../src/podspec/pod-security/pod-security.ts';
+import { objectsOf, type PodSite, type PodTemplateRule, podSites } from '../../src/podspec/workload.ts';
+import { inject } from '../../src/sidecar/inject.ts';
+import { keysFor } from '../../src/sidecar/keys.ts';
+import { readTemplateFile } from '../../src/sidecar/manifests/template-file.ts';
+import { parseStatus } from '../../src/sidecar/status.ts';
+import { uninject } from '../../src/sidecar/uninject.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { RICH_TEMPLATE } from '../support/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../support/demo.ts';
 import { metadataOf, specOf } from '../support/inject-checked.ts';
@@ -21,7 +21,7 @@ import { plausiblePods, securedPods } from '../support/plausible-pods.ts';
 
 /** A namespace in which the API server asks no webhook: what comes there is what it makes of a pod by itself. */
 const APART = 'kube-public';
-const GOLDEN = join(projectDirectory(), 'test/golden');
+const GOLDEN = join(projectDirectory(), 'test/golden/manifests');
 const cases = (await readdir(GOLDEN)).sort();
 
 let starting: Promise<InjectionStage>;

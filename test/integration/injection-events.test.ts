@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
+import { eventually } from '../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 

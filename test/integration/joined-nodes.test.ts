@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { cniConfig } from '../../src/network/cni-config.ts';
-import { joinedNetworkOf } from '../../src/network/joined-network.ts';
-import { digestOf, type NodeTable } from '../../src/network/node-table.ts';
-import type { Network } from '../../src/network/types.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import { meshNetworkOf } from '../../src/network/nodes/mesh-network.ts';
+import { digestOf, type NodeTable } from '../../src/network/nodes/node-table.ts';
+import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
@@ -79,7 +79,7 @@ async function report(node: string, names: readonly string[], problem?: string):
   const networks: Record<string, string> = {};
   for (const name of names) {
     const network = JSON.parse(await run(`get network ${name} -o json`)) as Network;
-    networks[`default/${name}`] = joinedNetworkOf(network, 1450)?.digest ?? '';
+    networks[`default/${name}`] = meshNetworkOf(network, 1450)?.digest ?? '';
   }
   const said = { number: (await numbers())[node], table: digestOf(await table()), networks, problem };
   await fixture.apply({

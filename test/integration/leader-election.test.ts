@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import type { ElectionTiming } from '../../src/kube/election-timing.ts';
-import { LeaderElector } from '../../src/kube/leader-elector.ts';
-import { LEASES } from '../../src/kube/lease-record.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import type { ElectionTiming } from '../../src/kube/leaderelection/election-timing.ts';
+import { LeaderElector } from '../../src/kube/leaderelection/leader-elector.ts';
+import { LEASES } from '../../src/kube/leaderelection/lease-record.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
 import { deferred } from '../support/deferred.ts';
 import { watchUntil } from '../support/watch-until.ts';

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { findBinaries } from '../../hack/control-plane/build.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import type { Fault } from '../support/fault.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../support/fault-proxy.ts';

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { runCommand } from '../../hack/control-plane/run-command.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { OPERATOR_NAMESPACE } from '../../hack/operator.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { eventually } from '../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../env/operator.ts';
 import { OPT_IN, STATUS } from '../support/demo.ts';
 import { describeWithPrometheus } from '../support/describe-with-prometheus.ts';
 import { HttpsClient } from '../support/https-client.ts';

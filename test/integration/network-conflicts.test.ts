@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { conditionOf } from '../../src/network/conditions.ts';
-import { NETWORKS } from '../../src/network/resources.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
+import { NETWORKS } from '../../src/network/api/resources.ts';
 import { eventually, NetworkLab } from '../support/network-lab.ts';
 
 jest.setTimeout(60_000);
@@ -75,7 +75,7 @@ describe('a NetworkAttachmentDefinition of somebody else', () => {
 });
 
 describe('of Networks that overlap', () => {
-  test('the one that is real keeps its range; the other says which it is, and gets it when that goes', async () => {
+  test('the one that is real keeps its range; the other says so without its name, and gets it when that goes', async () => {
     const [one, two] = [await lab.createNamespace('one'), await lab.createNamespace('two')];
     await lab.createReady(one, 'holder', tenth(11));
     await lab.create({ namespace: two, name: 'loser', spec: { cidr: '10.11.9.0/24', gateway: '10.11.9.1' } });
@@ -83,7 +83,8 @@ describe('of Networks that overlap', () => {
     expect(conditionOf(status?.conditions, 'Accepted')).toMatchObject({
       status: 'False',
       reason: 'Overlap',
-      message: '10.11.9.0/24 overlaps 10.11.0.0/16 of Network one/holder: write a range apart from it',
+      message:
+        '10.11.9.0/24 overlaps 10.11.0.0/16 of a Network of another namespace: write a range apart from it',
     });
     expect(metadata.finalizers).toBeUndefined();
     expect(await lab.attachment(two, 'loser')).toBeUndefined();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
+import { eventually } from '../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 

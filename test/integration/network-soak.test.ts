@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { KubeClient } from '../../src/kube/client.ts';
-import { loadKubeConfig } from '../../src/kube/load-config.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { neutronEnvironment } from '../support/describe-with-neutron.ts';
 import { NetworkSoak } from '../support/network-soak.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';

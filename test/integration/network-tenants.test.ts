@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must } from '../../hack/operator.ts';
-import { cniConfig, FIRST_VNI } from '../../src/network/cni-config.ts';
+import { cniConfig, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
+import { must } from '../env/operator.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 
 jest.setTimeout(90_000);
@@ -103,9 +103,9 @@ test('the VNI of a Network is in its status, as in its definition', async () => 
 test('a definition with the VNI of another Network changes that in no way', async () => {
   const vni = Number(await statusOf('vni'));
   const before = await configOf('blue');
-  const shape = { cidr: '10.21.0.0/24', gateway: '10.21.0.1', mtu: 1450 };
-  const annotations = { 'samplecrd.k8s.io/network-shape': JSON.stringify({ ...shape, vni }) };
-  await asTenant(TENANT, definition(TENANT, 'a', cniConfig(`${TENANT}/a`, shape, vni), { annotations }));
+  const subnet = { cidr: '10.21.0.0/24', gateway: '10.21.0.1', mtu: 1450 };
+  const annotations = { 'samplecrd.k8s.io/network-shape': JSON.stringify({ ...subnet, vni }) };
+  await asTenant(TENANT, definition(TENANT, 'a', cniConfig(`${TENANT}/a`, subnet, vni), { annotations }));
   await untilRepaired();
   expect([await configOf('blue'), await statusOf('vni')]).toEqual([before, `${vni}`]);
 });
@@ -121,8 +121,8 @@ test('a definition with the VNI that a Network would get takes that from it in n
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');
   const { vni } = await pluginOf('green');
   await inVictim('delete network green');
-  const shape = { cidr: '10.23.0.0/24', gateway: '10.23.0.1', mtu: 1450 };
-  await asTenant(TENANT, definition(TENANT, 'b', cniConfig(`${TENANT}/b`, shape, vni)));
+  const subnet = { cidr: '10.23.0.0/24', gateway: '10.23.0.1', mtu: 1450 };
+  await asTenant(TENANT, definition(TENANT, 'b', cniConfig(`${TENANT}/b`, subnet, vni)));
   await untilRepaired();
   await fixture.apply({ ...probe, spec });
   await inVictim('wait network/green --for=condition=Ready --timeout=30s');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { conditionOf } from '../../src/network/conditions.ts';
-import { NetworkWriter, StaleCopyError } from '../../src/network/network-writer.ts';
-import { OwnWrites } from '../../src/network/own-writes.ts';
-import type { Network } from '../../src/network/types.ts';
+import { MutationCache } from '../../src/kube/cache/mutation-cache.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import { NetworkWriter, StaleCopyError } from '../../src/network/controller/network-writer.ts';
 import { eventually, NetworkLab } from '../support/network-lab.ts';
 
 jest.setTimeout(60_000);
@@ -227,7 +227,10 @@ describe('a write that was decided on an older copy', () => {
     const old = await lab.createReady(ns, 'a', tenth(25));
     await lab.kubectl(['-n', ns, 'label', 'network', 'a', 'changed=yes']);
     const { client } = lab.operator;
-    const writer = new NetworkWriter({ client, copies: new OwnWrites<Network>({ get: () => undefined }) });
+    const writer = new NetworkWriter({
+      client,
+      copies: new MutationCache<Network>({ get: () => undefined }),
+    });
     const { signal } = new AbortController();
     await expect(writer.writeStatus(old, { cidr: '1.2.3.0/24' }, signal)).rejects.toThrow(StaleCopyError);
     await expect(writer.addFinalizer(old, signal)).rejects.toThrow(StaleCopyError);

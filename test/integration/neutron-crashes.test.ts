@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { startOperator } from '../../hack/operator.ts';
-import type { NetworkSpec } from '../../src/network/types.ts';
+import type { NetworkSpec } from '../../src/network/api/types.ts';
+import { startOperator } from '../env/operator.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
 import { neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';

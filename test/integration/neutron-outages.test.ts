@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { RunningKeystone } from '../../hack/neutron/start.ts';
+import type { RunningKeystone } from '../env/neutron/start.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab } from '../support/neutron-lab.ts';
 import { type Mishap, OpenStackProxy } from '../support/openstack-proxy.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { CertificateRequest } from '../../src/tls/authority.ts';
+import type { CertificateRequest } from '../../src/certificates/x509/authority.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab } from '../support/neutron-lab.ts';
 import { anAuthority, hours, TlsCloud, tlsClouds } from '../support/tls-cloud.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { NetworkSpec } from '../../src/network/types.ts';
+import type { NetworkSpec } from '../../src/network/api/types.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
 import { NeutronLab, nameOf } from '../support/neutron-lab.ts';
 

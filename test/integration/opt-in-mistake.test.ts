@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must } from '../../hack/operator.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
-import { keysFor } from '../../src/inject/keys.ts';
-import { optInMistakes } from '../../src/inject/opt-in-mistakes.ts';
-import { podSites } from '../../src/inject/workload.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { podSites } from '../../src/podspec/workload.ts';
+import { keysFor } from '../../src/sidecar/keys.ts';
+import { optInMistakes } from '../../src/sidecar/opt-in-mistakes.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
+import { must } from '../env/operator.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const ON = { [KEY]: 'true' };

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type JsonObject, type JsonValue, ownObjects } from '../../src/inject/json.ts';
-import type { Keys } from '../../src/inject/keys.ts';
-import { annotation, containers, initContainers, type Pod, specField } from '../../src/inject/pod.ts';
-import type { Template } from '../../src/inject/template.ts';
+import { type JsonObject, type JsonValue, ownObjects } from '../../src/json/json.ts';
+import { annotation, containers, initContainers, type Pod, specField } from '../../src/podspec/pod.ts';
+import type { Keys } from '../../src/sidecar/keys.ts';
+import type { Template } from '../../src/sidecar/template/template.ts';
 import { podsFor, TEMPLATE_SETS } from '../support/policy-cases.ts';
 import { type Injector, type Installation, installation, PolicyLab } from '../support/policy-lab.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
-import { OPERATOR_NAMESPACE, startOperator } from '../../hack/operator.ts';
-import { dryRunPod } from '../../src/commands/dry-run.ts';
-import { containers, nameOf, type Pod } from '../../src/inject/pod.ts';
+import { dryRunPod } from '../../src/cli/dry-run.ts';
+import { containers, nameOf, type Pod } from '../../src/podspec/pod.ts';
+import { eventually } from '../env/eventually.ts';
+import { OPERATOR_NAMESPACE, startOperator } from '../env/operator.ts';
 import { connect } from '../support/api-access.ts';
 import { DEMO_TEMPLATE } from '../support/demo.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';

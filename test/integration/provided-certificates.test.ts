@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
-import { USER_AGENT } from '../../src/version.ts';
+import { USER_AGENT } from '../../src/kube/util/version.ts';
+import { eventually } from '../env/eventually.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { decide } from '../../src/inject/decide.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
-import { SKIP_REASONS } from '../../src/inject/reason.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { decide } from '../../src/sidecar/decide.ts';
+import { RULES } from '../../src/sidecar/reason.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../support/demo.ts';
 import { namesOf, specOf } from '../support/inject-checked.ts';
 import { type Answer, InjectionStage } from '../support/injection-stage.ts';
@@ -252,5 +252,5 @@ test('there is a test for every reason', () => {
   const tabled = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>
     cases.length > 0 ? [reason] : [],
   );
-  expect([...tabled, ...apart].sort()).toEqual([...SKIP_REASONS].sort());
+  expect([...tabled, ...apart].sort()).toEqual(RULES.map(({ reason }) => reason).sort());
 });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { must } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { must } from '../env/operator.ts';
 import { walkOperator } from '../support/operator-walk.ts';
 import {
   type Call,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../hack/eventually.ts';
+import { eventually } from '../env/eventually.ts';
 import { podReview } from '../support/admission-review.ts';
 import { HttpsClient } from '../support/https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { ProxiedOperator, prepareForOperators } from '../support/proxied-operator.ts';
 import { bookmark } from '../support/scripted-objects.ts';

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { findBinaries } from '../../hack/control-plane/build.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { runCommand } from '../../hack/control-plane/run-command.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
 import { deploy } from '../../hack/deploy/deploy.ts';
 import type { Kubectl } from '../../hack/deploy/kubectl.ts';
 import { undeploy } from '../../hack/deploy/undeploy.ts';
-import { must, startOperator } from '../../hack/operator.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { must, startOperator } from '../env/operator.ts';
 import { objectNames } from '../support/object-names.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
-const MULTUS_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
+const MULTUS_CRD = 'test/env/control-plane/network-attachment-definition-crd.yaml';
 
 let controlPlane: ControlPlane;
 let before: readonly string[];

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { startOperator } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { startOperator } from '../env/operator.ts';
 import { Installation } from '../support/installation.ts';
 
 const NEXT = 'registry.example.com/envoy-initializer:0.0.2';

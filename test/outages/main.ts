@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { eventually } from '../../hack/eventually.ts';
 import { progress } from '../bench/progress.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import { ProxiedOperator, prepareForOperators } from '../support/proxied-operator.ts';
 import { holds, type Row, table } from './report.ts';

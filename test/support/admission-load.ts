@@ -1,6 +1,5 @@
-import type { KubeClient } from '../../src/kube/client.ts';
-
-import { PODS } from '../../src/kube/core-resources.ts';
+import { PODS } from '../../src/kube/api/core-resources.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 import { SteadyLoad } from './steady-load.ts';
 
 /** Never lifted: a pod with it is admitted as any other, and costs neither the scheduler nor a kubelet anything. */

@@ -1,8 +1,8 @@
-import { eventually } from '../../hack/eventually.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { CertificateSecret } from '../../src/tls/certificate-secret.ts';
-import { serverNames } from '../../src/tls/server-names.ts';
-import { x509Signer } from '../../src/tls/x509-signer.ts';
+import { CertificateSecret } from '../../src/certificates/certificate-secret.ts';
+import { serverNames } from '../../src/certificates/x509/server-names.ts';
+import { x509Signer } from '../../src/certificates/x509/x509-signer.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
+import { eventually } from '../env/eventually.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const OPERATOR = 'envoy-initializer';

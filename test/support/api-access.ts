@@ -1,8 +1,8 @@
 import { KubeConfig } from '@kubernetes/client-node';
 
-import { KubeClient } from '../../src/kube/client.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
 
 /** A client of a real API server, with connections of its own. */
 export interface ApiAccess {

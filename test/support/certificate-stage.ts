@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { renderKubeconfig } from '../../hack/control-plane/kubeconfig.ts';
-import { must } from '../../hack/operator.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   SECRETS,
   type WebhookConfiguration,
-} from '../../src/kube/core-resources.ts';
+} from '../../src/kube/api/core-resources.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { renderKubeconfig } from '../env/control-plane/kubeconfig.ts';
+import { must } from '../env/operator.ts';
 import { type ApiAccess, connect } from './api-access.ts';
 
 export const SECRET_NAME = 'envoy-initializer-tls';

@@ -1,5 +1,5 @@
 import { dump } from 'js-yaml';
-import type { Cluster } from '../../hack/cluster/cluster.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
 
 /** What runs kubectl. */
 type Kubectl = Pick<Cluster, 'kubectl'>;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { Machine } from '../../hack/cluster/machine.ts';
+import type { Machine } from '../env/cluster/machine.ts';
 import { isRunning } from './is-running.ts';
 
 /** The namespaces that a machine has, as the kernel numbers them: no other has the same while one process is in it. */

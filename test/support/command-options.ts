@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { addCheckOptions } from '../../src/commands/check.ts';
-import { addDriftOptions } from '../../src/commands/drift.ts';
-import { addInjectOptions } from '../../src/commands/inject.ts';
-import { addLintOptions } from '../../src/commands/lint.ts';
-import { addNodeAgentOptions } from '../../src/commands/node-agent.ts';
-import { addPolicyOptions } from '../../src/commands/policy.ts';
-import { addUninjectOptions } from '../../src/commands/uninject.ts';
-import { addServeOptions } from '../../src/config.ts';
+import { addCheckOptions } from '../../src/cli/check/check.ts';
+import { addDriftOptions } from '../../src/cli/drift.ts';
+import { addInjectOptions } from '../../src/cli/inject.ts';
+import { addLintOptions } from '../../src/cli/lint/lint.ts';
+import { addNodeAgentOptions } from '../../src/cli/node-agent-options.ts';
+import { addPolicyOptions } from '../../src/cli/policy.ts';
+import { addServeOptions } from '../../src/cli/serve-options.ts';
+import { addUninjectOptions } from '../../src/cli/uninject.ts';
 
 /** Each command of the binary, with its options. */
 export const COMMANDS: Readonly<Record<string, Command>> = {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timer } from '../../src/workqueue/clock.ts';
+import { type Clock, systemClock, type Timer } from '../../src/kube/workqueue/clock.ts';
 
 /** The system's clock, which counts the timers that have neither fired nor been cancelled. */
 export class CountingClock implements Clock {

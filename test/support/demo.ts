@@ -1,8 +1,8 @@
-import { podCreation } from '../../src/inject/admission-target.ts';
-import type { DecideInput } from '../../src/inject/decide.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
-import { keysFor } from '../../src/inject/keys.ts';
-import { parseTemplateSet, type TemplateSet } from '../../src/inject/template-set.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { podCreation } from '../../src/podspec/admission-target.ts';
+import type { DecideInput } from '../../src/sidecar/decision-input.ts';
+import { keysFor } from '../../src/sidecar/keys.ts';
+import { parseTemplateSet, type TemplateSet } from '../../src/sidecar/template/template-set.ts';
 
 /** The template of the demo, as it is given. */
 export const DEMO_TEMPLATE = `\

@@ -1,5 +1,5 @@
 import { test } from '@jest/globals';
-import { clusterObstacle } from '../../hack/cluster/obstacle.ts';
+import { clusterObstacle } from '../env/cluster/obstacle.ts';
 import { describeUnless } from './describe-unless.ts';
 import { foreignKubeconfig } from './e2e-cluster.ts';
 

@@ -1,4 +1,4 @@
-import { ensureEnvoy } from '../../hack/envoy-binary.ts';
+import { ensureEnvoy } from '../env/envoy-binary.ts';
 import { describeUnless } from './describe-unless.ts';
 
 const found = await ensureEnvoy(process.env, process.stderr).catch((err: Error) => err);

@@ -1,4 +1,4 @@
-import { findEnvironment, type PythonEnvironment } from '../../hack/neutron/python-environment.ts';
+import { findEnvironment, type PythonEnvironment } from '../env/neutron/python-environment.ts';
 import { describeUnless } from './describe-unless.ts';
 
 /** Where a real Neutron can run from, or why it cannot. */

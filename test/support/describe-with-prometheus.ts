@@ -1,4 +1,4 @@
-import { ensurePrometheus, type Prometheus } from '../../hack/prometheus.ts';
+import { ensurePrometheus, type Prometheus } from '../env/prometheus.ts';
 import { describeUnless } from './describe-unless.ts';
 
 const found = await ensurePrometheus(process.env, process.stderr).catch((err: unknown) =>

@@ -1,7 +1,7 @@
-import type { Cluster } from '../../hack/cluster/cluster.ts';
-import { type ClusterOptions, startCluster } from '../../hack/cluster/start-cluster.ts';
-import { type CommandResult, runCommand } from '../../hack/control-plane/run-command.ts';
 import { undeploy } from '../../hack/deploy/undeploy.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { type ClusterOptions, startCluster } from '../env/cluster/start-cluster.ts';
+import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
 
 /** Where the suites that run in any cluster make what they make. */
 export const TEST_NAMESPACES = ['e2e-install', 'e2e-load', 'e2e-fleet', 'e2e-copies'] as const;

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { startSupervisor } from '../../hack/control-plane/supervisor.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { READINESS_PORT } from '../../src/envoy/parts.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { startSupervisor } from '../env/control-plane/supervisor.ts';
+import { eventually } from '../env/eventually.ts';
 
 /** A real Envoy that serves. */
 export interface EnvoyProcess {

@@ -1,4 +1,4 @@
-import type { ExecConfig } from '../../src/kube/kubeconfig-types.ts';
+import type { ExecConfig } from '../../src/kube/client/kubeconfig/kubeconfig-types.ts';
 
 /** A credential plugin that is a script of Node. */
 export function execConfig(script: string, more: Partial<ExecConfig> = {}): ExecConfig {

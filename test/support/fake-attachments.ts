@@ -1,14 +1,14 @@
 import jsonpatch from 'fast-json-patch';
-import { ApiError } from '../../src/kube/api-error.ts';
-import { keyOf, type ObjectKey } from '../../src/kube/object.ts';
-import { Store } from '../../src/kube/store.ts';
-import type { MultusOptions } from '../../src/network/providers/multus.ts';
-import { VNI_INDEXERS } from '../../src/network/providers/multus-vnis.ts';
+import { ApiError } from '../../src/kube/api/api-error.ts';
+import { keyOf, type ObjectKey } from '../../src/kube/api/object.ts';
+import { Store } from '../../src/kube/cache/store.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   type NetworkAttachmentDefinition,
-} from '../../src/network/resources.ts';
-import type { Network } from '../../src/network/types.ts';
+} from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import type { MultusOptions } from '../../src/network/providers/multus/multus.ts';
+import { VNI_INDEXERS } from '../../src/network/providers/multus/multus-vnis.ts';
 
 /** The API server's attachments, as far as the provider uses them, and a cache that only syncs when it is told. */
 export class FakeAttachments {

@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { type Clock, maxTimerMs, type Timer } from '../../src/workqueue/clock.ts';
+import { type Clock, maxTimerMs, type Timer } from '../../src/kube/workqueue/clock.ts';
 
 interface FakeTimer {
   readonly deadline: number;

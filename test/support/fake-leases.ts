@@ -1,6 +1,6 @@
-import { ApiError, TransportError } from '../../src/kube/api-error.ts';
-import type { LeaseClient } from '../../src/kube/lease-lock.ts';
-import type { Lease, LeaseSpec } from '../../src/kube/lease-record.ts';
+import { ApiError, TransportError } from '../../src/kube/api/api-error.ts';
+import type { LeaseClient } from '../../src/kube/leaderelection/lease-lock.ts';
+import type { Lease, LeaseSpec } from '../../src/kube/leaderelection/lease-record.ts';
 
 type Operation = 'get' | 'create' | 'update';
 

@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
-import { ensureRequirements } from '../../hack/cluster/debian-packages.ts';
-import { FAKETIME, FAKETIME_LIBRARY } from '../../hack/cluster/requirements.ts';
+import { ensureRequirements } from '../env/cluster/debian-packages.ts';
+import { FAKETIME, FAKETIME_LIBRARY } from '../env/cluster/requirements.ts';
 
 const LIBRARY = 'libfaketime.so';
 const OFFSET = '/clock/offset';

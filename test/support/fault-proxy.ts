@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type Server, request as sendRequest } from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { KubeConfig } from '@kubernetes/client-node';
-import type { CertificateAndKey } from '../../src/tls/authority.ts';
+import type { CertificateAndKey } from '../../src/certificates/x509/authority.ts';
 import type { BodyFault, Fault, OutageKind } from './fault.ts';
 import { FaultyBody } from './faulty-body.ts';
 import { Gate, type GateState } from './gate.ts';

@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAlreadyExists, isNotFound } from '../../src/kube/api-error.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { Informer, type Registration } from '../../src/kube/informer.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { isAlreadyExists, isNotFound } from '../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { Informer, type Registration } from '../../src/kube/cache/informer.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
 import { CountingClock } from './counting-clock.ts';
 import type { FaultLab } from './fault-lab.ts';
 import type { FaultProxy } from './fault-proxy.ts';

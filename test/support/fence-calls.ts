@@ -1,4 +1,5 @@
-import { cniConfig } from '../../src/network/cni-config.ts';
+import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { attachmentFor } from '../../src/network/providers/multus/multus-attachment.ts';
 
 /** A call of kubectl, and what it reads. */
 export interface FencedCall {
@@ -32,6 +33,12 @@ const object = (
   metadata: { name, namespace: 'default', ...metadata },
   ...rest,
 });
+const NEW = {
+  apiVersion: 'samplecrd.k8s.io/v1',
+  kind: 'Network',
+  metadata: { name: 'new', namespace: 'default', uid: 'a' },
+  spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
+} as const;
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
 const secret = (name: string, type: string, metadata: object = {}) =>
@@ -44,6 +51,8 @@ const owner = (name: string) => ({
 const madeFor = (uid: string) => ({ annotations: { 'samplecrd.k8s.io/network-uid': uid } });
 const attachment = (name: string, config: string, metadata: object = owner(name)) =>
   object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, { spec: { config } }, metadata);
+const definition = (name: string, rest: object) =>
+  object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, rest, owner(name));
 const webhookConfiguration = (name: string) => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'MutatingWebhookConfiguration',
@@ -103,6 +112,12 @@ export const FENCED_OBJECTS: readonly object[] = [
   attachment('theirs', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('noted', CONFIG, {
+    ...owner('noted'),
+    labels: { 'example.com/team': 'blue' },
+    annotations: { 'example.com/note': 'theirs' },
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
   event('example.com/other', 'theirs'),
   event('envoy-initializer', 'ours'),
 ];
@@ -138,7 +153,8 @@ const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
 const EVENT = /may write Events of its own alone/;
 const NETWORK = /may change nothing of a Network but its status and the finalizer/;
 const OWN = /may write those NetworkAttachmentDefinitions alone that a Network of the same name owns/;
-const BRIDGE = /may configure in a NetworkAttachmentDefinition a bridge nw-… with addresses of host-local/;
+const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with addresses of host-local/;
+const ENTRIES = /may write no labels and annotations of a NetworkAttachmentDefinition but its own/;
 const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
 
 /** What a thief of the token tries, and what it is told. */
@@ -369,6 +385,70 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     BRIDGE,
   ],
   ['names a configuration on the node', merge('net-attach-def/ours', { spec: { config: '' } }), BRIDGE],
+  ['takes the configuration away', merge('net-attach-def/ours', { spec: { config: null } }), BRIDGE],
+  ['takes the spec away', merge('net-attach-def/ours', { spec: null }), BRIDGE],
+  ['creates a definition without a spec', create(definition('mine', {})), BRIDGE],
+  ['creates a definition without a configuration', create(definition('mine', { spec: {} })), BRIDGE],
+  [
+    'creates a definition with the bridge of the node’s own network, by leaving its name out',
+    create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, ''))),
+    BRIDGE,
+  ],
+  [
+    'leaves the name of the bridge out, beside a plugin that has it twice',
+    merge('net-attach-def/ours', {
+      spec: {
+        config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
+      },
+    }),
+    BRIDGE,
+  ],
+  [
+    'makes a plugin run itself for its addresses',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('"host-local"', '"bridge","bridge":"nw-0123456789ab"') },
+    }),
+    BRIDGE,
+  ],
+  [
+    'moves the default route of pods',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('"routes":[]', '"routes":[{"gateway":"10.1.0.9"}]') },
+    }),
+    BRIDGE,
+  ],
+  [
+    'creates a definition that has a device plugin give pods devices',
+    create(
+      attachment('mine', CONFIG, {
+        ...owner('mine'),
+        annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' },
+      }),
+    ),
+    ENTRIES,
+  ],
+  [
+    'creates a definition with a label that a policy may go by',
+    create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } })),
+    ENTRIES,
+  ],
+  [
+    'has a device plugin give devices by a definition that is there',
+    merge('net-attach-def/ours', {
+      metadata: { annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' } },
+    }),
+    ENTRIES,
+  ],
+  [
+    'changes an annotation of a user',
+    merge('net-attach-def/noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
+    ENTRIES,
+  ],
+  [
+    'takes a label of a user away',
+    merge('net-attach-def/noted', { metadata: { labels: { 'example.com/team': null } } }),
+    ENTRIES,
+  ],
 ];
 
 /** What the operator does, in the same words. */
@@ -400,18 +480,16 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     'writes the status of a Network',
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
+  ['creates a definition', create({ ...attachmentFor(NEW, NEW.spec, { vni: 2 ** 23, mtu: 1430 }) })],
   [
-    'creates a definition',
-    create(
-      attachment(
-        'new',
-        cniConfig('default/new', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 }, 2 ** 23),
-      ),
-    ),
-  ],
-  [
-    'repairs its definition',
-    merge('net-attach-def/ours', { metadata: { labels: { a: 'b' } }, spec: { config: CONFIG } }),
+    'repairs its definition, whose labels and annotations of users stay',
+    merge('net-attach-def/noted', {
+      metadata: {
+        labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
+        annotations: madeFor('a').annotations,
+      },
+      spec: { config: cniConfig('default/noted', { ...SHAPE, mtu: 1400 }) },
+    }),
   ],
   [
     'takes back its definition from which a user took the owner',

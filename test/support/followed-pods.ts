@@ -1,9 +1,9 @@
-import type { KubeClient } from '../../src/kube/client.ts';
-import { LIVE_PODS, PODS } from '../../src/kube/core-resources.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/resource.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import { LIVE_PODS, PODS } from '../../src/kube/api/core-resources.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
 
 /** core/v1 Pod, as far as it is looked at. */
 export interface RunningPod extends KubeObject {

@@ -1,8 +1,8 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { eventually } from '../../hack/eventually.ts';
-import { OPERATOR_NAMESPACE } from '../../hack/operator.ts';
-import type { JsonObject } from '../../src/inject/json.ts';
-import { parseTemplateSet } from '../../src/inject/template-set.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { parseTemplateSet } from '../../src/sidecar/template/template-set.ts';
+import { eventually } from '../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../env/operator.ts';
 import { podReview } from './admission-review.ts';
 import { HttpsClient } from './https-client.ts';
 import { type OperatorFixture, startOperatorFixture } from './operator-fixture.ts';

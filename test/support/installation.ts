@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
 import { deploy } from '../../hack/deploy/deploy.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
+import { must } from '../env/operator.ts';
 
 const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy/overlays/default');
 const KINDS = ['mutatingwebhookconfiguration', 'validatingwebhookconfiguration'];

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type Credential, Credentials } from '../../src/kube/credentials.ts';
-import { loadKubeConfig } from '../../src/kube/load-config.ts';
+import { type Credential, Credentials } from '../../src/kube/client/credentials.ts';
+import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
 import { FakeClock } from './fake-clock.ts';
 
 /** A directory with kubeconfigs and what they refer to. */

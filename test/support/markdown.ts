@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 
 /** A document of the project. */
 export interface Document {

@@ -1,4 +1,4 @@
-import type { Terminal } from '../../src/commands/terminal.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 
 /** Files and streams of a command, in memory. */
 export class MemoryTerminal implements Terminal {

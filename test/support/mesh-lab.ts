@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
-import { CNI_PLUGINS } from '../../hack/cluster/requirements.ts';
-import { searchPath } from '../../hack/cluster/search-path.ts';
-import { formatRange } from '../../src/network/cidr.ts';
-import { cniConfig, type JoinedNetwork, joinedNetwork } from '../../src/network/cni-config.ts';
-import { installPlugins } from '../../src/network/node/cni-plugins.ts';
-import { Host } from '../../src/network/node/host.ts';
-import { Joiner } from '../../src/network/node/joiner.ts';
-import { type Programs, run } from '../../src/network/node/programs.ts';
-import type { NodeReport } from '../../src/network/node-report.ts';
-import { nextTable } from '../../src/network/node-table.ts';
+import { formatRange } from '../../src/network/ipam/cidr.ts';
+import type { NodeReport } from '../../src/network/nodes/node-report.ts';
+import { nextTable } from '../../src/network/nodes/node-table.ts';
+import { cniConfig, type MeshNetwork, meshNetwork } from '../../src/network/providers/multus/cni-config.ts';
+import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
+import { Host } from '../../src/node-agent/host.ts';
+import { Joiner } from '../../src/node-agent/mesh.ts';
+import { type Programs, run } from '../../src/node-agent/programs.ts';
+import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
+import { searchPath } from '../env/cluster/search-path.ts';
 
 /** Directories in which what a node keeps must not be this machine's. */
 const OWN_DIRECTORIES = ['/run', '/opt', '/var/lib/cni'];
@@ -102,7 +102,7 @@ export class LabNode {
   }
 
   /** Starts one, with an address of its choice or without. Rejects with what CNI said where that does not go. */
-  async startPod(network: JoinedNetwork, chosen?: string): Promise<LabPod> {
+  async startPod(network: MeshNetwork, chosen?: string): Promise<LabPod> {
     const space = await Space.start();
     this.#pods.push(space);
     const result = await this.#cni('ADD', space, network, chosen).catch(async (error: unknown) => {
@@ -123,7 +123,7 @@ export class LabNode {
   }
 
   /** Takes a pod off the network. */
-  async stopPod({ space }: LabPod, network: JoinedNetwork): Promise<void> {
+  async stopPod({ space }: LabPod, network: MeshNetwork): Promise<void> {
     await this.#cni('DEL', space, network);
     await space.stop();
     this.#pods.splice(this.#pods.indexOf(space), 1);
@@ -134,10 +134,10 @@ export class LabNode {
   }
 
   /** Calls the plugin as libcni does, which puts the keys of JSON in order. */
-  async #cni(command: string, pod: Space, network: JoinedNetwork, chosen?: string): Promise<string> {
+  async #cni(command: string, pod: Space, network: MeshNetwork, chosen?: string): Promise<string> {
     const { key, range, gateway, mtu, vni } = network;
-    const shape = { cidr: formatRange(range), gateway, mtu };
-    const { cniVersion, name, plugins } = JSON.parse(cniConfig(key, shape, vni));
+    const subnet = { cidr: formatRange(range), gateway, mtu };
+    const { cniVersion, name, plugins } = JSON.parse(cniConfig(key, subnet, vni));
     const runtimeConfig = chosen === undefined ? {} : { runtimeConfig: { ips: [chosen] } };
     const config = { ...plugins[0], cniVersion, name, ...runtimeConfig };
     const ordered = Object.fromEntries(Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -158,7 +158,7 @@ export class LabNode {
 /** Nodes on one wire. */
 export class MeshLab {
   readonly nodes = new Map<string, LabNode>();
-  networks: readonly JoinedNetwork[] = [];
+  networks: readonly MeshNetwork[] = [];
   /** The bridges that the agents take for needed; undefined while they do not know. */
   needed: ReadonlySet<string> | undefined = new Set();
   #table = '{}';
@@ -230,8 +230,8 @@ export class MeshLab {
 }
 
 /** A Network as its status tells an agent of it. */
-export function labNetwork(name: string, cidr: string, gateway: string, vni: number): JoinedNetwork {
-  const network = joinedNetwork(`default/${name}`, { cidr, gateway }, { vni, mtu: 1450 });
+export function labNetwork(name: string, cidr: string, gateway: string, vni: number): MeshNetwork {
+  const network = meshNetwork(`default/${name}`, { cidr, gateway }, { vni, mtu: 1450 });
   if (!network) throw new Error(`the Network ${name} is not one that agents join`);
   return network;
 }

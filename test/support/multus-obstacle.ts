@@ -1,4 +1,4 @@
-import { ensureMultus } from '../../hack/cluster/multus/multus.ts';
+import { ensureMultus } from '../env/cluster/multus/multus.ts';
 import { nodeObstacle } from './describe-with-cluster.ts';
 
 /** Why no pod can be attached to further networks here; undefined where Multus can be had, which is built where it is not there. */

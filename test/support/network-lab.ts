@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { startControlPlane } from '../../hack/control-plane/start.ts';
-import { isNotFound } from '../../src/kube/api-error.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { apiVersionOf, type Resource } from '../../src/kube/resource.ts';
-import { conditionOf } from '../../src/network/conditions.ts';
+import { isNotFound } from '../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { apiVersionOf, type Resource } from '../../src/kube/api/resource.ts';
+import { USER_AGENT } from '../../src/kube/util/version.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
-} from '../../src/network/resources.ts';
-import type { Network, NetworkSpec } from '../../src/network/types.ts';
-import { USER_AGENT } from '../../src/version.ts';
+} from '../../src/network/api/resources.ts';
+import type { Network, NetworkSpec } from '../../src/network/api/types.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
 import {
   type NetworkOperator,
   type NetworkOperatorOptions,
@@ -23,7 +23,7 @@ import {
 
 const NAMESPACE_AND_NAME = 'custom-columns=A:metadata.namespace,B:metadata.name';
 const TIMEOUT_MS = 40_000;
-const MULTUS_CRD = 'hack/control-plane/network-attachment-definition-crd.yaml';
+const MULTUS_CRD = 'test/env/control-plane/network-attachment-definition-crd.yaml';
 
 /** A real control plane with the Network controller beside it, and a user's view of both. */
 export class NetworkLab {

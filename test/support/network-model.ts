@@ -1,21 +1,24 @@
 import jsonpatch from 'fast-json-patch';
-import type { ObjectKey } from '../../src/kube/object.ts';
-import { Acceptance } from '../../src/network/acceptance.ts';
-import { CountPace } from '../../src/network/count-pace.ts';
-import { Finalization } from '../../src/network/finalization.ts';
-import { NetworkWriter, type NetworkWriterOptions } from '../../src/network/network-writer.ts';
-import { OwnWrites } from '../../src/network/own-writes.ts';
-import { ProviderRegistry } from '../../src/network/provider-registry.ts';
-import { MultusProvider } from '../../src/network/providers/multus.ts';
-import { networkOwner } from '../../src/network/providers/multus-attachment.ts';
-import { NeutronProvider } from '../../src/network/providers/neutron.ts';
-import { NeutronKeeper } from '../../src/network/providers/neutron-keeper.ts';
-import { NeutronStore } from '../../src/network/providers/neutron-store.ts';
-import { Realisation } from '../../src/network/realisation.ts';
-import { networkReconcile } from '../../src/network/reconcile.ts';
-import { Reporter } from '../../src/network/reporter.ts';
-import { NETWORKS } from '../../src/network/resources.ts';
-import type { Network, NetworkSpec } from '../../src/network/types.ts';
+import type { ObjectKey } from '../../src/kube/api/object.ts';
+import { MutationCache } from '../../src/kube/cache/mutation-cache.ts';
+import type { Reconcile } from '../../src/kube/controller/controller.ts';
+import { NETWORKS } from '../../src/network/api/resources.ts';
+import type { Network, NetworkSpec } from '../../src/network/api/types.ts';
+import { DeletionReconciler } from '../../src/network/controller/deletion-reconciler.ts';
+import { NetworkWriter, type NetworkWriterOptions } from '../../src/network/controller/network-writer.ts';
+import { NormalReconciler } from '../../src/network/controller/normal-reconciler.ts';
+import { ProviderRegistry } from '../../src/network/controller/provider-registry.ts';
+import { networkReconcile } from '../../src/network/controller/reconcile.ts';
+import { StatusThrottle } from '../../src/network/controller/status-throttle.ts';
+import { StatusWriter } from '../../src/network/controller/status-writer.ts';
+import { RangeAllocator } from '../../src/network/ipam/range-allocator.ts';
+import type { NodeCoverage } from '../../src/network/nodes/cluster-nodes.ts';
+import { MultusProvider } from '../../src/network/providers/multus/multus.ts';
+import { networkOwner } from '../../src/network/providers/multus/multus-attachment.ts';
+import { NeutronProvider } from '../../src/network/providers/neutron/neutron.ts';
+import type { NeutronApi } from '../../src/network/providers/neutron/neutron-api.ts';
+import { NeutronGarbageCollector } from '../../src/network/providers/neutron/neutron-garbage-collector.ts';
+import { NeutronStore } from '../../src/network/providers/neutron/neutron-store.ts';
 import { FakeAttachments, refusal } from './fake-attachments.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeNeutron } from './fake-neutron.ts';
@@ -32,22 +35,40 @@ export interface Mishap {
   readonly dies: boolean;
 }
 
+export interface NetworkModelOptions {
+  /** How the operator calls the fake Neutron; directly unless given. */
+  readonly neutronApi?: (fake: FakeNeutron) => NeutronApi;
+}
+
+interface Operator {
+  readonly reconcile: Reconcile;
+  readonly keeper: NeutronGarbageCollector;
+}
+
 /** One Network in a cluster and both its backends, all in memory; and an operator that can be made to fail or die at any call. */
 export class NetworkModel {
   readonly key: ObjectKey = 'default/a';
   readonly attachments = new FakeAttachments();
   readonly neutron = new FakeNeutron();
+  /** Live pods that are attached. */
+  pods: readonly ObjectKey[] = [];
+  /** What the Events said, as `REASON: NOTE`. */
+  readonly events: string[] = [];
   readonly #clock = new FakeClock();
+  #reach: NodeCoverage | undefined;
+  readonly #neutronApi: NeutronApi;
   #network: Network | undefined;
   #version = 0;
   #uids = 0;
   #mishap: Mishap | undefined;
   #calls = 0;
   #isDead = false;
-  #operator = this.#newOperator();
+  #operator: Operator;
 
-  constructor() {
+  constructor({ neutronApi }: NetworkModelOptions = {}) {
+    this.#neutronApi = neutronApi?.(this.neutron) ?? this.neutron.api;
     this.neutron.through = (call) => this.#through(async () => call());
+    this.#operator = this.#newOperator();
   }
 
   get network(): Network | undefined {
@@ -75,6 +96,12 @@ export class NetworkModel {
     this.#store({ ...this.#network, metadata });
   }
 
+  /** The operator restarts, from now on with node agents that join the nodes. */
+  restartJoined(reach: NodeCoverage): void {
+    this.#reach = reach;
+    this.#operator = this.#newOperator();
+  }
+
   /** By hand, and whatever the operator still has to do. */
   dropFinalizers(): void {
     if (!this.#network) return;
@@ -88,8 +115,8 @@ export class NetworkModel {
     this.neutron.subnets.clear();
   }
 
-  /** One reconcile, and a look at what was left behind, with the mishap on the way. */
-  async reconcile(mishap?: Mishap): Promise<void> {
+  /** One reconcile, and a look at what was left behind, with the mishap on the way. Returns what it failed with. */
+  async reconcile(mishap?: Mishap): Promise<unknown> {
     this.#mishap = mishap;
     this.#calls = 0;
     this.#isDead = false;
@@ -97,8 +124,10 @@ export class NetworkModel {
     try {
       await this.#operator.reconcile(this.key, signal);
       await this.#operator.keeper.check(signal);
-    } catch {
+      return undefined;
+    } catch (error) {
       // Retried by the next one.
+      return error;
     } finally {
       this.#mishap = undefined;
       if (this.#isDead) this.#operator = this.#newOperator();
@@ -121,37 +150,40 @@ export class NetworkModel {
     return [...inMultus, ...inNeutron];
   }
 
-  #newOperator() {
-    const { attachments, neutron } = this;
+  /** A new process of the operator, which knows nothing. */
+  #newOperator(): Operator {
+    const { attachments } = this;
+    const api = () => this.#neutronApi;
     const client = this.#client();
     const lister = { get: (key: ObjectKey) => (key === this.key ? this.#network : undefined) };
-    const store = new NeutronStore({ api: () => neutron.api, clock: this.#clock });
+    const store = new NeutronStore({ api, clock: this.#clock });
     const clusterId = async () => 'cluster';
-    const provider = new NeutronProvider({ api: () => neutron.api, store, clusterId });
+    const provider = new NeutronProvider({ api, store, clusterId });
     const multus = new MultusProvider({
       client,
       networks: attachments.networks,
       attachments: attachments.attachments,
-      usageOf: () => ({ pods: [] }),
+      usageOf: () => ({ pods: this.pods }),
+      reach: this.#reach,
     });
     const providers = new ProviderRegistry([multus, provider], 'multus');
-    const copies = new OwnWrites<Network>(lister);
+    const copies = new MutationCache<Network>(lister);
     const writer = new NetworkWriter({ client, copies });
-    const reporter = new Reporter({
+    const statusWriter = new StatusWriter({
       writer,
-      events: { event: () => {} },
+      events: { event: (_, { reason, note }) => this.events.push(`${reason}: ${note}`) },
       now: () => new Date(0),
-      pace: new CountPace(this.#clock),
+      pace: new StatusThrottle(this.#clock),
     });
-    const acceptance = new Acceptance(providers, () => {});
-    const parts = { acceptance, writer, reporter };
+    const allocator = new RangeAllocator(providers, () => {});
+    const parts = { allocator, writer, statusWriter };
     const reconcile = networkReconcile({
       copies,
       providers,
-      realisation: new Realisation(parts),
-      finalization: new Finalization(parts),
+      realisation: new NormalReconciler(parts),
+      finalization: new DeletionReconciler(parts),
     });
-    const keeper = new NeutronKeeper({
+    const keeper = new NeutronGarbageCollector({
       client,
       store,
       provider,

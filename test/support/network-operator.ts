@@ -1,22 +1,24 @@
 import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { Controller } from '../../src/kube/controller.ts';
-import { Informer } from '../../src/kube/informer.ts';
-import { loadKubeConfig } from '../../src/kube/load-config.ts';
-import { type KubeObject, keyOf } from '../../src/kube/object.ts';
-import { ReconcileHistory } from '../../src/kube/reconcile-history.ts';
-import type { Resource } from '../../src/kube/resource.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { setUpNetworkController } from '../../src/network/controller.ts';
+import { type KubeObject, keyOf } from '../../src/kube/api/object.ts';
+import type { Resource } from '../../src/kube/api/resource.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
+import { Controller } from '../../src/kube/controller/controller.ts';
+import { ReconcileHistory } from '../../src/kube/controller/reconcile-history.ts';
+import type { EventDetails } from '../../src/kube/events/events.ts';
+import { USER_AGENT } from '../../src/kube/util/version.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
+import { exponentialLimiter } from '../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
+import { cachedNetwork } from '../../src/network/api/cached-network.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
+import { setUpNetworkController } from '../../src/network/controller/controller.ts';
+import { cachedAttachment } from '../../src/network/providers/multus/cached-attachment.ts';
 import type { Usage } from '../../src/network/providers/provider.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/resources.ts';
-import type { Notice } from '../../src/network/transitions.ts';
-import { USER_AGENT } from '../../src/version.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
-import { exponentialLimiter } from '../../src/workqueue/rate-limiters.ts';
-import { WorkQueue } from '../../src/workqueue/rate-limiting-queue.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 
 /** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
 export interface NetworkOperator {
@@ -41,12 +43,12 @@ export async function startNetworkOperator(
   const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
   const transport = new Transport(config, clock, USER_AGENT);
   const client = new KubeClient({ transport, clock });
-  const informer = <T extends KubeObject>(resource: Resource<T>) =>
-    new Informer({ client, resource, clock, onError: () => {} });
-  const networks = informer(NETWORKS);
-  const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS);
+  const informer = <T extends KubeObject>(resource: Resource<T>, transform: (object: T) => T) =>
+    new Informer({ client, resource, transform, clock, onError: () => {} });
+  const networks = informer(NETWORKS, cachedNetwork);
+  const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS, cachedAttachment);
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
-  const notices: { readonly key: string; readonly notice: Notice }[] = [];
+  const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
   const { reconcile } = setUpNetworkController({
     client,

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../src/kube/api-error.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { type KubeObject, keyOf } from '../../src/kube/object.ts';
-import { apiVersionOf, type Resource } from '../../src/kube/resource.ts';
-import { conditionOf } from '../../src/network/conditions.ts';
+import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../src/kube/api/api-error.ts';
+import { type KubeObject, keyOf } from '../../src/kube/api/object.ts';
+import { apiVersionOf, type Resource } from '../../src/kube/api/resource.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NETWORKS,
   type NetworkAttachmentDefinition,
-} from '../../src/network/resources.ts';
-import type { Network } from '../../src/network/types.ts';
+} from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
 import type { SoakNeutron } from './soak-neutron.ts';
 import { randomNumbers, type SoakNetwork, soakNetwork, soakSpec } from './soak-world.ts';
 

@@ -1,12 +1,12 @@
-import type { PythonEnvironment } from '../../hack/neutron/python-environment.ts';
-import { type NeutronOptions, type RunningNeutron, startNeutron } from '../../hack/neutron/start.ts';
-import { NeutronProvider } from '../../src/network/providers/neutron.ts';
-import { NeutronConnection } from '../../src/network/providers/neutron-connection.ts';
-import type { NeutronNetwork, NeutronSubnet } from '../../src/network/providers/neutron-resources.ts';
-import { NeutronStore } from '../../src/network/providers/neutron-store.ts';
-import { shapeOf } from '../../src/network/shape.ts';
-import type { Network, NetworkSpec, NetworkStatus } from '../../src/network/types.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
+import { subnetOf } from '../../src/network/api/subnet.ts';
+import type { Network, NetworkSpec, NetworkStatus } from '../../src/network/api/types.ts';
+import { NeutronProvider } from '../../src/network/providers/neutron/neutron.ts';
+import { NeutronConnection } from '../../src/network/providers/neutron/neutron-connection.ts';
+import type { NeutronNetwork, NeutronSubnet } from '../../src/network/providers/neutron/neutron-resources.ts';
+import { NeutronStore } from '../../src/network/providers/neutron/neutron-store.ts';
+import type { PythonEnvironment } from '../env/neutron/python-environment.ts';
+import { type NeutronOptions, type RunningNeutron, startNeutron } from '../env/neutron/start.ts';
 import { OpenStackProxy } from './openstack-proxy.ts';
 
 const { signal } = new AbortController();
@@ -82,7 +82,7 @@ export class NeutronLab {
   }
 
   ensure(network: Network, operator = this.operator()) {
-    return operator.ensure(network, shapeOf(network.spec), signal);
+    return operator.ensure(network, subnetOf(network.spec), signal);
   }
 
   remove(network: Network, operator = this.operator(), retain = false) {

@@ -1,5 +1,5 @@
-import { OPERATOR_NAMESPACE } from '../../hack/operator.ts';
-import type { NetworkSpec } from '../../src/network/types.ts';
+import type { NetworkSpec } from '../../src/network/api/types.ts';
+import { OPERATOR_NAMESPACE } from '../env/operator.ts';
 
 /** As `--neutron-secret` has it where nobody says otherwise. */
 export const NEUTRON_SECRET = 'envoy-initializer-neutron';

@@ -1,5 +1,5 @@
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { must } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { must } from '../env/operator.ts';
 
 /** What comes and goes by itself, or is another form of something else. */
 const PASSING = [

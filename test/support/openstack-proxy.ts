@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { CertificateAndKey } from '../../src/tls/authority.ts';
+import type { CertificateAndKey } from '../../src/certificates/x509/authority.ts';
 
 /** What happens to a request. `unanswered`: it is done, and nobody is told. */
 export type Mishap =

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { type ControlPlaneOptions, startControlPlane } from '../../hack/control-plane/start.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../env/control-plane/start.ts';
 import {
   must,
   OPERATOR_NAMESPACE,
   type Operator,
   type OperatorOptions,
   startOperator,
-} from '../../hack/operator.ts';
+} from '../env/operator.ts';
 import { fencedCalls } from './rights.ts';
 
 /** A control plane with the operator beside it, as `make run` has them. */
@@ -40,7 +40,7 @@ export async function startOperatorFixture({
     await must(controlPlane, [
       'apply',
       '-f',
-      path('hack/control-plane/network-attachment-definition-crd.yaml'),
+      path('test/env/control-plane/network-attachment-definition-crd.yaml'),
     ]);
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { CONTAINERD_SOCKET } from '../../hack/cluster/container-config.ts';
-import { searchPath } from '../../hack/cluster/search-path.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { runCommand } from '../../hack/control-plane/run-command.ts';
-import { eventually } from '../../hack/eventually.ts';
+import { CONTAINERD_SOCKET } from '../env/cluster/container-config.ts';
+import { searchPath } from '../env/cluster/search-path.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { eventually } from '../env/eventually.ts';
 import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from './admission-load.ts';
 import { kubectl } from './cluster-kubectl.ts';
 import type { E2eCluster } from './e2e-cluster.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { eventually } from '../../hack/eventually.ts';
-import { must, type Operator, startOperator } from '../../hack/operator.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
+import { must, type Operator, startOperator } from '../env/operator.ts';
 
 const NAMESPACE = '--namespace=envoy-initializer';
 const TEMPLATE = 'configmap/envoy-initializer';
@@ -21,7 +21,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await kubectl([
     'apply',
     '-f',
-    join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml'),
+    join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml'),
   ]);
   const operator = await startOperator(controlPlane, {
     log: join(controlPlane.directory, 'operator.log'),

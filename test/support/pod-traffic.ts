@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubeClient } from '../../src/kube/client.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/resource.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 
 const PODS: Resource<KubeObject> = {
   group: '',

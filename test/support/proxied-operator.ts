@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../hack/operator.ts';
-import { isNotFound } from '../../src/kube/api-error.ts';
-import { NETWORKS } from '../../src/network/resources.ts';
-import type { Network } from '../../src/network/types.ts';
+import { isNotFound } from '../../src/kube/api/api-error.ts';
+import { NETWORKS } from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import type { FaultLab } from './fault-lab.ts';
 import type { FaultProxy, ProxiedRequest } from './fault-proxy.ts';
 
@@ -24,7 +24,7 @@ export interface TermWrite {
 
 /** The CRDs and the account without which no operator starts; no webhook. */
 export async function prepareForOperators(controlPlane: ControlPlane): Promise<void> {
-  const multus = join(projectDirectory(), 'hack/control-plane/network-attachment-definition-crd.yaml');
+  const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
   const networks = join(projectDirectory(), 'crd/networks.yaml');
   await must(controlPlane, ['apply', '-f', multus, '-f', networks]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);

@@ -1,9 +1,9 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ensureBinaries } from '../../hack/control-plane/build.ts';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { type CommandResult, runCommand } from '../../hack/control-plane/run-command.ts';
+import { ensureBinaries } from '../env/control-plane/build.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
 
 /** Somebody who types what the documents say, in a checkout, with kubectl and envoy-initializer on the PATH. */
 export class Reader {

@@ -1,16 +1,16 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureRequirements } from '../../hack/cluster/debian-packages.ts';
-import { ensureImage } from '../../hack/cluster/images/image-cache.ts';
-import { nodeBaseImage } from '../../hack/cluster/images/node-base.ts';
-import { imageRequirements } from '../../hack/cluster/images.ts';
-import { cacheRoot } from '../../hack/control-plane/cache-directory.ts';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { projectDirectory } from '../../hack/control-plane/project-directory.ts';
-import { type CommandResult, runCommand } from '../../hack/control-plane/run-command.ts';
-import { type Supervisor, startSupervisor } from '../../hack/control-plane/supervisor.ts';
-import { eventually } from '../../hack/eventually.ts';
 import { ensureTool, type ToolName } from '../../hack/release/tools.ts';
+import { ensureRequirements } from '../env/cluster/debian-packages.ts';
+import { ensureImage } from '../env/cluster/images/image-cache.ts';
+import { nodeBaseImage } from '../env/cluster/images/node-base.ts';
+import { imageRequirements } from '../env/cluster/images.ts';
+import { cacheRoot } from '../env/control-plane/cache-directory.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
+import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
+import { eventually } from '../env/eventually.ts';
 
 const PASSWORD = 'of the test';
 /** The registry has no certificate, and a container here has no network of its own. */
@@ -116,7 +116,7 @@ export class ReleaseStage {
     await mkdir(configuration, { recursive: true });
     const policy = { default: [{ type: 'insecureAcceptAnything' }] };
     await writeFile(join(configuration, 'policy.json'), JSON.stringify(policy));
-    const machine = join(projectDirectory(), 'hack', 'cluster', 'machine.sh');
+    const machine = join(projectDirectory(), 'test', 'env', 'cluster', 'machine.sh');
     const root = join(cacheRoot(process.env), 'buildah', 'root');
     const storage = `--root '${root}' --runroot '${scratch}/run' --storage-driver overlay`;
     const script = [

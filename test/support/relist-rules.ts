@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/kube/api-error.ts';
+import { ApiError } from '../../src/kube/api/api-error.ts';
 import { isPlainWatch, type ProxiedRequest, versionAskedFor } from './fault-proxy.ts';
 
 /** A watch failed with this when so many requests had come by. */

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../hack/control-plane/control-plane.ts';
-import { freePorts } from '../../hack/control-plane/free-ports.ts';
-import { eventually } from '../../hack/eventually.ts';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { freePorts } from '../env/control-plane/free-ports.ts';
+import { eventually } from '../env/eventually.ts';
 
 /** A Prometheus that scrapes one program, each second; it ends with the control plane. */
 export class RunningPrometheus {

@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { KubeClient } from '../../src/kube/client.ts';
-import type { ClientOptions } from '../../src/kube/rest-client.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
+import type { ClientOptions } from '../../src/kube/client/rest-client.ts';
+import { Transport } from '../../src/kube/client/transport.ts';
 import { ScriptedServer } from './scripted-server.ts';
 import { WatchedClock } from './watched-clock.ts';
 

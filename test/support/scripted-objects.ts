@@ -1,5 +1,5 @@
-import type { KubeObject } from '../../src/kube/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/resource.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
 import { failure } from './scripted-server.ts';
 
 export interface ConfigMap extends KubeObject {

@@ -1,6 +1,6 @@
-import { conditionOf } from '../../src/network/conditions.ts';
-import type { NeutronApi } from '../../src/network/providers/neutron-api.ts';
-import type { Network } from '../../src/network/types.ts';
+import { conditionOf } from '../../src/network/api/conditions.ts';
+import type { Network } from '../../src/network/api/types.ts';
+import type { NeutronApi } from '../../src/network/providers/neutron/neutron-api.ts';
 import type { SoakNetwork } from './soak-world.ts';
 
 const { signal } = new AbortController();
@@ -28,9 +28,9 @@ export class SoakNeutron {
   async faults(networks: ReadonlyMap<string, Network>): Promise<readonly string[]> {
     const subnets = await this.#api.subnets({}, signal);
     const real = (await this.#api.networks({}, signal)).map(({ id, name, description }) => {
-      const shapes = subnets.filter(({ networkId }) => networkId === id);
-      const shape = shapes.map(({ cidr, gateway }) => ` ${cidr} ${gateway}`).join();
-      return description === THEIRS ? `theirs ${name}` : `ours ${name}${shape}`;
+      const matching = subnets.filter(({ networkId }) => networkId === id);
+      const ranges = matching.map(({ cidr, gateway }) => ` ${cidr} ${gateway}`).join();
+      return description === THEIRS ? `theirs ${name}` : `ours ${name}${ranges}`;
     });
     const wanted = [
       ...this.#namesakes.map((name) => `theirs ${name}`),

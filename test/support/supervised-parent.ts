@@ -4,7 +4,7 @@
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSupervisor } from '../../hack/control-plane/supervisor.ts';
+import { startSupervisor } from '../env/control-plane/supervisor.ts';
 
 const supervisor = await startSupervisor();
 const directory = await supervisor.makeDirectory(join(tmpdir(), 'supervised-parent-'));

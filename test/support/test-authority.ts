@@ -1,4 +1,8 @@
-import { type CertificateAndKey, createAuthority, issueCertificate } from '../../src/tls/authority.ts';
+import {
+  type CertificateAndKey,
+  createAuthority,
+  issueCertificate,
+} from '../../src/certificates/x509/authority.ts';
 
 export interface TestAuthority {
   readonly caPem: string;

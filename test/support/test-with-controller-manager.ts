@@ -1,5 +1,5 @@
 import { test } from '@jest/globals';
-import { findBinaries } from '../../hack/control-plane/build.ts';
+import { findBinaries } from '../env/control-plane/build.ts';
 
 const binaries = await findBinaries(process.env);
 

@@ -1,10 +1,10 @@
-import type { RunningKeystone } from '../../hack/neutron/start.ts';
 import {
   type CertificateAndKey,
   type CertificateRequest,
   createAuthority,
   issueCertificate,
-} from '../../src/tls/authority.ts';
+} from '../../src/certificates/x509/authority.ts';
+import type { RunningKeystone } from '../env/neutron/start.ts';
 import type { NeutronLab } from './neutron-lab.ts';
 import { OpenStackProxy } from './openstack-proxy.ts';
 

@@ -1,6 +1,6 @@
-import type { KubeClient } from '../../src/kube/client.ts';
-import type { KubeObject } from '../../src/kube/object.ts';
-import type { Resource } from '../../src/kube/resource.ts';
+import type { KubeObject } from '../../src/kube/api/object.ts';
+import type { Resource } from '../../src/kube/api/resource.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 
 /** Resolves with the first object of the namespace, as it is or becomes, that the test waits for. */
 export async function watchUntil<T extends KubeObject>(

@@ -1,4 +1,4 @@
-import type { Timer } from '../../src/workqueue/clock.ts';
+import type { Timer } from '../../src/kube/workqueue/clock.ts';
 import { FakeClock } from './fake-clock.ts';
 import { until } from './until.ts';
 

@@ -1,12 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
-import type { KeyPair } from '../../src/tls/key-pair-source.ts';
-import type { Lifetimes } from '../../src/tls/lifetimes.ts';
-import { ManagedCertificates } from '../../src/tls/managed-certificates.ts';
-import { serverNames } from '../../src/tls/server-names.ts';
-import { createApp } from '../../src/webhook/app.ts';
-import { WebhookServer } from '../../src/webhook/server.ts';
-import { systemClock } from '../../src/workqueue/clock.ts';
+import type { KeyPair } from '../../src/certificates/key-pair-source.ts';
+import { ManagedCertificates } from '../../src/certificates/managed-certificates.ts';
+import type { Lifetimes } from '../../src/certificates/x509/lifetimes.ts';
+import { serverNames } from '../../src/certificates/x509/server-names.ts';
+import { createApp } from '../../src/kube/admission/handler.ts';
+import { WebhookServer } from '../../src/kube/admission/server.ts';
+import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import type { CertificateStage } from './certificate-stage.ts';
 import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
 

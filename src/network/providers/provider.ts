@@ -1,9 +1,9 @@
-import type { ObjectKey } from '../../kube/object.ts';
-import type { Shape } from '../shape.ts';
-import type { Network } from '../types.ts';
+import type { ObjectKey } from '../../kube/api/object.ts';
+import type { Subnet } from '../api/subnet.ts';
+import type { Network } from '../api/types.ts';
 
 /** Why a spec is not accepted. */
-export interface Refusal {
+export interface SpecError {
   readonly reason: 'Invalid' | 'RangeNotAllowed' | 'RangeTaken' | 'Overlap' | 'ProviderUnavailable';
   /** What is wrong, and what to write instead. */
   readonly message: string;
@@ -65,11 +65,11 @@ export interface Provider {
   /** Whether what it asks is not the API server, and may take its time. */
   readonly isRemote: boolean;
   /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
-  validate(network: Network): Refusal | undefined;
+  validate(network: Network): SpecError | undefined;
   /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
-  actual(network: Network, signal: AbortSignal): Promise<Shape | undefined>;
+  actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
   /** Makes the network be of this shape. */
-  ensure(network: Network, shape: Shape, signal: AbortSignal): Promise<Realised | NotReady>;
+  ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady>;
   /** Who uses it; undefined where nobody counts. */
   usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
   /** Removes it; with `retain` leaves it behind, no longer ours. */

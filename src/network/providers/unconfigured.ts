@@ -1,4 +1,4 @@
-import type { NotReady, Provider, Refusal, Removal, Usage } from './provider.ts';
+import type { NotReady, Provider, Removal, SpecError, Usage } from './provider.ts';
 
 /** Stands for a provider that a Network names and this operator was not given. */
 export class UnconfiguredProvider implements Provider {
@@ -13,7 +13,7 @@ export class UnconfiguredProvider implements Provider {
     this.#configured = configured;
   }
 
-  validate(): Refusal {
+  validate(): SpecError {
     return { reason: 'ProviderUnavailable', message: this.#message() };
   }
 

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { dump } from 'js-yaml';
-import { checkOffline } from '../../../src/commands/check-site.ts';
-import { addLintOptions, type LintOptions, lintCommand } from '../../../src/commands/lint.ts';
-import { isMissed, judge } from '../../../src/fleet/verdict.ts';
-import type { JsonObject } from '../../../src/inject/json.ts';
-import { keysFor } from '../../../src/inject/keys.ts';
-import { podSites } from '../../../src/inject/workload.ts';
-import { injectManifests } from '../../../src/manifests/inject-manifests.ts';
-import { readManifests } from '../../../src/manifests/manifests.ts';
-import { uninjectManifests } from '../../../src/manifests/uninject-manifests.ts';
+import { checkOffline } from '../../../src/cli/check/check-site.ts';
+import { addLintOptions, type LintOptions, lintCommand } from '../../../src/cli/lint/lint.ts';
+import { classify, isMissed } from '../../../src/drift/classify.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
+import { podSites } from '../../../src/podspec/workload.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { injectManifests } from '../../../src/sidecar/manifests/inject-manifests.ts';
+import { uninjectManifests } from '../../../src/sidecar/manifests/uninject-manifests.ts';
 import { DEMO_TEMPLATE, demoPod, podWith, templateSet } from '../demo.ts';
 import { MemoryTerminal } from '../memory-terminal.ts';
 import { type GrowingInput, times } from './growing-input.ts';
@@ -131,7 +131,7 @@ export const FLEET: readonly GrowingInput[] = [
       const pods = live(n);
       const basis = { options: decide, state: settings.state };
       return () =>
-        pods.filter((each) => judge(each, {}, basis) === 'maybe-missed' && isMissed(each, {}, basis));
+        pods.filter((each) => classify(each, {}, basis) === 'maybe-missed' && isMissed(each, {}, basis));
     },
   },
 ];

@@ -1,26 +1,32 @@
 import { pino } from 'pino';
-import { Store } from '../../../src/kube/store.ts';
-import { passageOf } from '../../../src/network/attachment/passage.ts';
-import { parseRange } from '../../../src/network/cidr.ts';
-import { Claims } from '../../../src/network/claims.ts';
-import { NODES } from '../../../src/network/cluster-objects.ts';
-import { ClusterRanges } from '../../../src/network/cluster-ranges.ts';
-import { bridgeName, FIRST_VNI, type JoinedNetwork, joinedNetwork } from '../../../src/network/cni-config.ts';
-import { joinedReach } from '../../../src/network/joined-reach.ts';
-import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/network-pods.ts';
-import { NetworkUsers } from '../../../src/network/network-users.ts';
-import { Joiner } from '../../../src/network/node/joiner.ts';
-import { leftoversOf, withoutRulesOf } from '../../../src/network/node/leftovers.ts';
-import { ALL_PEERS, parseLinks, tunnelName } from '../../../src/network/node/links.ts';
-import { meshPlan } from '../../../src/network/node/mesh-plan.ts';
-import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/node-objects.ts';
-import { nextTable } from '../../../src/network/node-table.ts';
-import { namePods } from '../../../src/network/plan.ts';
-import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus-vnis.ts';
-import type { Network } from '../../../src/network/types.ts';
+import { Store } from '../../../src/kube/cache/store.ts';
+import type { Network } from '../../../src/network/api/types.ts';
+import { namePods } from '../../../src/network/controller/condition-plan.ts';
+import { parseRange } from '../../../src/network/ipam/cidr.ts';
+import { NODES } from '../../../src/network/ipam/cluster-objects.ts';
+import { ClusterRanges } from '../../../src/network/ipam/cluster-ranges.ts';
+import { RangeClaims } from '../../../src/network/ipam/range-claims.ts';
+import { meshCoverage } from '../../../src/network/nodes/mesh-coverage.ts';
+import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/nodes/node-objects.ts';
+import { nextTable } from '../../../src/network/nodes/node-table.ts';
+import { passageOf } from '../../../src/network/pods/gate-decision.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
+import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
+import {
+  bridgeName,
+  FIRST_VNI,
+  type MeshNetwork,
+  meshNetwork,
+} from '../../../src/network/providers/multus/cni-config.ts';
+import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus-vnis.ts';
+import { leftoversOf, withoutRulesOf } from '../../../src/node-agent/leftovers.ts';
+import { ALL_PEERS, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
+import { Joiner } from '../../../src/node-agent/mesh.ts';
+import { meshPlan } from '../../../src/node-agent/mesh-plan.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
 const PODS = networkPods([]);
 
@@ -46,7 +52,7 @@ const claims = (name: string, cidr: (index: number) => string): GrowingInput => 
   work: (n) => {
     const networks = times(n, (i) => network(i, cidr(i)));
     return () => {
-      const all = new Claims(() => undefined);
+      const all = new RangeClaims(() => undefined);
       for (const each of networks) all.observe(each, true);
       for (const each of networks.toReversed()) all.claim(`default/${each.metadata.name}`);
       for (const each of networks) all.claim(`default/${each.metadata.name}`);
@@ -81,10 +87,10 @@ function networksOf(n: number, vni?: (index: number) => number): Store<Network> 
 
 const noDefinitions = { get: () => undefined };
 
-const joined = (n: number): readonly JoinedNetwork[] =>
+const joined = (n: number): readonly MeshNetwork[] =>
   times(n, (i) => {
     const { cidr, gateway } = network(i, apart(i)).spec;
-    return joinedNetwork(`default/network-${i}`, { cidr, gateway }, { vni: FIRST_VNI + i, mtu: 1450 });
+    return meshNetwork(`default/network-${i}`, { cidr, gateway }, { vni: FIRST_VNI + i, mtu: 1450 });
   }).flatMap((each) => each ?? []);
 const nodesOf = (n: number) =>
   times(n, (i) => ({
@@ -93,7 +99,7 @@ const nodesOf = (n: number) =>
     addresses: [`192.${i >> 16}.${(i >> 8) & 255}.${i & 255}`],
   }));
 const tableOf = (n: number) => nextTable({}, nodesOf(n), () => false);
-const link = ({ bridge, vni }: JoinedNetwork) => ({
+const link = ({ bridge, vni }: MeshNetwork) => ({
   ifname: tunnelName(bridge),
   master: bridge,
   mtu: 1450,
@@ -110,7 +116,7 @@ export const NETWORKS: readonly GrowingInput[] = [
   {
     name: 'networks: one that others of its range stand before',
     work: (n) => {
-      const all = new Claims(() => undefined);
+      const all = new RangeClaims(() => undefined);
       for (const each of times(n, (i) => network(i, `10.0.0.0/${8 + (i % 22)}`))) all.observe(each, true);
       return () => all.claim(`default/network-${n - 1}`);
     },
@@ -120,7 +126,7 @@ export const NETWORKS: readonly GrowingInput[] = [
     work: (n) => {
       const networks = times(n, (i) => network(i, '10.0.0.0/16'));
       return () => {
-        const all = new Claims(() => undefined);
+        const all = new RangeClaims(() => undefined);
         for (const each of networks) all.observe(each, true);
         for (const each of networks) all.claim(`default/${each.metadata.name}`);
         for (const each of networks) all.forget(`default/${each.metadata.name}`, each.metadata.uid);
@@ -130,7 +136,7 @@ export const NETWORKS: readonly GrowingInput[] = [
   {
     name: 'networks: one that holds others',
     work: (n) => {
-      const all = new Claims(() => undefined);
+      const all = new RangeClaims(() => undefined);
       for (const each of times(n, (i) => network(i, apart(i), ['samplecrd.k8s.io/network'])))
         all.observe(each, true);
       all.observe(network(n, '10.0.0.0/8'), true);
@@ -174,7 +180,49 @@ export const NETWORKS: readonly GrowingInput[] = [
   },
 ];
 
+/** What annotations of a pod may have any number of, as the cache is given the pod. */
+const ANNOTATED: Readonly<Record<string, readonly [key: string, text: (n: number) => string]>> = {
+  'names told to Multus': [MULTUS, (n) => times(n, (i) => `network-${i}`).join()],
+  'short names told to Multus': [MULTUS, (n) => times(n, (i) => i.toString(36)).join()],
+  'one name told to Multus many times': [MULTUS, (n) => times(n, () => 'one').join()],
+  'names told to Multus that are none': [MULTUS, (n) => times(n, (i) => `N_${i}`).join()],
+  'commas told to Multus': [MULTUS, (n) => ','.repeat(50 * n)],
+  'one long name told to Multus': [MULTUS, (n) => 'x'.repeat(50 * n)],
+  'objects told to Multus': [MULTUS, (n) => JSON.stringify(times(n, (i) => ({ name: `network-${i}` })))],
+  'names of ours': [NETWORK, (n) => times(n, (i) => `network-${i}`).join()],
+  'addresses of an element': [
+    NETWORK,
+    (n) => JSON.stringify([{ name: 'one', ips: times(n, () => '10.0.0.7/8') }]),
+  ],
+  'short addresses of an element': [
+    NETWORK,
+    (n) => JSON.stringify([{ name: 'one', ips: times(n, () => '::') }]),
+  ],
+  'addresses of each element': [
+    NETWORK,
+    (n) => JSON.stringify(times(n, (i) => ({ name: `n${i}`, ips: times(8, () => '10.0.0.7/8') }))),
+  ],
+  'entries of a status': [STATUS, (n) => JSON.stringify(times(n, (i) => ({ name: `network-${i}` })))],
+  'entries of a status of one Network': [STATUS, (n) => JSON.stringify(times(n, () => ({ name: 'one' })))],
+  'entries of a status that are none': [STATUS, (n) => JSON.stringify(times(n, (i) => ({ name: `N_${i}` })))],
+  'one long name in a status': [STATUS, (n) => JSON.stringify([{ name: 'x'.repeat(50 * n) }])],
+};
+const annotatedPods = (gated: boolean, from: number): readonly GrowingInput[] =>
+  Object.entries(ANNOTATED).map(([name, [key, text]]) => ({
+    name: `pods: ${name}, from ${from}${gated ? ', gated' : ''}`,
+    from,
+    work: (n) => {
+      const metadata = { name: 'pod', namespace: 'default', annotations: { [key]: text(n) } };
+      const spec = { schedulingGates: gated ? [{ name: NETWORK }] : [] };
+      return () => PODS.narrow({ metadata, spec });
+    },
+  }));
+
 export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
+  // Within the bounds of 32 and 100, and beyond them.
+  ...annotatedPods(false, 8),
+  ...annotatedPods(false, 2_000),
+  ...annotatedPods(true, 8),
   {
     name: 'pods: of one Network',
     work: (n) => {
@@ -226,6 +274,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
   },
   {
     name: 'pods: Networks that one waits for',
+    from: 20,
     work: (n) => {
       const asked = times(n, (i) => `network-${i}`).join();
       const stateOf = () => ({ kind: 'ready' as const });
@@ -253,7 +302,7 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
       const data = { nodes: JSON.stringify(tableOf(n)) };
       const table = NODE_TABLES.narrow({ metadata: { name: 'nodes' }, data });
       const report = (name: string) => NODE_REPORTS.narrow({ metadata: { name }, data: {} });
-      const reach = joinedReach({ nodes, table: () => table, reportOf: report });
+      const reach = meshCoverage({ nodes, table: () => table, reportOf: report });
       return () => one && [reach.limitOf(one), reach.mesh?.capacityOf(one), reach.mesh?.mtu()];
     },
   },

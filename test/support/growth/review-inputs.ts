@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/inject/json.ts';
-import { OVERRIDES } from '../../../src/inject/keys.ts';
-import type { ReviewHandler } from '../../../src/webhook/response.ts';
+import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
+import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
+import { OVERRIDES } from '../../../src/sidecar/keys.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../demo.ts';
 import { attaching, call, injecting } from './calls.ts';
@@ -10,6 +10,7 @@ import { sizedFields } from './schema-fields.ts';
 const OPT_IN = 'initializer.kubernetes.io/envoy';
 const NETWORK = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const MULTUS_STATUS = 'k8s.v1.cni.cncf.io/network-status';
 /** A template with something for each of the application's containers, and for each list of the pod. */
 const RICH = `${DEMO_TEMPLATE}
 env: [{name: PROXY, value: "1"}, {name: MODE, value: "2"}]
@@ -198,35 +199,46 @@ const attached = (
   name: string,
   networks: (n: number) => string,
   multus?: (n: number) => string,
+  from?: number,
 ): GrowingInput => ({
   name: `attach: ${name}`,
+  ...(from !== undefined && { from }),
   work: (n) =>
     call(attach, asked(containersOf(1), { [NETWORK]: networks(n), ...(multus && { [MULTUS]: multus(n) }) })),
 });
 
+/** A pod may have 32 Networks, and Multus be told of 100: a bound that no two sizes of one input may straddle. */
+const ALLOWED = 8;
+const BEYOND = 200;
+
 export const ATTACHMENTS: readonly GrowingInput[] = [
-  attached('networks', (n) => named(n)),
-  attached('networks as JSON', (n) => asJson(n)),
+  attached('networks', (n) => named(n), undefined, ALLOWED),
+  attached('networks, more than a pod may have', (n) => named(n), undefined, BEYOND),
+  attached('networks as JSON', (n) => asJson(n), undefined, ALLOWED),
   attached('one network many times', (n) => times(n, () => 'one').join()),
   attached(
     'networks beside others',
     (n) => named(n),
     (n) => named(n, n),
+    ALLOWED,
   ),
   attached(
     'networks that are there already',
     (n) => named(n),
     (n) => named(n),
+    ALLOWED,
   ),
   attached(
     'networks as JSON beside others',
     (n) => asJson(n),
     (n) => asJson(n, n),
+    ALLOWED,
   ),
   attached(
     'networks as JSON beside names',
     (n) => asJson(n),
     (n) => named(n, n),
+    ALLOWED,
   ),
   attached(
     'one network beside one many times',
@@ -241,6 +253,35 @@ export const ATTACHMENTS: readonly GrowingInput[] = [
   attached('addresses', (n) =>
     JSON.stringify([{ name: 'one', ips: times(n, (i) => `10.0.${i >> 8}.${i & 255}/8`) }]),
   ),
+  attached('addresses that are short', (n) => JSON.stringify([{ name: 'one', ips: times(n, () => '::') }])),
+  attached('addresses that are none', (n) => JSON.stringify([{ name: 'one', ips: times(n, () => '1::x') }])),
+  attached('addresses of each network', (n) =>
+    JSON.stringify(times(n, (i) => ({ name: `n${i}`, ips: times(8, () => '10.0.0.7/8') }))),
+  ),
+  attached(
+    'addresses told to Multus',
+    () => 'one',
+    (n) => JSON.stringify([{ name: 'two', ips: times(n, () => '10.0.0.7/8') }]),
+  ),
+  attached(
+    'short names told to Multus',
+    () => 'one',
+    (n) => times(n, (i) => i.toString(36)).join(),
+  ),
+  attached(
+    'objects told to Multus',
+    () => 'one',
+    (n) => asJson(n),
+  ),
+  attached(
+    'one long name told to Multus',
+    () => 'one',
+    (n) => 'x'.repeat(50 * n),
+  ),
+  {
+    name: 'attach: entries of the status of Multus',
+    work: (n) => call(attach, asked(containersOf(1), { [NETWORK]: 'one', [MULTUS_STATUS]: asJson(n) })),
+  },
   attached('options', (n) => JSON.stringify([{ name: 'one', ...mapOf(n, () => 1) }])),
   attached(
     'options in both',

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../src/inject/json.ts';
-import { POD_SCHEMA } from '../../../src/inject/pod-schema.ts';
-import type { FieldSchema } from '../../../src/inject/schema.ts';
+import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
+import { POD_SCHEMA } from '../../../src/podspec/schema/pod-schema.ts';
+import type { FieldSchema } from '../../../src/podspec/schema/schema.ts';
 import { mapOf, times } from './growing-input.ts';
 
 /** Where a spec of a pod has each type that a template may add. */

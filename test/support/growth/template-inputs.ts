@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../../src/inject/json.ts';
-import { keysFor } from '../../../src/inject/keys.ts';
-import { parseTemplateSet } from '../../../src/inject/template-set.ts';
-import { compilePolicies } from '../../../src/policy/compile.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { compilePolicies } from '../../../src/policies/compile.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, podWith } from '../demo.ts';
 import { call, configMapReview, injecting, validatingEnvoy, validatingTemplates } from './calls.ts';
@@ -251,6 +251,14 @@ export const ENVOY_INPUTS: readonly GrowingInput[] = [
   bootstrap('clusters', (n) => ({ clusters: clusters(n) })),
   bootstrap('routes', (n) => ({ ...routesTo(n, (i) => `c-${i}`), clusters: clusters(n) })),
   bootstrap('routes to nowhere', (n) => ({ ...routesTo(n, (i) => `d-${i}`), clusters: clusters(n) })),
+  bootstrap('the length of a name', (n) => ({
+    ...routesTo(20, (i) => `d-${'d'.repeat(n)}-${i}`),
+    clusters: [{ name: 'c'.repeat(n) }],
+  })),
+  bootstrap('the length of a name that is not meant', (n) => ({
+    ...routesTo(20, (i) => `d-${'d'.repeat(50)}-${i}`),
+    clusters: [{ name: 'c'.repeat(n) }],
+  })),
   bootstrap('weighted clusters', (n) => ({
     listeners: [{ routes: [{ route: { weighted_clusters: { clusters: clusters(n) } } }] }],
     clusters: clusters(n),

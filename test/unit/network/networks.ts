@@ -1,4 +1,4 @@
-import type { Network, NetworkSpec, NetworkStatus } from '../../../src/network/types.ts';
+import type { Network, NetworkSpec, NetworkStatus } from '../../../src/network/api/types.ts';
 
 export interface NetworkOptions extends Partial<NetworkSpec> {
   readonly name?: string;

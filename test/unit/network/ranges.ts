@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { formatAddress, parseRange, type Range } from '../../../src/network/cidr.ts';
+import { formatAddress, parseRange, type Range } from '../../../src/network/ipam/cidr.ts';
 
 /** The range that the text names. */
 export function range(cidr: string): Range {

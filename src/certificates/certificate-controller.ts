@@ -1,0 +1,136 @@
+import type { Logger } from 'pino';
+import { isConflict } from '../kube/api/api-error.ts';
+import type { Result } from '../kube/controller/controller.ts';
+import type { CaBundle, SeenConfiguration } from './ca-bundle.ts';
+import type { CertificateMetrics } from './certificate-metrics.ts';
+import type { CertificateSecret, StoredContent } from './certificate-secret.ts';
+import { type NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
+import { plan, type Step } from './plan.ts';
+import { type RenewalContext, renew, replacement, type Signer } from './renewal.ts';
+import type { SecretContent } from './secret-content.ts';
+import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
+import type { Lifetimes } from './x509/lifetimes.ts';
+
+export interface CertificateKeeperOptions {
+  readonly secret: Pick<CertificateSecret, 'read' | 'replace'>;
+  readonly bundle: Pick<CaBundle, 'observe' | 'distribute'>;
+  readonly owner: Pick<NamespaceOwner, 'own'>;
+  readonly signer: Signer;
+  readonly lifetimes: Lifetimes;
+  /** Milliseconds since 1970, as Date.now(). */
+  readonly wallClock: () => number;
+  /** What this replica has last seen in the Secret when nothing was wrong with it. */
+  readonly lastGood: () => KeyMaterial | undefined;
+  readonly log: Logger;
+  readonly metrics?: CertificateMetrics | undefined;
+}
+
+/** Looked at this often whatever happens: timers do not run while a machine sleeps, and its time of day may be set. */
+const RECHECK_MS = 3_600_000;
+
+/** The leader's part: keeps the certificates fresh and the caBundle what it should be. */
+export class CertificateController {
+  readonly #options: CertificateKeeperOptions;
+
+  constructor(options: CertificateKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** One look, and at most one step of each kind. What it writes wakes it again by way of the caches. */
+  async reconcile(signal: AbortSignal): Promise<Result> {
+    try {
+      return await this.#look(signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      this.#options.log.debug({ err: error }, 'changed by somebody else meanwhile: looking again');
+      return { requeueAfterMs: 0 };
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<Result> {
+    const { bundle, secret } = this.#options;
+    // In this order: see CaBundle.
+    const seen = bundle.observe();
+    const stored = await secret.read(signal);
+    // Any replica makes one, and its appearance brings us back.
+    if (!stored) return {};
+    const distribution = await outcome(this.#distribute(seen, stored.content, signal));
+    // Not held up by a webhook configuration that cannot be written: the leaf must not expire over it.
+    const result = await this.#renew(stored, distribution.value, signal);
+    if ('error' in distribution) throw distribution.error;
+    return result;
+  }
+
+  /** For how long every configuration has held the bundle; undefined where one does not yet. */
+  async #distribute(
+    seen: readonly SeenConfiguration[] | undefined,
+    content: SecretContent,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    if (!seen) return undefined;
+    const { bundle, owner, log } = this.#options;
+    const pem = trusted(content);
+    const heldForMs = pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
+    if (pem !== undefined && heldForMs === undefined) {
+      log.info('caBundle written');
+      return undefined;
+    }
+    await ownIfAllowed(owner, seen, log, signal);
+    return heldForMs;
+  }
+
+  async #renew(
+    { content, resourceVersion }: StoredContent,
+    distributedForMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    if (content.kind !== 'own') return { requeueAfterMs: RECHECK_MS };
+    const { secret, lastGood, log } = this.#options;
+    const { material, damage } = content;
+    const context = this.#context();
+    const leafLacksNames = material.leaf !== undefined && !context.signer.isUpToDate(material.leaf);
+    const step = plan({ material, distributedForMs, leafLacksNames, ...context });
+    if (step.do === 'wait') return { requeueAfterMs: until(step.until, context.now) };
+    const renewed =
+      step.do === 'start-over'
+        ? await replacement(lastGood(), context)
+        : await renew(step.do, material, context);
+    await secret.replace(renewed, resourceVersion, signal);
+    const expires = renewed.leaf && new Date(renewed.leaf.notAfter);
+    if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates mended');
+    else log.info({ step: step.do, expires }, 'certificates renewed');
+    this.#count(step.do);
+    return { requeueAfterMs: RECHECK_MS };
+  }
+
+  #context(): RenewalContext {
+    const { signer, lifetimes, wallClock } = this.#options;
+    return { signer, lifetimes, now: wallClock() };
+  }
+
+  #count(step: Step['do']): void {
+    const { metrics } = this.#options;
+    if (step === 'issue-leaf' || step === 'promote-authority') metrics?.rotated('serving');
+    if (step === 'promote-authority') metrics?.rotated('authority');
+  }
+}
+
+/** The authorities that webhook configurations have to name; undefined where that is not ours to say. */
+export function trusted(content: SecretContent): string | undefined {
+  if (content.kind === 'unusable') return undefined;
+  if (content.kind === 'provided') return content.bundle;
+  return content.material.bundle.length === 0 ? undefined : bundlePem(content.material);
+}
+
+function until(moment: number | undefined, now: number): number {
+  return moment === undefined ? RECHECK_MS : Math.max(1, Math.min(moment - now, RECHECK_MS));
+}
+
+/** What a promise comes to, as a value. */
+async function outcome<T>(promise: Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> {
+  try {
+    return { value: await promise };
+  } catch (error) {
+    return { error };
+  }
+}

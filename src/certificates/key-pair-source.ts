@@ -1,0 +1,124 @@
+import type { Logger } from 'pino';
+import type { Secret } from '../kube/api/core-resources.ts';
+import type { CertificateMetrics } from './certificate-metrics.ts';
+import type { CertificateSecret } from './certificate-secret.ts';
+import { replacement, type Signer } from './renewal.ts';
+import { readSecret, type SecretContent } from './secret-content.ts';
+import type { CertifiedKey } from './x509/certificate.ts';
+import type { KeyMaterial } from './x509/key-material.ts';
+import type { Lifetimes } from './x509/lifetimes.ts';
+
+/** What a TLS server needs, PEM; the certificate may be followed by its chain. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface KeyPairSourceOptions {
+  readonly secret: Pick<CertificateSecret, 'create' | 'namespace' | 'name'>;
+  readonly signer: Signer;
+  readonly lifetimes: Lifetimes;
+  /** Milliseconds since 1970, as Date.now(). */
+  readonly wallClock: () => number;
+  /** Called with the first key pair and each new one. Where it throws, it is called again later. */
+  readonly onKeyPair: (pair: KeyPair) => void;
+  readonly log: Logger;
+  readonly metrics?: CertificateMetrics | undefined;
+}
+
+/**
+ * Every replica's part: follows the Secret, hands on its key pair, and makes the Secret where there is none. Whatever
+ * becomes of the Secret, the last good key pair goes on being served.
+ */
+export class KeyPairSource {
+  readonly #options: KeyPairSourceOptions;
+  #serving: CertifiedKey | undefined;
+  #content: SecretContent | undefined;
+  #lastGood: KeyMaterial | undefined;
+  #seen: string | undefined;
+
+  constructor(options: KeyPairSourceOptions) {
+    this.#options = options;
+  }
+
+  /** A key pair has been handed on. */
+  get isServing(): boolean {
+    return this.#serving !== undefined;
+  }
+
+  /** What was last in the Secret. */
+  get content(): SecretContent | undefined {
+    return this.#content;
+  }
+
+  /** What was last in the Secret while it was ours and undamaged. */
+  get lastGood(): KeyMaterial | undefined {
+    return this.#lastGood;
+  }
+
+  /** Takes note of the Secret as it is now; undefined: there is none. */
+  async reconcile(secret: Secret | undefined, signal: AbortSignal): Promise<void> {
+    if (!secret) return this.#make(signal);
+    if (secret.metadata.resourceVersion !== this.#seen) this.#read(secret);
+    this.#seen = secret.metadata.resourceVersion;
+    this.#serve();
+  }
+
+  async #make(signal: AbortSignal): Promise<void> {
+    const { secret, signer, lifetimes, wallClock, log } = this.#options;
+    const name = `${secret.namespace}/${secret.name}`;
+    if (this.#content?.kind === 'provided') {
+      log.warn({ secret: name }, 'the Secret is gone: waiting for whoever provided its certificate');
+      return;
+    }
+    const material = await replacement(this.#lastGood, { signer, lifetimes, now: wallClock() });
+    const created = await secret.create(material, signal);
+    log.info({ secret: name }, created ? 'certificates made' : 'certificates were made by another replica');
+  }
+
+  #read(secret: Secret): void {
+    const { log, metrics } = this.#options;
+    const content = readSecret(secret);
+    this.#content = content;
+    if (content.kind === 'unusable') {
+      log.warn(
+        { problem: content.problem },
+        'the Secret is not ours and of no use: mend it, or delete it to have one made',
+      );
+    } else if (content.kind === 'provided') {
+      this.#lastGood = undefined;
+      this.#checkNames(content.leaf);
+    } else {
+      const { material, damage } = content;
+      if (damage.length > 0) log.warn({ damage }, 'the certificates in the Secret are damaged');
+      else this.#lastGood = material;
+      if (material.issuer) metrics?.expires('authority', material.issuer.notAfter / 1000);
+    }
+  }
+
+  #serve(): void {
+    const leaf = leafOf(this.#content);
+    if (!leaf || isSame(leaf, this.#serving)) return;
+    const { onKeyPair, log, metrics } = this.#options;
+    onKeyPair({ cert: leaf.pem, key: leaf.keyPem });
+    this.#serving = leaf;
+    metrics?.expires('serving', leaf.notAfter / 1000);
+    const { fingerprint, notAfter } = leaf;
+    log.info({ fingerprint, expires: new Date(notAfter) }, 'serving with a new certificate');
+  }
+
+  #checkNames(leaf: CertifiedKey): void {
+    const { signer, log } = this.#options;
+    log.info('the certificate is provided by somebody else: it is served, and renewed by them');
+    if (!signer.isUpToDate(leaf)) log.warn('the provided certificate lacks names that we are called by');
+  }
+}
+
+function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
+  if (content?.kind === 'provided') return content.leaf;
+  return content?.kind === 'own' ? content.material.leaf : undefined;
+}
+
+function isSame(leaf: CertifiedKey, other: CertifiedKey | undefined): boolean {
+  return leaf.pem === other?.pem && leaf.keyPem === other.keyPem;
+}

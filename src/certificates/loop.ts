@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import { Controller, type Result } from '../kube/controller/controller.ts';
+import { ReconcileHistory } from '../kube/controller/reconcile-history.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import { exponentialLimiter } from '../kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../kube/workqueue/rate-limiting-queue.ts';
+
+export interface LoopOptions {
+  readonly name: string;
+  readonly reconcile: (signal: AbortSignal) => Promise<Result>;
+  readonly clock: Clock;
+  /** Milliseconds since 1970, as Date.now(). */
+  readonly wallClock: () => number;
+  readonly log: Logger;
+}
+
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 60_000;
+
+/** A controller of one thing: however often it is woken, one reconcile runs, and one more after it. */
+export class Loop {
+  readonly #key: string;
+  readonly #queue: WorkQueue<string>;
+  readonly #controller: Controller;
+
+  constructor({ name, reconcile, clock, wallClock, log }: LoopOptions) {
+    const limiter = exponentialLimiter<string>({ baseMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
+    this.#key = name;
+    this.#queue = new WorkQueue({ clock, limiter });
+    this.#controller = new Controller({
+      name,
+      queue: this.#queue,
+      reconcile: (_, signal) => reconcile(signal),
+      workers: 1,
+      history: new ReconcileHistory({ wallClock }),
+      log,
+      clock,
+    });
+  }
+
+  wake(): void {
+    this.#queue.add(this.#key);
+  }
+
+  /** Until the signal aborts. Runs once. */
+  run(signal: AbortSignal): Promise<void> {
+    this.wake();
+    return this.#controller.run(signal);
+  }
+}

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import { PROGRAM } from '../json/own-names.ts';
+import {
+  SECRETS,
+  type Secret,
+  WEBHOOK_CONFIGURATIONS,
+  type WebhookConfiguration,
+} from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { Resource } from '../kube/api/resource.ts';
+import { Informer, type InformerOptions } from '../kube/cache/informer.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Result } from '../kube/controller/controller.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import { type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
+import { CertificateController, trusted } from './certificate-controller.ts';
+import type { CertificateMetrics } from './certificate-metrics.ts';
+import { CertificateSecret, type CertificateSecretOptions } from './certificate-secret.ts';
+import { type KeyPair, KeyPairSource } from './key-pair-source.ts';
+import { Loop } from './loop.ts';
+import { TLS_SECRET } from './names.ts';
+import { NamespaceOwner } from './namespace-owner.ts';
+import { defaultLifetimes, type Lifetimes } from './x509/lifetimes.ts';
+import type { ServerNames } from './x509/server-names.ts';
+import { x509Signer } from './x509/x509-signer.ts';
+
+export interface ManagedCertificatesOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'list' | 'watch'>;
+  /** For the leader's part: refuses what is asked outside of a term. */
+  readonly leaderClient: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch'>;
+  readonly clock: Clock;
+  /** Milliseconds since 1970, as Date.now(). */
+  readonly wallClock: () => number;
+  readonly log: Logger;
+  readonly metrics?: CertificateMetrics;
+  /** What is done about an error of the informer of that resource. */
+  readonly onInformerError: (plural: string) => InformerOptions<KubeObject>['onError'];
+  /** The operator's own. */
+  readonly namespace: string;
+  /** What the API server calls the webhook by. */
+  readonly names: ServerNames;
+  /** Called with the first key pair and each new one: for a server that takes it without closing a connection. */
+  readonly onKeyPair: (pair: KeyPair) => void;
+  readonly secretName?: string;
+  readonly configurationName?: string;
+  readonly lifetimes?: Lifetimes;
+}
+
+/**
+ * The operator's certificates, kept by itself: one authority and one serving certificate for all replicas, in a Secret.
+ * Every replica runs this, and serves what it is handed; the leader leads as well, and renews.
+ */
+export class ManagedCertificates {
+  readonly #options: ManagedCertificatesOptions;
+  readonly #secrets: Informer<Secret>;
+  readonly #configurations: readonly (BundleTarget & { readonly informer: Informer<WebhookConfiguration> })[];
+  readonly #bundle: CaBundle;
+  readonly #source: KeyPairSource;
+  readonly #following: Loop;
+  readonly #newKeeper: () => CertificateController;
+  /** One while this replica leads; two for a moment, where it leads again before its last term has come to its end. */
+  readonly #terms = new Set<Loop>();
+  #wasTrusted = false;
+
+  constructor(options: ManagedCertificatesOptions) {
+    const { client, leaderClient, clock, namespace, names, lifetimes = defaultLifetimes } = options;
+    const { secretName = TLS_SECRET, configurationName: name = PROGRAM } = options;
+    const secretBy = (by: CertificateSecretOptions['client']) =>
+      new CertificateSecret({ client: by, namespace, name: secretName });
+    const parts = { ...options, lifetimes, signer: x509Signer(names) };
+    this.#options = options;
+    this.#secrets = this.#informer(SECRETS, secretName, namespace);
+    this.#configurations = WEBHOOK_CONFIGURATIONS.map((resource) => {
+      return { resource, name, informer: this.#informer(resource, name) };
+    });
+    const newBundle = () => new CaBundle({ client: leaderClient, clock, targets: this.#configurations });
+    this.#bundle = newBundle();
+    this.#source = new KeyPairSource({ ...parts, secret: secretBy(client) });
+    const owner = new NamespaceOwner({ client: leaderClient, namespace });
+    const led = { ...parts, secret: secretBy(leaderClient), owner, lastGood: () => this.#source.lastGood };
+    this.#newKeeper = () => new CertificateController({ ...led, bundle: newBundle() });
+    const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
+    this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
+  }
+
+  /** Every replica's part, until the signal aborts. Call it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const informers = [this.#secrets, ...this.#configurations.map(({ informer }) => informer)];
+    const running = informers.map((informer) => informer.run(signal));
+    // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+    const synced = informers.map((informer) =>
+      informer.waitForSync(signal).then(this.#wake, () => undefined),
+    );
+    await Promise.all([...running, ...synced, this.#following.run(signal)]);
+  }
+
+  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  async lead(signal: AbortSignal): Promise<void> {
+    // For how long a caBundle has been in place is for each term to see for itself.
+    const keeper = this.#newKeeper();
+    const reconcile = (stop: AbortSignal) => keeper.reconcile(stop);
+    const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
+    this.#terms.add(term);
+    try {
+      await term.run(signal);
+    } finally {
+      this.#terms.delete(term);
+    }
+  }
+
+  /**
+   * Why this replica cannot take requests yet: it has nothing to serve, or the API server would not trust it. Once it
+   * could, this stays undefined: to take replicas out of service would mend nothing that befalls all of them alike.
+   */
+  failure(): string | undefined {
+    if (this.#wasTrusted) return undefined;
+    if (!this.#source.isServing) return 'the Secret holds no certificate yet';
+    const inSync = this.#isInSync();
+    if (inSync === undefined) return 'the webhook configurations have not been read yet';
+    if (!inSync) return 'a webhook configuration does not hold our caBundle yet';
+    this.#wasTrusted = true;
+    return undefined;
+  }
+
+  async #follow(key: string, signal: AbortSignal): Promise<Result> {
+    if (!this.#secrets.hasSynced()) return {};
+    await this.#source.reconcile(this.#secrets.lister.get(key), signal);
+    const inSync = this.#isInSync();
+    if (inSync !== undefined) this.#options.metrics?.bundleInSync(inSync);
+    return {};
+  }
+
+  /** Undefined as long as it is not known what is served, or where. */
+  #isInSync(): boolean | undefined {
+    const { content } = this.#source;
+    if (!content || content.kind === 'unusable') return undefined;
+    const bundle = trusted(content);
+    if (bundle === undefined) return true;
+    const seen = this.#bundle.observe();
+    return seen && holdsBundle(seen, bundle);
+  }
+
+  readonly #wake = (): void => {
+    this.#following.wake();
+    for (const term of this.#terms) term.wake();
+  };
+
+  #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
+    const { client, clock, onInformerError } = this.#options;
+    const informer = new Informer({
+      client,
+      clock,
+      resource,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      onError: onInformerError(resource.plural),
+    });
+    informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
+    return informer;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Logger } from 'pino';
+import { PROGRAM } from '../json/own-names.ts';
+import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { Resource } from '../kube/api/resource.ts';
+import { Informer, type InformerOptions } from '../kube/cache/informer.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Result } from '../kube/controller/controller.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import { type BundleTarget, observe } from './ca-bundle.ts';
+import type { CertificateMetrics } from './certificate-metrics.ts';
+import { Loop } from './loop.ts';
+import { NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
+import { type Certificate, readCertificates } from './x509/certificate.ts';
+import { isTrusted } from './x509/trust.ts';
+
+export interface ProvidedCertificatesOptions {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  /** For the leader's part: refuses what is asked outside of a term. */
+  readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>;
+  readonly clock: Clock;
+  /** Milliseconds since 1970, as Date.now(). */
+  readonly wallClock: () => number;
+  readonly log: Logger;
+  readonly metrics?: CertificateMetrics;
+  /** What is done about an error of the informer of that resource. */
+  readonly onInformerError: (plural: string) => InformerOptions<KubeObject>['onError'];
+  /** The operator's own. */
+  readonly namespace: string;
+  readonly configurationName?: string;
+}
+
+/**
+ * Certificates that somebody else keeps, the caBundle with them: cert-manager, or whoever writes the files. No
+ * certificate and no caBundle is written here. What is left to do is to see whether the API server trusts what is
+ * served, and to make the namespace the owner of the webhooks, which go with it whoever has signed.
+ */
+export class ProvidedCertificates {
+  readonly #options: ProvidedCertificatesOptions;
+  readonly #targets: readonly (BundleTarget & { readonly informer: Informer<WebhookConfiguration> })[];
+  readonly #following: Loop;
+  readonly #terms = new Set<Loop>();
+  #chain: readonly Certificate[] | undefined;
+  #wasTrusted = false;
+
+  constructor(options: ProvidedCertificatesOptions) {
+    const { configurationName: name = PROGRAM } = options;
+    this.#options = options;
+    this.#targets = WEBHOOK_CONFIGURATIONS.map((resource) => ({
+      ...{ resource, name, informer: this.#informer(resource, name) },
+    }));
+    this.#following = new Loop({ ...options, name: 'certificates', reconcile: async () => this.#look() });
+  }
+
+  /** Takes note of what is served from now on: a certificate and its chain, PEM. */
+  served(pem: string): void {
+    this.#chain = readCertificates(pem);
+    const [leaf] = this.#chain;
+    if (leaf) this.#options.metrics?.expires('serving', leaf.notAfter / 1000);
+    this.#wake();
+  }
+
+  /** Every replica's part, until the signal aborts. Call it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const informers = this.#targets.map(({ informer }) => informer);
+    // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+    const synced = informers.map((informer) =>
+      informer.waitForSync(signal).then(this.#wake, () => undefined),
+    );
+    await Promise.all([
+      ...informers.map((informer) => informer.run(signal)),
+      ...synced,
+      this.#following.run(signal),
+    ]);
+  }
+
+  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const { leaderClient: client, namespace, log } = this.#options;
+    const owner = new NamespaceOwner({ client, namespace });
+    const reconcile = async (stop: AbortSignal): Promise<Result> => {
+      await ownIfAllowed(owner, observe(this.#targets) ?? [], log, stop);
+      return {};
+    };
+    const term = new Loop({ ...this.#options, name: 'namespace-owner', reconcile });
+    this.#terms.add(term);
+    try {
+      await term.run(signal);
+    } finally {
+      this.#terms.delete(term);
+    }
+  }
+
+  /** Why this replica cannot take requests yet. Once it could, this stays undefined: see ManagedCertificates. */
+  failure(): string | undefined {
+    if (this.#wasTrusted) return undefined;
+    if (this.#chain === undefined) return 'the files are not read yet';
+    const trusted = this.#isTrusted();
+    if (trusted === undefined) return 'the webhook configurations have not been read yet';
+    if (!trusted) return 'a webhook configuration does not hold an authority of what the files hold';
+    this.#wasTrusted = true;
+    return undefined;
+  }
+
+  #look(): Result {
+    const trusted = this.#isTrusted();
+    if (trusted !== undefined) this.#options.metrics?.bundleInSync(trusted);
+    return {};
+  }
+
+  /** Undefined as long as it is not known what is served, or where. */
+  #isTrusted(): boolean | undefined {
+    const chain = this.#chain;
+    const seen = observe(this.#targets);
+    return chain && seen?.every(({ configuration }) => isTrusted(chain, configuration));
+  }
+
+  readonly #wake = (): void => {
+    this.#following.wake();
+    for (const term of this.#terms) term.wake();
+  };
+
+  #informer(resource: Resource<WebhookConfiguration>, name: string): Informer<WebhookConfiguration> {
+    const { client, clock, onInformerError } = this.#options;
+    const fieldSelector = `metadata.name=${name}`;
+    const onError = onInformerError(resource.plural);
+    const informer = new Informer({ client, clock, resource, fieldSelector, onError });
+    informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
+    return informer;
+  }
+}

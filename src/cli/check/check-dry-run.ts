@@ -1,0 +1,60 @@
+import { isObject, type JsonObject, own } from '../../json/json.ts';
+import { isForbidden } from '../../kube/api/api-error.ts';
+import { annotation } from '../../podspec/pod.ts';
+import { sidecarState } from '../../sidecar/sidecar-state.ts';
+import { parseStatus } from '../../sidecar/status.ts';
+import { dryRunPod } from '../dry-run.ts';
+import type { LiveBasis } from './check-basis.ts';
+import type { CheckFinding } from './check-report.ts';
+
+/** What the API server said, and what that means. */
+export interface DryRunReport {
+  readonly text: string;
+  readonly findings: readonly CheckFinding[];
+}
+
+/** Asks the API server for the pod without storing it; `wanted`: it should come back with its sidecar. */
+export async function tryDryRun(
+  pod: JsonObject,
+  wanted: boolean,
+  { client, namespace, decide: { keys }, state }: LiveBasis,
+): Promise<DryRunReport> {
+  const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  });
+  if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
+  if (!answer.accepted) {
+    const reason = answer.message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
+    return { text: 'the API server refuses the pod', findings: [{ reason, message: answer.message }] };
+  }
+  const admitted = isObject(answer.pod) ? answer.pod : {};
+  const status = parseStatus(annotation(admitted, keys.status));
+  if (!status) {
+    const message =
+      'the API server admits the pod without its sidecar: the webhook did not answer, or was not asked; look at the log of the injector';
+    return {
+      text: 'accepted without the sidecar',
+      findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
+    };
+  }
+  const current = sidecarState(admitted, keys, state) === 'current';
+  const message =
+    'the webhook injects another state of the template than the ConfigMap holds: look at its Events';
+  return {
+    text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template',
+    findings: current ? [] : [{ reason: 'webhook-behind', message }],
+  };
+}
+
+/** A pod that may have run, as one to be created: what the server and the scheduler have set is not asked for again. */
+function asNew(pod: JsonObject): JsonObject {
+  const metadata = own(pod, 'metadata');
+  const spec = own(pod, 'spec');
+  const { nodeName: _, ...rest } = isObject(spec) ? spec : {};
+  const kept = (['labels', 'annotations'] as const).flatMap((key) => {
+    const value = own(metadata, key);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return { metadata: { generateName: 'envoy-initializer-check-', ...Object.fromEntries(kept) }, spec: rest };
+}

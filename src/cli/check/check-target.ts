@@ -1,0 +1,89 @@
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { apiVersionOf, narrowObject, type Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { WORKLOAD_KINDS, type WorkloadKind } from '../../podspec/workload-kinds.ts';
+
+/** `deploy/web`, by any of the names that kubectl has for the kind, as the object of the API that it names. */
+export function parseTarget(target: string): {
+  readonly workload: WorkloadKind;
+  readonly resource: Resource<KubeObject>;
+  readonly name: string;
+} {
+  const [alias = '', name = '', ...rest] = target.split('/');
+  const workload = WORKLOAD_KINDS.find((each) => namesOf(each).includes(alias.toLowerCase()));
+  if (!workload?.plural || name === '' || rest.length > 0) {
+    throw new UsageError(
+      `cannot check ${JSON.stringify(target)}: write a kind and a name such as deploy/web or pod/web-0`,
+    );
+  }
+  const { group, kind, plural } = workload;
+  const resource = { group, version: 'v1', kind, plural, namespaced: true, narrow: narrowObject };
+  return { workload, resource, name };
+}
+
+function namesOf({ kind, plural, shortNames = [] }: WorkloadKind): readonly string[] {
+  return plural === undefined ? [] : [kind.toLowerCase(), plural, ...shortNames];
+}
+
+/** The object as a file would hold it: lists and single objects differ in whether they say their kind. */
+export async function getTarget(client: KubeClient, namespace: string, target: string): Promise<JsonObject> {
+  const { resource, name } = parseTarget(target);
+  const object = asJson(await client.get(resource, { namespace, name }));
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
+/** The pods that a workload runs, by its selector; those that have ended left out. A CronJob has no selector. */
+export async function podsOf(
+  client: KubeClient,
+  namespace: string,
+  object: JsonObject,
+): Promise<readonly JsonObject[]> {
+  const selector = own(own(object, 'spec'), 'selector');
+  const kind = ownString(object, 'kind');
+  const isPlain = WORKLOAD_KINDS.some((each) => each.kind === kind && each.hasPlainSelector);
+  const labelSelector = isPlain ? pairs(selector) : formatSelector(selector);
+  if (labelSelector === '') return [];
+  const { items } = await client.list(PODS, { namespace, labelSelector });
+  return items
+    .map(asJson)
+    .filter((pod) => !['Succeeded', 'Failed'].includes(ownString(own(pod, 'status'), 'phase') ?? ''));
+}
+
+function formatSelector(selector: JsonValue | undefined): string {
+  const expressions = own(selector, 'matchExpressions');
+  const parts = (Array.isArray(expressions) ? expressions : []).map((expression) =>
+    formatExpression(expression),
+  );
+  return [pairs(own(selector, 'matchLabels')), ...parts].filter((part) => part !== '').join(',');
+}
+
+function formatExpression(expression: JsonValue): string {
+  const key = ownString(expression, 'key') ?? '';
+  const values = own(expression, 'values');
+  const list = `(${(Array.isArray(values) ? values : []).join(',')})`;
+  switch (ownString(expression, 'operator')) {
+    case 'In':
+      return `${key} in ${list}`;
+    case 'NotIn':
+      return `${key} notin ${list}`;
+    case 'DoesNotExist':
+      return `!${key}`;
+    default:
+      return key;
+  }
+}
+
+function pairs(labels: JsonValue | undefined): string {
+  return Object.entries(isObject(labels) ? labels : {})
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .join(',');
+}
+
+/** What came over the wire was JSON. */
+function asJson(value: unknown): JsonObject {
+  if (!isObject(value)) throw new TypeError('expected an object of the API');
+  return value;
+}

@@ -1,0 +1,66 @@
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
+import { PROGRAM } from '../../json/own-names.ts';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
+import { selects } from '../../podspec/label-selector.ts';
+import type { CheckFinding } from './check-report.ts';
+
+export interface WebhookQuestion {
+  readonly annotation: string;
+  readonly initializerName: string;
+  readonly requireAnnotation: boolean;
+}
+
+export interface TakingWebhook {
+  readonly webhook: string;
+  readonly failurePolicy: string;
+}
+
+/** What the applied MutatingWebhookConfiguration makes of the pods of a namespace. */
+export interface AppliedWebhooks {
+  readonly findings: readonly CheckFinding[];
+  /** The webhook that takes pods which opt in themselves, or the rest; undefined where none looks at the namespace. */
+  takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): TakingWebhook | undefined;
+}
+
+/** Reads the configuration; undefined where the user may not. Its conditions are compared by the key that they name. */
+export async function appliedWebhooks(
+  client: KubeClient,
+  question: WebhookQuestion,
+): Promise<AppliedWebhooks | undefined> {
+  let configuration: JsonValue | undefined;
+  try {
+    const found: unknown = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: PROGRAM });
+    configuration = isObject(found) ? found : undefined;
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    if (!isNotFound(err)) throw err;
+    const message = `there is no MutatingWebhookConfiguration ${PROGRAM}: no pod is sent to the injector`;
+    return { findings: [{ reason: 'no-webhook', message }], takes: () => undefined };
+  }
+  const webhooks = ownObjects(configuration, 'webhooks');
+  return {
+    findings: [
+      ...configurationMismatches(configuration, question).map((message) => ({
+        reason: 'webhook-configuration',
+        message,
+      })),
+      ...webhooks.filter(hasNoAuthority).map((webhook) => ({
+        reason: 'webhook-configuration',
+        message: `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot trust who answers`,
+      })),
+    ],
+    takes(explicit, namespaceLabels) {
+      const name = explicit ? question.initializerName : `namespace.${question.initializerName}`;
+      const webhook = webhooks.find((candidate) => ownString(candidate, 'name') === name);
+      if (!webhook || !selects(own(webhook, 'namespaceSelector'), namespaceLabels)) return undefined;
+      return { webhook: name, failurePolicy: ownString(webhook, 'failurePolicy') ?? 'Fail' };
+    },
+  };
+}
+
+function hasNoAuthority(webhook: JsonObject): boolean {
+  return !ownString(own(webhook, 'clientConfig'), 'caBundle');
+}

@@ -1,0 +1,141 @@
+import { type Command, Option } from 'commander';
+import type { JsonObject } from '../../json/json.ts';
+import { readManifests } from '../../json/yaml-edit/manifests.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import { namespaceLabels, namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
+import { withCluster } from '../cluster.ts';
+import { type OutputFormat, outputOption, printOutput } from '../output.ts';
+import { explained } from '../rewrite-files.ts';
+import { serveOption, text } from '../serve-options.ts';
+import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
+import type { ExitCode } from '../terminal.ts';
+import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import {
+  addClusterOptions,
+  type ClusterOptions,
+  filenameOption,
+  namespaceOption,
+  podTemplateOption,
+} from '../tool-options.ts';
+import { type CheckReport, formatReport } from './check-report.ts';
+import { checkLive, checkOffline } from './check-site.ts';
+import { getTarget } from './check-target.ts';
+import { appliedWebhooks } from './check-webhook.ts';
+
+export interface CheckOptions extends ClusterOptions {
+  readonly filename?: readonly string[];
+  readonly namespace?: string;
+  readonly template?: string;
+  readonly output: OutputFormat;
+  readonly initializerName: string;
+  readonly requireAnnotation: boolean;
+  readonly podTemplatePath?: readonly PodTemplateRule[];
+}
+
+export function addCheckOptions(command: Command): Command {
+  command
+    .argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0')
+    .addOption(filenameOption('manifests in place of a target; - for standard input'))
+    .addOption(namespaceOption("namespace of what is checked (default: the kubeconfig's)"))
+    .addOption(
+      new Option('--template <file>', 'check files with this template, asking no cluster').argParser(text),
+    )
+    .addOption(podTemplateOption())
+    .addOption(serveOption('initializer-name'))
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption());
+  return addClusterOptions(command);
+}
+
+/** Says why a pod, a workload or what a file holds is or would not be injected, and what is to be done about it. */
+export async function checkCommand(
+  target: string | undefined,
+  options: CheckOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  if ((target === undefined) === (options.filename === undefined)) {
+    throw new UsageError('write either a target such as deploy/web, or -f FILE');
+  }
+  if (target !== undefined && options.template !== undefined) {
+    throw new UsageError('--template is for files: a target is checked with the live template');
+  }
+  const reports =
+    target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
+  printOutput(terminal, options.output, {
+    value: JSON.parse(JSON.stringify(reports)),
+    lines: reports.flatMap(formatReport),
+  });
+  return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
+}
+
+async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
+  return await withCluster(options, async (cluster) => {
+    const namespace = options.namespace ?? cluster.namespace;
+    const object = await getTarget(cluster.client, namespace, target).catch((cause: unknown) => {
+      if (isNotFound(cause))
+        throw new UsageError(`there is no ${target} in namespace ${namespace}`, { cause });
+      throw cause;
+    });
+    return await reportLive(cluster, options, [...podSites(object)], namespace, true);
+  });
+}
+
+async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
+  const documents: JsonObject[] = [];
+  for (const file of options.filename ?? []) {
+    const input = await readInput(terminal, file);
+    const items = explained(nameOfInput(file), () => readManifests(input));
+    documents.push({ apiVersion: 'v1', kind: 'List', items });
+  }
+  const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
+  if (sites.length === 0) throw new UsageError('no pod and no workload is in what was given');
+  if (options.template === undefined) {
+    return await withCluster(options, (cluster) =>
+      reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false),
+    );
+  }
+  const state = { set: await templatesOfFile(terminal, options.template) };
+  const labels = namespaceLabels(documents);
+  return sites.map((site) => {
+    const namespace = namespaceOf(site, options.namespace ?? 'default');
+    return checkOffline(site, {
+      decide: decideOptions(options),
+      state,
+      namespace,
+      labels: labels.get(namespace) ?? {},
+    });
+  });
+}
+
+async function reportLive(
+  cluster: Parameters<Parameters<typeof withCluster>[1]>[0],
+  options: CheckOptions,
+  sites: readonly PodSite[],
+  byDefault: string,
+  exists: boolean,
+): Promise<readonly CheckReport[]> {
+  const state = { set: await templatesOfCluster(cluster, options) };
+  const webhooks = await appliedWebhooks(cluster.client, options);
+  const reports: CheckReport[] = [];
+  for (const site of sites) {
+    const namespace = namespaceOf(site, byDefault);
+    reports.push(
+      await checkLive(site, {
+        client: cluster.client,
+        decide: decideOptions(options),
+        state,
+        namespace,
+        webhooks,
+        exists,
+      }),
+    );
+  }
+  return reports;
+}
+
+function decideOptions({ annotation, requireAnnotation, operatorNamespace }: CheckOptions) {
+  return { keys: keysFor(annotation), requireAnnotation, operatorNamespace };
+}

@@ -1,0 +1,36 @@
+import { ApiError, TransportError } from '../kube/api/api-error.ts';
+import { KubeClient } from '../kube/client/client.ts';
+import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
+import { Transport } from '../kube/client/transport.ts';
+import { UsageError } from '../kube/util/usage-error.ts';
+import { USER_AGENT } from '../kube/util/version.ts';
+import { systemClock } from '../kube/workqueue/clock.ts';
+import type { ClusterOptions } from './tool-options.ts';
+
+/** The API server, with the credentials of whoever runs the command. */
+export interface Cluster {
+  readonly client: KubeClient;
+  /** Of the kubeconfig's current context, as kubectl takes it. */
+  readonly namespace: string;
+}
+
+/** Runs something with a connection, and closes it. What the server says no to is a UsageError of one line. */
+export async function withCluster<T>(
+  options: ClusterOptions,
+  run: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const config = usableKubeConfig(options);
+  const transport = new Transport(config, systemClock, USER_AGENT);
+  try {
+    const client = new KubeClient({ transport, clock: systemClock });
+    const context = config.getContextObject(config.getCurrentContext());
+    return await run({ client, namespace: context?.namespace ?? 'default' });
+  } catch (cause) {
+    if (cause instanceof ApiError) throw new UsageError(`the API server says: ${cause.message}`, { cause });
+    if (cause instanceof TransportError)
+      throw new UsageError(`the API server was not reached: ${cause.message}`, { cause });
+    throw cause;
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,117 @@
+import type { Command } from 'commander';
+import { stopSignal } from '../kube/manager/shutdown.ts';
+import type { NodeAgentOptions } from '../node-agent/node-agent.ts';
+import type { CheckOptions } from './check/check.ts';
+import type { DriftOptions } from './drift.ts';
+import type { InjectOptions } from './inject.ts';
+import type { LintOptions } from './lint/lint.ts';
+import type { PolicyCommandOptions } from './policy.ts';
+import type { ServeOptions } from './serve-options.ts';
+import type { ExitCode, Terminal } from './terminal.ts';
+import type { UninjectOptions } from './uninject.ts';
+
+/** What a command is run with. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** Takes the exit code. */
+  readonly ended: (code: ExitCode) => void;
+}
+
+/** A command of the program. */
+interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Loads its modules, which takes the time of its start, and so is done for the one that is asked for alone. */
+  readonly load: (command: Command, context: CommandContext) => Promise<unknown>;
+}
+
+/** In the order of the help. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'serve',
+    description: 'run the webhook and the Network controller',
+    async load(command) {
+      const [{ addServeOptions }, { serve }] = await Promise.all([
+        import('./serve-options.ts'),
+        import('../operator/serve.ts'),
+      ]);
+      addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
+        // At once: a step of the shutdown that was left behind must not keep the process.
+        process.exit(await serve(options, stopSignal())),
+      );
+    },
+  },
+  {
+    name: 'node-agent',
+    description: 'look after the Networks of a node: clean up after them, and join it with the other nodes',
+    async load(command, { ended }) {
+      const [{ addNodeAgentOptions }, { nodeAgent }] = await Promise.all([
+        import('./node-agent-options.ts'),
+        import('../node-agent/node-agent.ts'),
+      ]);
+      addNodeAgentOptions(command.allowExcessArguments(false)).action(async (options: NodeAgentOptions) =>
+        ended(await nodeAgent(options, stopSignal())),
+      );
+    },
+  },
+  {
+    name: 'inject',
+    description: 'print manifests with the sidecar in their pods',
+    async load(command, { terminal, ended }) {
+      const { addInjectOptions, injectCommand } = await import('./inject.ts');
+      addInjectOptions(command.allowExcessArguments(false)).action(async (options: InjectOptions) =>
+        ended(await injectCommand(options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'uninject',
+    description: 'print manifests as they were before inject',
+    async load(command, { terminal, ended }) {
+      const { addUninjectOptions, uninjectCommand } = await import('./uninject.ts');
+      addUninjectOptions(command.allowExcessArguments(false)).action(async (options: UninjectOptions) =>
+        ended(await uninjectCommand(options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'check',
+    description: 'say why a pod or workload is, or is not, injected',
+    async load(command, { terminal, ended }) {
+      const { addCheckOptions, checkCommand } = await import('./check/check.ts');
+      addCheckOptions(command).action(async (target: string | undefined, options: CheckOptions) =>
+        ended(await checkCommand(target, options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'lint',
+    description: 'find the faults of templates',
+    async load(command, { terminal, ended }) {
+      const { addLintOptions, lintCommand } = await import('./lint/lint.ts');
+      addLintOptions(command).action(async (files: string[], options: LintOptions) =>
+        ended(await lintCommand(files, options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'policy',
+    description: 'print what makes the API server inject a template by itself (Kubernetes 1.36)',
+    async load(command, { terminal, ended }) {
+      const { addPolicyOptions, policyCommand } = await import('./policy.ts');
+      addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>
+        ended(await policyCommand(options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'drift',
+    description: 'list pods whose sidecar is missing or stale',
+    async load(command, { terminal, ended }) {
+      const { addDriftOptions, driftCommand } = await import('./drift.ts');
+      addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>
+        ended(await driftCommand(options, terminal)),
+      );
+    },
+  },
+];

@@ -1,0 +1,126 @@
+import { type Command, Option } from 'commander';
+import { classify, type FleetBasis, isMissed } from '../drift/classify.ts';
+import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { UsageError } from '../kube/util/usage-error.ts';
+import { keysFor } from '../sidecar/keys.ts';
+import { type Cluster, withCluster } from './cluster.ts';
+import { type OutputFormat, outputOption, printOutput } from './output.ts';
+import { restart } from './restart.ts';
+import { serveOption } from './serve-options.ts';
+import { templatesOfCluster } from './template-source.ts';
+import type { ExitCode, Terminal } from './terminal.ts';
+import { addClusterOptions, type ClusterOptions, namespaceOption } from './tool-options.ts';
+
+export interface DriftOptions extends ClusterOptions {
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  readonly requireAnnotation: boolean;
+  readonly restart?: string;
+  readonly output: OutputFormat;
+}
+
+/** A pod whose sidecar is missing, or of another state of the template. */
+interface DriftedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly sidecar: 'missed' | 'stale';
+  /** What would have to be created again: `ReplicaSet/web-5d8`; empty for a pod of its own. */
+  readonly controller: string;
+}
+
+/** Pods in one page of a list. */
+const PAGE = 500;
+
+export function addDriftOptions(command: Command): Command {
+  command
+    .addOption(namespaceOption("namespace to look at (default: the kubeconfig's)"))
+    .option('-A, --all-namespaces', 'look at all namespaces')
+    .addOption(
+      new Option('--restart <workload>', 'create its pods again, as kubectl rollout restart does').conflicts([
+        'allNamespaces',
+        'output',
+      ]),
+    )
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption());
+  return addClusterOptions(command);
+}
+
+/** Lists the pods that are not as they would be if they were created now, or has those of a workload created again. */
+export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
+  if (options.namespace !== undefined && options.allNamespaces) {
+    throw new UsageError('write either --namespace or --all-namespaces');
+  }
+  return await withCluster(options, async (cluster) => {
+    const namespace = options.namespace ?? cluster.namespace;
+    if (options.restart !== undefined) {
+      terminal.out(`${await restart(cluster.client, namespace, options.restart)}\n`);
+      return 0;
+    }
+    const drifted = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
+    printOutput(terminal, options.output, {
+      value: drifted.map((pod) => ({ ...pod })),
+      lines: drifted.map(lineOf),
+    });
+    if (options.output === 'text' && drifted.length === 0)
+      terminal.err('every pod has the sidecar of today\n');
+    return drifted.length > 0 ? 1 : 0;
+  });
+}
+
+function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
+  const what = sidecar === 'missed' ? 'has no sidecar' : 'has the sidecar of another state of the template';
+  return `${namespace}/${name} ${what}${controller === '' ? ', and no controller would make it anew' : ` (${controller})`}`;
+}
+
+async function driftedPods(
+  cluster: Cluster,
+  options: DriftOptions,
+  namespace: string | undefined,
+): Promise<readonly DriftedPod[]> {
+  const { annotation, requireAnnotation, operatorNamespace } = options;
+  const basis: FleetBasis = {
+    options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
+    state: { set: await templatesOfCluster(cluster, options) },
+  };
+  const labels = await labelsOfNamespaces(cluster.client, namespace);
+  const drifted: DriftedPod[] = [];
+  for await (const pod of pages(cluster.client, namespace)) {
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    const labelsHere = labels.get(pod.metadata.namespace ?? '') ?? {};
+    const verdict = classify(pod, labelsHere, basis);
+    const missed = verdict === 'maybe-missed' && isMissed(pod, labelsHere, basis);
+    if (missed || verdict === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
+  }
+  return drifted;
+}
+
+function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {
+  const { namespace = '', name, ownerReferences } = metadata;
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  return { namespace, name, sidecar, controller: owner ? `${owner.kind}/${owner.name}` : '' };
+}
+
+async function labelsOfNamespaces(client: KubeClient, namespace: string | undefined) {
+  const namespaces =
+    namespace === undefined
+      ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.narrow(item))
+      : [await client.get(NAMESPACES, { name: namespace })];
+  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+}
+
+async function* pages(client: KubeClient, namespace: string | undefined): AsyncGenerator<KubeObject, void> {
+  let next: string | undefined;
+  do {
+    const page = await client.list(PODS, {
+      namespace,
+      fieldSelector: LIVE_PODS,
+      limit: PAGE,
+      continue: next,
+    });
+    for (const item of page.items) yield PODS.narrow(item);
+    next = page.continue;
+  } while (next);
+}

@@ -1,0 +1,79 @@
+import { type Command, Option } from 'commander';
+import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
+import { keysFor } from '../sidecar/keys.ts';
+import {
+  type InjectManifestsOptions,
+  injectManifests,
+  type SiteResult,
+} from '../sidecar/manifests/inject-manifests.ts';
+import { explain } from '../sidecar/reason.ts';
+import { rewriteFiles } from './rewrite-files.ts';
+import { text } from './serve-options.ts';
+import { templatesOf } from './template-source.ts';
+import type { ExitCode, Terminal } from './terminal.ts';
+import {
+  addClusterOptions,
+  type ClusterOptions,
+  filenameOption,
+  namespaceOption,
+  podTemplateOption,
+} from './tool-options.ts';
+
+export interface InjectOptions extends ClusterOptions {
+  readonly filename: readonly string[];
+  readonly template?: string;
+  readonly all?: boolean;
+  readonly namespace?: string;
+  readonly podTemplatePath?: readonly PodTemplateRule[];
+}
+
+export function addInjectOptions(command: Command): Command {
+  command
+    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+    .addOption(
+      new Option(
+        '--template <file>',
+        'a ConfigMap manifest or a template alone (default: the live ConfigMap)',
+      )
+        .env('INITIALIZER_TEMPLATE')
+        .argParser(text),
+    )
+    .option('--all', 'inject also pods that say nothing; those that opt out are left alone')
+    .addOption(namespaceOption('namespace of objects that name none (default: default)'))
+    .addOption(podTemplateOption());
+  return addClusterOptions(command);
+}
+
+/** Prints the manifests with their pods injected, and on standard error what became of each. */
+export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
+  const settings: InjectManifestsOptions = {
+    decide: {
+      keys: keysFor(options.annotation),
+      requireAnnotation: !options.all,
+      operatorNamespace: options.operatorNamespace,
+    },
+    state: { set: await templatesOf(terminal, options) },
+    namespace: options.namespace ?? 'default',
+    podTemplates: options.podTemplatePath ?? [],
+  };
+  const results = await rewriteFiles(terminal, options.filename, (input) => injectManifests(input, settings));
+  for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
+  return results.some(isFinding) ? 1 : 0;
+}
+
+function report({ site, injection, mistakes }: SiteResult): string[] {
+  const name = describeObject(site.object);
+  const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
+  if (injection.outcome === 'injected') {
+    const ignored = injection.ignored ? explain(injection.ignored) : [];
+    return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
+  }
+  const verb = injection.outcome === 'denied' ? 'would be refused' : 'not injected';
+  return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
+}
+
+/** What the webhook would warn of, or refuse; and what only looks like an opt-in. */
+function isFinding({ injection, mistakes }: SiteResult): boolean {
+  const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
+  return warned || mistakes.length > 0;
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import type { Fault } from '../../json/diagnostic.ts';
+import { parseYaml } from '../../json/yaml.ts';
+
+interface Validation {
+  readonly faults: readonly Fault[];
+  /** Of the Envoy that was asked; undefined where there is none. */
+  readonly version?: string;
+}
+
+/** Loading a configuration takes a fraction of a second; one that names hosts may ask for their addresses. */
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Asks the `envoy` on the PATH whether it would start with a bootstrap. What is in the pod alone, the directories that
+ * runtime layers read, is stood in for. Rejects where Envoy runs and ends in no way that it is known to.
+ */
+export async function validateWithEnvoy(source: string, text: string): Promise<Validation> {
+  const version = /\/(\d+\.\d+\.\d+)[^/]*\//.exec((await run(['--version']))?.stdout ?? '')?.[1];
+  if (version === undefined) return { faults: [] };
+  const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-lint-'));
+  try {
+    const file = join(directory, `bootstrap${extname(source)}`);
+    await writeFile(
+      file,
+      text.replaceAll(/("?symlink_?[rR]oot"?\s*:\s*)("[^"]*"|[^\s,}]+)/g, `$1"${directory}"`),
+    );
+    const result = await run(['--mode', 'validate', '--config-path', file, '--log-level', 'critical']);
+    const message = result && result.code !== 0 ? reasonOf(result.stderr) : undefined;
+    if (message === undefined) return { faults: [], version };
+    return { faults: [faultOf(source, text, version, message)], version };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** What follows the log's own words, with Envoy's own line breaks and runs of blanks taken out. */
+function reasonOf(stderr: string): string {
+  const reason = /error initializing configuration '[^']*': ([\s\S]*)/.exec(stderr)?.[1] ?? stderr;
+  return reason
+    .replace(/\): \{[\s\S]*/, ')')
+    .trim()
+    .replaceAll(/\s+/g, ' ');
+}
+
+/** Places in Envoy's messages are those of a text that it made itself; the path is ours to find. */
+function faultOf(source: string, text: string, version: string, reason: string): Fault {
+  const path = / @ ([\w.[\]]+):/.exec(reason)?.[1] ?? '';
+  const segments = path.split(/[.[\]]+/).filter((part) => part !== '');
+  const parsed = parseYaml(text);
+  const located = 'locate' in parsed ? parsed.locate(segments.map(toSegment)) : undefined;
+  return { source, path, ...located, message: `Envoy ${version} refuses it: ${reason}` };
+}
+
+function toSegment(part: string): string | number {
+  return /^\d+$/.test(part) ? Number(part) : part;
+}
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Undefined where there is no such program. */
+function run(args: readonly string[]): Promise<Run | undefined> {
+  return new Promise((resolve, reject) => {
+    execFile('envoy', args, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
+      if (error?.code === 'ENOENT') resolve(undefined);
+      else if (error && typeof error.code !== 'number')
+        reject(new Error('envoy --mode validate did not end', { cause: error }));
+      else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}

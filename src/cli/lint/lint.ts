@@ -1,0 +1,132 @@
+import type { Command } from 'commander';
+import type { JsonObject } from '../../json/json.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { podCreation } from '../../podspec/admission-target.ts';
+import { compilePolicies } from '../../policies/compile.ts';
+import { inject } from '../../sidecar/inject.ts';
+import { type Keys, keysFor } from '../../sidecar/keys.ts';
+import { readTemplateFile, type TextSource } from '../../sidecar/manifests/template-file.ts';
+import { parseTemplateSet, type TemplateSet } from '../../sidecar/template/template-set.ts';
+import { type Cluster, withCluster } from '../cluster.ts';
+import { dryRunPod } from '../dry-run.ts';
+import { type OutputFormat, outputOption } from '../output.ts';
+import type { ExitCode } from '../terminal.ts';
+import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import { addClusterOptions, type ClusterOptions, namespaceOption } from '../tool-options.ts';
+import { lintEnvoy } from './lint-envoy.ts';
+import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
+
+export interface LintOptions extends ClusterOptions {
+  readonly server?: boolean;
+  readonly envoy?: boolean;
+  readonly namespace?: string;
+  readonly output: OutputFormat;
+}
+
+export function addLintOptions(command: Command): Command {
+  command
+    .argument('<file...>', 'ConfigMap manifests, or templates alone; - for standard input')
+    .option(
+      '--envoy',
+      "check Envoy's own configuration instead, with its binary where envoy is on the PATH, and the weights of canaries",
+    )
+    .option('--server', 'also ask the API server, by the dry run of a pod with each template')
+    .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
+    .addOption(outputOption());
+  return addClusterOptions(command);
+}
+
+/** Looks for what is wrong with templates, as the webhook would when they are applied, and says where. */
+export async function lintCommand(
+  files: readonly string[],
+  options: LintOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  if (options.envoy) return lintEnvoy(files, options.output, terminal);
+  const findings: LintFinding[] = [];
+  const good: (readonly [string, TextSource, TemplateSet])[] = [];
+  for (const file of files) {
+    const name = nameOfInput(file);
+    const sources = readTemplateFile(await readInput(terminal, file));
+    if (sources.length === 0)
+      throw new UsageError(`${name} holds no template: no ConfigMap in it has the key config`);
+    for (const source of sources) {
+      const parsed = parseTemplateSet(source.data);
+      if ('faults' in parsed) {
+        findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+        continue;
+      }
+      good.push([name, source, parsed.set]);
+      findings.push(...parsed.advice.map((advice) => toFinding(name, source, advice, 'warning')));
+    }
+  }
+  if (options.server && good.length > 0) {
+    findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
+  }
+  return reportFindings(terminal, options.output, findings, () =>
+    [`no faults: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
+      '\n',
+    ),
+  );
+}
+
+function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {
+  const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
+  return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
+}
+
+/** How much of the templates an API server that knows policies (Kubernetes 1.36) injects by itself. */
+function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: LintOptions): readonly string[] {
+  const { objects, left } = compilePolicies(set, {
+    keys: keysFor(annotation),
+    requireAnnotation: true,
+    operatorNamespace,
+    name: 'lint',
+    alone: false,
+  });
+  const covered = objects.length > 0 ? ['config: the API server can inject it by a policy'] : [];
+  return [...covered, ...left].map((line) => `policy: ${line}`);
+}
+
+/** A dry run for each template, with a pod that would be accepted without it. */
+async function askServer(
+  { client, namespace }: Cluster,
+  options: LintOptions,
+  good: readonly (readonly [string, TextSource, TemplateSet])[],
+): Promise<readonly LintFinding[]> {
+  const keys = keysFor(options.annotation);
+  const findings: LintFinding[] = [];
+  for (const [file, source, set] of good) {
+    for (const name of set.templates.keys()) {
+      const key = name === 'config' ? name : `config.${name}`;
+      const at = (message: string) => toFinding(file, source, { source: key, path: '', message });
+      const pod = injected(set, name, keys);
+      if (typeof pod === 'string') {
+        findings.push(at(pod));
+        continue;
+      }
+      const answer = await dryRunPod(client, options.namespace ?? namespace, pod);
+      if (!answer.accepted) findings.push(at(`the API server refuses a pod with it: ${answer.message}`));
+    }
+  }
+  return findings;
+}
+
+/** A pod with the template, marked so that the live webhook leaves it as it is; or why there can be none. */
+function injected(set: TemplateSet, template: string, keys: Keys): JsonObject | string {
+  const pod = {
+    metadata: { generateName: 'envoy-initializer-lint-', annotations: { [keys.templates]: template } },
+    spec: { containers: [{ name: 'envoy-initializer-lint', image: 'registry.invalid/lint' }] },
+  };
+  const result = inject({
+    request: podCreation('default'),
+    pod,
+    namespaceLabels: {},
+    options: { keys, requireAnnotation: false, operatorNamespace: '' },
+    state: { set },
+  });
+  if (result.outcome !== 'injected') return result.skip.messages.join('; ');
+  const metadata = result.pod.metadata as JsonObject;
+  const labels = metadata.labels as JsonObject | undefined;
+  return { ...result.pod, metadata: { ...metadata, labels: { ...labels, [keys.optIn]: 'false' } } };
+}

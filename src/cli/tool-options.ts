@@ -1,0 +1,62 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ownNamespace } from '../kube/client/own-namespace.ts';
+import type { PodTemplateRule } from '../podspec/workload.ts';
+import { dnsName, serveOption, text } from './serve-options.ts';
+
+/** Where the live installation is, for the commands that people run. */
+export interface ClusterOptions {
+  readonly kubeconfig: string | undefined;
+  readonly master: string | undefined;
+  readonly operatorNamespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+}
+
+/**
+ * The flags that say where the cluster and its installation are. They share their environment variables with `serve`;
+ * but `--namespace` is here what it is to kubectl, so that the operator's own is another flag.
+ */
+export function addClusterOptions(command: Command): Command {
+  return command
+    .addOption(serveOption('kubeconfig'))
+    .addOption(serveOption('master'))
+    .addOption(operatorNamespaceOption())
+    .addOption(serveOption('configmap'))
+    .addOption(serveOption('annotation'));
+}
+
+export function operatorNamespaceOption(): Option {
+  return new Option('--operator-namespace <name>', 'namespace of the operator and its template')
+    .env('INITIALIZER_NAMESPACE')
+    .argParser(dnsName)
+    .default(ownNamespace());
+}
+
+/** `-f`, as often as there are files. */
+export function filenameOption(help: string): Option {
+  return new Option('-f, --filename <file>', help).argParser((file, files: readonly string[] = []) => [
+    ...files,
+    text(file),
+  ]);
+}
+
+export function namespaceOption(help: string): Option {
+  return new Option('-n, --namespace <name>', help).argParser(dnsName);
+}
+
+/** Where other kinds hold their pods, as often as there are such kinds. */
+export function podTemplateOption(): Option {
+  return new Option(
+    '--pod-template-path <kind=path>',
+    'where a kind of your own holds its pod template, such as Rollout=spec.template or Rollout.argoproj.io=spec.template',
+  ).argParser((value, rules: readonly PodTemplateRule[] = []) => [...rules, podTemplateRule(value)]);
+}
+
+function podTemplateRule(value: string): PodTemplateRule {
+  const [, kind, group, path] = /^([A-Z][A-Za-z0-9]*)(?:\.([a-z0-9.-]+))?=([^=]+)$/.exec(value) ?? [];
+  const keys = path?.replace(/^\./, '').split('.');
+  if (kind === undefined || keys === undefined || keys.includes('')) {
+    throw new InvalidArgumentError('Write a kind and a path such as Rollout=spec.template.');
+  }
+  return { kind, group, path: keys };
+}

@@ -1,0 +1,102 @@
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+} from '../kube/api/api-error.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Reconcile } from '../kube/controller/controller.ts';
+import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from './copy-plan.ts';
+import { INJECTED_IN } from './fleet-pods.ts';
+
+export interface CopiesOptions {
+  readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
+  /** Every ConfigMap of the name, in all namespaces, with its managedFields. */
+  readonly configMaps: Informer<ManagedConfigMap>;
+  /** Pods, with the index INJECTED_IN. */
+  readonly pods: Informer<KubeObject>;
+  /** Takes a namespace to be looked at. */
+  readonly queue: { add(namespace: string): void };
+  /** Where the source is. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Copies {
+  /** Keys are namespaces. */
+  readonly reconcile: Reconcile;
+  /** The namespaces that there may be something to do about: where a new leader starts. */
+  namespaces(): ReadonlySet<string>;
+}
+
+/**
+ * Copies a ConfigMap from the operator's namespace to each in which pods have their sidecar, for that mounts it. Adds
+ * its handlers to the informers and starts nothing.
+ */
+export function setUpCopies({ client, configMaps, pods, queue, namespace, name }: CopiesOptions): Copies {
+  const source = () => configMaps.lister.get(`${namespace}/${name}`);
+  const namespaces = () =>
+    new Set(
+      [...pods.lister.list(), ...configMaps.lister.list()].flatMap(
+        ({ metadata }) => metadata.namespace ?? [],
+      ),
+    );
+  const onConfigMap = ({ metadata }: ConfigMap) => {
+    if (metadata.namespace === namespace) for (const each of namespaces()) queue.add(each);
+    else if (metadata.namespace !== undefined) queue.add(metadata.namespace);
+  };
+  configMaps.addEventHandler({
+    onAdd: onConfigMap,
+    onUpdate: (_, current) => onConfigMap(current),
+    onDelete: onConfigMap,
+  });
+  pods.addEventHandler({
+    onAdd: ({ metadata }) => {
+      // Pods by the thousand, and one ConfigMap that is there already.
+      if (metadata.namespace && !configMaps.lister.get(`${metadata.namespace}/${name}`))
+        queue.add(metadata.namespace);
+    },
+  });
+
+  async function reconcile(target: string, signal: AbortSignal) {
+    const [wanted, found] = [source(), configMaps.lister.get(`${target}/${name}`)];
+    const isNeeded = target !== namespace && pods.lister.byIndex(INJECTED_IN, target).length > 0;
+    const step = planCopy({ source: wanted, found, isNeeded });
+    if (step === 'nothing' || wanted === undefined) return {};
+    try {
+      if (step === 'create') await create(target, wanted, signal);
+      else if (found) await update(found, wanted, signal);
+    } catch (err) {
+      // Somebody was faster, or it goes with its namespace: what there is now comes by the watch.
+      const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);
+      if (!isOvertaken && !isNamespaceTerminating(err)) throw err;
+    }
+    return {};
+  }
+
+  /** By POST, never by apply, which would merge with a user's own. */
+  async function create(target: string, { data = {} }: ConfigMap, signal: AbortSignal): Promise<void> {
+    const metadata = { namespace: target, name, labels: { [COPY_LABEL]: namespace } };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+    await client.create(CONFIG_MAPS, object, { fieldManager: COPY_MANAGER, signal });
+  }
+
+  async function update(
+    { metadata }: ManagedConfigMap,
+    { data = {} }: ConfigMap,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const operations = [
+      { op: 'test' as const, path: '/metadata/resourceVersion', value: metadata.resourceVersion },
+      { op: 'add' as const, path: '/data', value: data },
+    ];
+    const ref = { namespace: metadata.namespace, name };
+    await client.jsonPatch(CONFIG_MAPS, ref, operations, { fieldManager: COPY_MANAGER, signal });
+  }
+
+  return { reconcile, namespaces };
+}

@@ -1,0 +1,91 @@
+import { isNotFound } from '../kube/api/api-error.ts';
+import { PODS } from '../kube/api/core-resources.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
+import type { Lister } from '../kube/cache/store.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Reconcile } from '../kube/controller/controller.ts';
+import { classify, type FleetBasis, isMissed } from './classify.ts';
+
+/** A pod that is not as it would be if it were created now. */
+export interface Finding {
+  readonly kind: 'missed' | 'stale';
+  /** Its metadata, as far as it is kept. */
+  readonly pod: KubeObject;
+}
+
+export interface DriftOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  /** Pods that have not come to their end, cut down to their summary. */
+  readonly pods: Pick<Lister<KubeObject>, 'get'>;
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+  readonly basis: () => FleetBasis;
+  /** Told once of each pod that turns out to be missed or stale. */
+  readonly onFinding: (finding: Finding) => void;
+}
+
+/** Knows of every pod whose sidecar is missing or is of another state of the template. */
+export class Drift {
+  readonly #options: DriftOptions;
+  readonly #findings = new Map<ObjectKey, Finding>();
+  /** Whom the whole pod has cleared, by UID: most are without a sidecar for good. */
+  readonly #cleared = new Map<ObjectKey, string>();
+
+  constructor(options: DriftOptions) {
+    this.#options = options;
+  }
+
+  get findings(): readonly Finding[] {
+    return [...this.#findings.values()];
+  }
+
+  /** The pod of a key, if it is missed. */
+  missed(key: ObjectKey): KubeObject | undefined {
+    const finding = this.#findings.get(key);
+    return finding?.kind === 'missed' ? finding.pod : undefined;
+  }
+
+  /** Forgets what was seen of these pods: the template or the labels of their namespace have changed. */
+  reset(keys: Iterable<ObjectKey>): void {
+    for (const key of keys) this.#cleared.delete(key);
+  }
+
+  /** Forgets all: whoever leads next begins anew, and should that be this process, it has missed what went on meanwhile. */
+  forget(): void {
+    this.#findings.clear();
+    this.#cleared.clear();
+  }
+
+  /** Judges the pod of a key. */
+  readonly reconcile: Reconcile = async (key, signal) => {
+    const pod = this.#options.pods.get(key);
+    const kind = pod && !pod.metadata.deletionTimestamp ? await this.#kindOf(pod, signal) : undefined;
+    if (!pod) this.#cleared.delete(key);
+    const before = this.#findings.get(key);
+    if (!pod || kind === undefined) this.#findings.delete(key);
+    else {
+      const finding = { kind, pod };
+      this.#findings.set(key, finding);
+      if (before?.kind !== kind || before.pod.metadata.uid !== pod.metadata.uid)
+        this.#options.onFinding(finding);
+    }
+    return {};
+  };
+
+  async #kindOf(pod: KubeObject, signal: AbortSignal): Promise<Finding['kind'] | undefined> {
+    const { client, basis, namespaceLabels } = this.#options;
+    const { namespace = '', name, uid = '' } = pod.metadata;
+    const labels = namespaceLabels(namespace);
+    const verdict = classify(pod, labels, basis());
+    if (verdict === 'stale') return 'stale';
+    const key = keyOf(pod);
+    if (verdict !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
+    try {
+      const whole = await client.get(PODS, { namespace, name }, { signal });
+      if (whole.metadata.uid === uid && isMissed(whole, labels, basis())) return 'missed';
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+    }
+    this.#cleared.set(key, uid);
+    return undefined;
+  }
+}

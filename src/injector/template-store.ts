@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import { formatFault } from '../json/diagnostic.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
+import { Informer } from '../kube/cache/informer.ts';
+import { informerLog } from '../kube/cache/informer-log.ts';
+import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { createIfMissing } from '../kube/client/create-if-missing.ts';
+import type { EventRecorder } from '../kube/events/events.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import { DEFAULT_TEMPLATE } from './default-template.ts';
+import { LiveTemplates } from './live-templates.ts';
+import type { TemplateMetrics } from './metrics/template.ts';
+
+export interface TemplateDutyOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly events: EventRecorder;
+  readonly metrics: TemplateMetrics;
+  readonly namespace: string;
+  readonly configMap: string;
+}
+
+/** The templates of the moment, kept in step with their ConfigMap. */
+export interface TemplateDuty {
+  readonly templates: LiveTemplates;
+  /** Called whenever pods are injected with other templates from then on. */
+  onAdopted(listener: () => void): void;
+  hasSynced(): boolean;
+  /** Follows the ConfigMap until the signal aborts, and makes one of the default template where there is none. */
+  watch(signal: AbortSignal): Promise<void>;
+}
+
+export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
+  const { client, clock, log, events, metrics, namespace, configMap: name } = options;
+  const ref = { metadata: { namespace, name } };
+  const informer = new Informer<ConfigMap>({
+    client,
+    clock,
+    resource: CONFIG_MAPS,
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+    onError: informerLog(log, 'configmaps'),
+  });
+  const regarding = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
+  });
+  const listeners: (() => void)[] = [];
+  const templates = new LiveTemplates({
+    adopted(set, generation) {
+      metrics.adopted(generation);
+      const names = [...set.templates.keys()];
+      log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
+      const note = `Pods created from now on get the templates ${names.join(', ')}`;
+      events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+      for (const listener of listeners) listener();
+    },
+    rejected(faults, staying) {
+      metrics.rejected();
+      const found = faults.map(formatFault);
+      const outcome = staying
+        ? 'The last good template stays'
+        : 'There is no good template, and pods that ask for their sidecar themselves are not admitted';
+      log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
+      const note = `${outcome}: ${found.join('; ')}`;
+      events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
+    },
+  });
+  informer.addEventHandler({
+    onAdd: (configMap) => templates.update(configMap),
+    onUpdate: (_, configMap) => templates.update(configMap),
+    onDelete: () => templates.update(undefined),
+  });
+
+  /** Only at the start: what users do with it from then on is theirs to decide. */
+  async function createDefault(signal: AbortSignal): Promise<void> {
+    if (!(await waitForSync([informer], signal))) return;
+    const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
+    await createIfMissing({ client, lister: informer.lister, log }, configMap, signal);
+  }
+
+  return {
+    templates,
+    onAdopted: (listener) => void listeners.push(listener),
+    hasSynced: () => informer.hasSynced(),
+    async watch(signal) {
+      await Promise.all([informer.run(signal), createDefault(signal)]);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { JsonValue } from './json.ts';
+
+/** The text cut to a number of UTF-16 units, with an ellipsis where something is missing. */
+export function clip(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const cut = text.slice(0, length - 1);
+  // Half a surrogate pair is no character.
+  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+}
+
+/** As much of a quotation as is read. */
+const QUOTED = 80;
+
+/** The value as messages quote it: as JSON, with an ellipsis where it is longer than anybody reads. */
+export function quote(value: JsonValue): string {
+  return clip(JSON.stringify(value), QUOTED);
+}

@@ -1,0 +1,50 @@
+import { clip } from './clip.ts';
+import { formatPath, type Path } from './path.ts';
+
+/** Something wrong with the value at a path: what, and what to write instead. */
+interface Finding {
+  readonly path: Path;
+  readonly message: string;
+}
+
+export type Findings = Generator<Finding, void>;
+
+/** A place in a text, both counted from 1. */
+export interface Location {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A finding as it is shown to people. */
+export interface Fault extends Partial<Location> {
+  /** The key of the ConfigMap. */
+  readonly source: string;
+  /** `containers[0].image`; empty when it is about the whole text. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Who has more to mend will look again. */
+export const MAX_FAULTS = 20;
+/** Of a fault that is shown, in characters. */
+const MAX_LINE = 1_000;
+
+/** The first findings, with their places in the text that they are about. */
+export function toFaults(
+  source: string,
+  findings: Iterable<Finding>,
+  locate: (path: Path) => Location | undefined,
+): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (const { path, message } of findings) {
+    faults.push({ source, path: formatPath(path), ...locate(path), message });
+    if (faults.length === MAX_FAULTS) break;
+  }
+  return faults;
+}
+
+/** A fault as one line: `config: line 3, column 5: containers[0].image: required…`. */
+export function formatFault({ source, path, line, column, message }: Fault): string {
+  const place = line === undefined ? [] : [`line ${line}, column ${column}`];
+  return clip([source, ...place, path, message].filter((part) => part !== '').join(': '), MAX_LINE);
+}

@@ -1,0 +1,35 @@
+/** A longer name is suggested nothing, and is no suggestion. */
+const LONGEST = 64;
+/** Of more names only the first are looked at: there are few names to choose from wherever one may be misspelt. */
+const MOST = 100;
+
+/** The known name that was probably meant, or undefined when none is near. */
+export function suggest(written: string, known: readonly string[]): string | undefined {
+  if (written.length > LONGEST) return undefined;
+  let least = Math.max(1, Math.floor(written.length / 3)) + 1;
+  let best: string | undefined;
+  for (const name of known.slice(0, MOST)) {
+    // The distance is never less than the difference of the lengths.
+    if (Math.abs(name.length - written.length) >= least) continue;
+    const distance = editDistance(written.toLowerCase(), name.toLowerCase());
+    if (distance < least) {
+      least = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein's distance: how many letters to add, drop or change. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

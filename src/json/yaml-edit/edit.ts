@@ -1,0 +1,146 @@
+import {
+  isArray,
+  isObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  own,
+  sameJson,
+} from '../json.ts';
+import { align } from './align.ts';
+import { insertEntries, removeEntries } from './entries.ts';
+import { columnOf, isFlow, keepsItemsUnderKeys, printFlow } from './layout.ts';
+import { indent, printBlock } from './print.ts';
+import type { CollectionNode, Entry, Span, SyntaxNode } from './syntax.ts';
+import type { TextEdit } from './text-edit.ts';
+
+/**
+ * The edits that turn the text of a value into that of another one. What is the same in both is not touched, with its
+ * comments, its order, its spelling and its numbers.
+ * @throws UneditableError where the text is of a form that cannot be edited in place.
+ */
+export function editsFor(
+  text: string,
+  root: SyntaxNode,
+  before: JsonValue,
+  after: JsonValue,
+): readonly TextEdit[] {
+  const editor = new Editor(text, root);
+  editor.change(root, before, after, root, undefined, isFlow(root));
+  return editor.edits;
+}
+
+/** Collects the edits of one document. */
+class Editor {
+  readonly edits: TextEdit[] = [];
+  readonly #text: string;
+  readonly #seqNoIndent: boolean;
+
+  constructor(text: string, root: SyntaxNode) {
+    this.#text = text;
+    this.#seqNoIndent = keepsItemsUnderKeys(text, root);
+  }
+
+  /**
+   * `slot` is what to replace when the value cannot be changed piece by piece; in block style, `entryStart` is where the
+   * entry with the value starts, nothing for a root.
+   */
+  change(
+    node: SyntaxNode,
+    before: JsonValue,
+    after: JsonValue,
+    slot: Span,
+    entryStart?: number,
+    inFlow = false,
+  ): void {
+    if (before === after || sameJson(before, after)) return;
+    // Only beside something that stays can the rest be put.
+    if (
+      node.kind === 'mapping' &&
+      isObject(before) &&
+      isObject(after) &&
+      node.entries.some(({ key }) => Object.hasOwn(after, key))
+    ) {
+      this.#changeMapping(node, before, after);
+    } else if (
+      node.kind === 'sequence' &&
+      isArray(before) &&
+      isArray(after) &&
+      align(before, after).some((match) => match !== undefined)
+    ) {
+      this.#changeSequence(node, before, after);
+    } else if (inFlow) {
+      this.edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
+    } else {
+      const column = entryStart === undefined ? 0 : columnOf(this.#text, entryStart);
+      this.edits.push({ start: slot.start, end: slot.end, text: this.#asSlot(after, column) });
+    }
+  }
+
+  #changeEntry(
+    node: CollectionNode,
+    { node: value, slot, start }: Entry,
+    before: JsonValue,
+    after: JsonValue,
+  ): void {
+    this.change(value, before, after, slot, start, node.flow);
+  }
+
+  #changeMapping(node: CollectionNode, before: JsonObject, after: JsonObject): void {
+    const keys = new Set(node.entries.map(({ key }) => key));
+    const gone = node.entries.filter(({ key }) => Object.hasOwn(before, key) && !Object.hasOwn(after, key));
+    for (const entry of node.entries) {
+      const [old, value] = [own(before, entry.key), own(after, entry.key)];
+      if (old === undefined || value === undefined) continue;
+      this.#changeEntry(node, entry, old, value);
+    }
+    this.edits.push(...removeEntries(this.#text, node, gone));
+    const added = Object.entries(after).filter(([key, value]) => {
+      // What a merge key (`<<`) brings is there without being written.
+      const merged = own(before, key);
+      return !keys.has(key) && (merged === undefined || !sameJson(merged, value));
+    });
+    const printed = added.map(([key, value]) => this.#print(node, key, value));
+    this.edits.push(...insertEntries(this.#text, node, printed, node.entries.length));
+  }
+
+  #changeSequence(node: CollectionNode, before: JsonArray, after: JsonArray): void {
+    const matches = align(before, after);
+    const kept = new Set(matches);
+    const gone = node.entries.filter((_, index) => !kept.has(index));
+    this.edits.push(...removeEntries(this.#text, node, gone));
+    let added: JsonValue[] = [];
+    for (const [position, value] of after.entries()) {
+      const match = matches[position];
+      const entry = match === undefined ? undefined : node.entries[match];
+      if (match === undefined || !entry) {
+        added.push(value);
+        continue;
+      }
+      // Before the next one that stays, or behind them all.
+      this.#insertItems(node, added, match);
+      added = [];
+      this.#changeEntry(node, entry, before[match] as JsonValue, value);
+    }
+    this.#insertItems(node, added, node.entries.length);
+  }
+
+  #insertItems(node: CollectionNode, values: readonly JsonValue[], index: number): void {
+    const printed = values.map((value) => this.#print(node, undefined, value));
+    this.edits.push(...insertEntries(this.#text, node, printed, index));
+  }
+
+  #print(node: CollectionNode, key: string | undefined, value: JsonValue): string {
+    if (!node.flow) return printBlock(key === undefined ? [value] : { [key]: value }, this.#seqNoIndent);
+    const text = printFlow(this.#text, node, value);
+    return key === undefined ? text : `${JSON.stringify(key)}: ${text}`;
+  }
+
+  /** A value behind its key or dash. */
+  #asSlot(value: JsonValue, column: number): string {
+    const text = printBlock(value, this.#seqNoIndent);
+    const isBlock = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+    if (!isBlock) return ` ${indent(text, column)}`;
+    return indent(`\n${text}`, isArray(value) && this.#seqNoIndent ? column : column + 2);
+  }
+}

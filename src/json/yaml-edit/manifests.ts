@@ -1,0 +1,176 @@
+import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
+import type { Location } from '../diagnostic.ts';
+import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
+import { editsFor } from './edit.ts';
+import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
+import { isFlow } from './layout.ts';
+import { printBlock } from './print.ts';
+import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
+import { applyEdits, inOrder, type TextEdit } from './text-edit.ts';
+
+/** What is wrong with a text of manifests, and where. */
+export class ManifestError extends Error {
+  readonly location: Location | undefined;
+
+  constructor(message: string, location?: Location) {
+    super(message);
+    this.location = location;
+  }
+}
+
+/** Aliases may not make more of a text than this. */
+const MAX_VALUES = 5_000_000;
+
+/**
+ * The documents of a text of YAML or JSON, as kubectl reads them: as many values as there are documents, null for an
+ * empty one. Numbers beyond 2^53 are inexact in them, though never in the text that is written.
+ * @throws ManifestError
+ */
+export function readManifests(text: string): readonly JsonValue[] {
+  try {
+    const events = parseEvents(text, {});
+    const documents = constructFromEvents(events, { source: text, schema: KUBECTL_SCHEMA });
+    checkSize(documents);
+    return documents as JsonValue[];
+  } catch (err) {
+    if (!(err instanceof YAMLException)) throw err;
+    throw new ManifestError(
+      err.reason,
+      err.mark ? { line: err.mark.line + 1, column: err.mark.column + 1 } : undefined,
+    );
+  }
+}
+
+/**
+ * The text with its documents changed to these, as many as there were. All that is the same stays byte for byte: other
+ * documents, and in a changed one its comments, order and spelling. What has been written is read again and compared.
+ * @throws ManifestError where a document cannot be changed without harm.
+ */
+export function writeManifests(text: string, documents: readonly JsonValue[]): string {
+  const before = readManifests(text);
+  const changed = [...documents.keys()].filter(
+    (i) => documents[i] !== before[i] && !sameJson(at(documents, i), at(before, i)),
+  );
+  if (changed.length === 0) return text;
+  const roots = syntaxTrees(text, parseEvents(text, {}));
+  const goal = before.map((_, i) => at(documents, i));
+  const changes = changed.map((i) => ({
+    index: i,
+    root: roots[i],
+    before: at(before, i),
+    after: at(goal, i),
+  }));
+  const edits = changes.map((change) => piecewise(text, change) ?? whole(text, change));
+  const first = attempt(text, edits.flat(), goal);
+  const wrong = first.wrong ?? breaking(text, changes, edits);
+  if (wrong.size === 0) return first.text;
+  // What an anchor shares was changed in more places than one, mostly.
+  const again = changes.flatMap((change, i) =>
+    wrong.has(change.index) ? whole(text, change) : (edits[i] ?? []),
+  );
+  const second = attempt(text, again, goal);
+  if (second.wrong?.size === 0) return second.text;
+  throw cannotBeRewritten([...(second.wrong ?? wrong)][0] ?? 0);
+}
+
+/** The documents whose edits, each by themselves, make a text of other documents, or none. */
+function breaking(
+  text: string,
+  changes: readonly Change[],
+  edits: readonly (readonly TextEdit[])[],
+): ReadonlySet<number> {
+  const goal = readManifests(text);
+  const isWrong = (_: Change, i: number) => attempt(text, edits[i] ?? [], goal).wrong === undefined;
+  return new Set(changes.filter(isWrong).map(({ index }) => index));
+}
+
+interface Attempt {
+  readonly text: string;
+  /** The documents that are not those of the goal; undefined where there are not as many. */
+  readonly wrong: ReadonlySet<number> | undefined;
+}
+
+function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonValue[]): Attempt {
+  try {
+    const written = applyEdits(text, edits);
+    const found = readManifests(written);
+    if (found.length !== goal.length) return { text, wrong: undefined };
+    const wrong = [...goal.keys()].filter((i) => !sameJson(at(found, i), at(goal, i)));
+    return { text: written, wrong: new Set(wrong) };
+  } catch (err) {
+    if (err instanceof ManifestError || err instanceof UneditableError) return { text, wrong: undefined };
+    throw err;
+  }
+}
+
+function cannotBeRewritten(index: number): ManifestError {
+  return new ManifestError(
+    `document ${index + 1} cannot be rewritten: remove its anchors, tags and complex keys`,
+  );
+}
+
+/** A document that is to be another one. */
+interface Change {
+  readonly index: number;
+  readonly root: SyntaxNode | undefined;
+  readonly before: JsonValue;
+  readonly after: JsonValue;
+}
+
+/** Undefined where the text is of a form that cannot be edited in place. */
+function piecewise(text: string, { root, before, after }: Change): readonly TextEdit[] | undefined {
+  if (!root) return undefined;
+  try {
+    return inOrder(editsFor(text, root, before, after));
+  } catch (err) {
+    if (err instanceof UneditableError) return undefined;
+    throw err;
+  }
+}
+/** A document printed anew: its comments are lost, and the numbers that JavaScript cannot hold must not be. */
+function whole(text: string, { index, root: node, after: value }: Change): readonly TextEdit[] {
+  if (!node) throw cannotBeRewritten(index);
+  const inexact = inexactInteger(value);
+  if (inexact !== undefined) throw new ManifestError(`${inexact} is too large to be kept exactly: quote it`);
+  if (isFlow(node)) return [{ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }];
+  const start = text.lastIndexOf('\n', node.start - 1) + 1;
+  const own = text.slice(start, node.start).trim() === '';
+  return [{ start: own ? start : node.start, end: node.end, text: printBlock(value, false) }];
+}
+
+function inexactInteger(value: JsonValue): number | undefined {
+  if (typeof value === 'number')
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const item of Object.values(value)) {
+    const found = inexactInteger(item as JsonValue);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function at(documents: readonly JsonValue[], index: number): JsonValue {
+  return documents[index] ?? null;
+}
+
+/** Counts what aliases make of a text without walking through them twice; refuses those that contain themselves. */
+function checkSize(documents: readonly unknown[]): void {
+  const sizes = new Map<unknown, number>();
+  const sizeOf = (value: unknown): number => {
+    if (!isArray(value) && !isObject(value)) {
+      if (typeof value === 'number' && !Number.isFinite(value))
+        throw new ManifestError(`${value} is no JSON number`);
+      return 1;
+    }
+    const known = sizes.get(value);
+    if (known === Number.POSITIVE_INFINITY) throw new ManifestError('an alias contains itself');
+    if (known !== undefined) return known;
+    sizes.set(value, Number.POSITIVE_INFINITY);
+    const size = Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1);
+    sizes.set(value, size);
+    return size;
+  };
+  if (documents.reduce<number>((sum, document) => sum + sizeOf(document), 0) > MAX_VALUES) {
+    throw new ManifestError(`more than ${MAX_VALUES} values once aliases are expanded`);
+  }
+}

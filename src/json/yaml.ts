@@ -1,0 +1,146 @@
+import {
+  CORE_SCHEMA,
+  defineScalarTag,
+  EVENT_ID,
+  type Event,
+  getScalarValue,
+  intCoreTag,
+  load,
+  parseEvents,
+  YAMLException,
+} from 'js-yaml';
+import type { Location } from './diagnostic.ts';
+import { isArray, isObject, type JsonValue } from './json.ts';
+import { locationsIn } from './locations.ts';
+import type { Path } from './path.ts';
+
+/** All the data of a ConfigMap together is at most 1 MiB (MaxSecretSize in the API server's validation). */
+const MAX_LENGTH = 1024 * 1024;
+/** Aliases may not make more of a text than this: nested ones can double it with every level. */
+const MAX_VALUES = 10_000;
+/** js-yaml's own bound on nesting takes no account of aliases, and one may contain itself. */
+const MAX_DEPTH = 100;
+
+type ParsedYaml =
+  | { readonly value: JsonValue; readonly locate: (path: Path) => Location | undefined }
+  | { readonly error: string; readonly location: Location | undefined };
+
+/**
+ * YAML 1.2, core schema: `on` and `yes` are strings. A number with leading zeros, which YAML 1.1 and
+ * kubectl read as octal and YAML 1.2 as decimal, stays text, so that it is never silently either.
+ */
+const schema = CORE_SCHEMA.withTags(
+  defineScalarTag<number | string>('tag:yaml.org,2002:int', {
+    implicit: true,
+    implicitFirstChars: intCoreTag.implicitFirstChars,
+    resolve: (source, isExplicit, tagName) =>
+      /^[-+]?0[0-9]/.test(source) && /^[-+]?[0-9]+$/.test(source)
+        ? source
+        : intCoreTag.resolve(source, isExplicit, tagName),
+    identify: () => false,
+  }),
+);
+
+/** Parses one YAML document into plain JSON, with its size and the expansion of aliases bounded. */
+export function parseYaml(text: string): ParsedYaml {
+  if (text.length > MAX_LENGTH) {
+    return { error: `longer than ${MAX_LENGTH} characters`, location: undefined };
+  }
+  try {
+    const value = expand(load(text, { schema }), { left: MAX_VALUES }, 0);
+    return { value, locate: locator(text) };
+  } catch (err) {
+    // js-yaml asks its callers to expect any exception, and none may stop the process over a ConfigMap.
+    if (!(err instanceof YAMLException)) return { error: `cannot be parsed: ${err}`, location: undefined };
+    const location = err.mark && { line: err.mark.line + 1, column: err.mark.column + 1 };
+    return { error: err.reason, location };
+  }
+}
+
+/** A tree of its own for every alias, as JSON has no references. */
+function expand(value: unknown, budget: { left: number }, depth: number): JsonValue {
+  budget.left -= 1;
+  if (budget.left < 0) throw new YAMLException(`more than ${MAX_VALUES} values once aliases are expanded`);
+  if (depth > MAX_DEPTH) throw new YAMLException(`nested deeper than ${MAX_DEPTH} once aliases are expanded`);
+  if (isArray(value)) return value.map((item) => expand(item, budget, depth + 1));
+  if (isObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, expand(item, budget, depth + 1)]),
+    );
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new YAMLException(`${value} is no JSON number: write a finite one`);
+  }
+  return value as JsonValue;
+}
+
+/** Finds the place of the value at a path, or of the nearest one around it that is there. */
+function locator(text: string): (path: Path) => Location | undefined {
+  let events: readonly Event[] | undefined;
+  const locationOf = locationsIn(text);
+  return (path) => {
+    events ??= parseEvents(text, {});
+    const offset = offsetOf(events, path, text);
+    return offset === undefined ? undefined : locationOf(offset);
+  };
+}
+
+function offsetOf(events: readonly Event[], path: Path, text: string): number | undefined {
+  // The first event opens the document.
+  let child: Child | undefined = { at: 1, offset: startOf(events[1]) };
+  let offset = child.offset;
+  for (const segment of path) {
+    child = childOf(events, child.at, segment, text);
+    if (!child) break;
+    offset = child.offset;
+  }
+  return offset;
+}
+
+interface Child {
+  readonly at: number;
+  readonly offset: number | undefined;
+}
+
+function childOf(
+  events: readonly Event[],
+  at: number,
+  segment: string | number,
+  text: string,
+): Child | undefined {
+  const parent = events[at];
+  if (parent?.type !== EVENT_ID.MAPPING && parent?.type !== EVENT_ID.SEQUENCE) return undefined;
+  const isMapping = parent.type === EVENT_ID.MAPPING;
+  let next = at + 1;
+  for (let index = 0; ; index += 1) {
+    const event = events[next];
+    if (!event || event.type === EVENT_ID.POP) return undefined;
+    if (!isMapping && index === segment) return { at: next, offset: startOf(event) };
+    if (isMapping) {
+      next += 1;
+      if (event.type === EVENT_ID.SCALAR && getScalarValue(text, event) === segment) {
+        return { at: next, offset: startOf(event) };
+      }
+    }
+    next = skip(events, next);
+  }
+}
+
+/** The index behind the node that starts at an index. */
+function skip(events: readonly Event[], start: number): number {
+  let depth = 0;
+  for (let at = start; at < events.length; at += 1) {
+    const type = events[at]?.type;
+    if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth += 1;
+    if (type === EVENT_ID.POP) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return events.length;
+}
+
+function startOf(event: Event | undefined): number | undefined {
+  if (event?.type === EVENT_ID.SCALAR) return event.valueStart;
+  if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;
+  if (event?.type === EVENT_ID.ALIAS) return event.anchorStart;
+  return undefined;
+}

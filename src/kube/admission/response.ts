@@ -1,0 +1,78 @@
+import { clip } from '../../json/clip.ts';
+import type { JsonValue } from '../../json/json.ts';
+import type { PatchOperation } from '../../json/patch.ts';
+import type { CallSignal } from './deadline.ts';
+import { type AdmissionRequest, REVIEW } from './review.ts';
+
+/** What a webhook answers about an object. */
+export type AdmissionAnswer =
+  | {
+      readonly allowed: true;
+      /** None: the object is left as it is. */
+      readonly operations?: readonly PatchOperation[];
+      /** What kubectl prints to whoever asked, one line each. */
+      readonly warnings?: readonly string[];
+    }
+  | {
+      readonly allowed: false;
+      /** HTTP status, and what goes with it in a Status of meta/v1. */
+      readonly code: number;
+      readonly reason?: string;
+      readonly message: string;
+      readonly details?: StatusDetails;
+    };
+
+/** What a Status says about the object that was refused, and about each fault that it has. */
+interface StatusDetails {
+  readonly kind: string;
+  readonly name: string;
+  readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
+}
+
+/** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
+export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => Promise<AdmissionAnswer>;
+
+/** Past 4096 in all, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go). */
+const MAX_WARNING = 256;
+const MAX_WARNINGS = 10;
+
+const HEAD = `${JSON.stringify(REVIEW).slice(0, -1)},"response":`;
+
+/** The body of the answer. A patch comes with its type, and without operations there is neither. */
+export function formatReview(uid: string, verdict: AdmissionAnswer): string {
+  if (!verdict.allowed) {
+    const { allowed, ...status } = verdict;
+    return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
+  }
+  const { operations = [], warnings = [] } = verdict;
+  const patch = operations.length === 0 ? '' : `,"patchType":"JSONPatch","patch":"${base64(operations)}"`;
+  const heard = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(cutWarnings(warnings))}`;
+  return `${HEAD}{"uid":${JSON.stringify(uid)},"allowed":true${patch}${heard}}}`;
+}
+
+function base64(operations: readonly PatchOperation[]): string {
+  return Buffer.from(`[${operations.map(operationText).join(',')}]`).toString('base64');
+}
+
+function operationText(operation: PatchOperation): string {
+  const target = `"op":"${operation.op}","path":${JSON.stringify(operation.path)}`;
+  return operation.op === 'remove' ? `{${target}}` : `{${target},"value":${valueText(operation.value)}}`;
+}
+
+/** By value, what of a template is the same for every pod: frozen, and so never anything else. */
+const frozenTexts = new WeakMap<object, string>();
+
+function valueText(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const known = frozenTexts.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  if (Object.isFrozen(value)) frozenTexts.set(value, text);
+  return text;
+}
+
+function cutWarnings(warnings: readonly string[]): readonly string[] {
+  const cut = warnings.slice(0, MAX_WARNINGS).map((warning) => clip(warning, MAX_WARNING));
+  const more = warnings.length - cut.length;
+  return more === 0 ? cut : [...cut, `and ${more} more`];
+}

@@ -1,0 +1,99 @@
+import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { HttpError } from './http-error.ts';
+
+/** What the API server asks: the part of an AdmissionRequest of admission.k8s.io/v1 that is used here. */
+export interface AdmissionRequest {
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  /** `status`, `ephemeralcontainers`…; empty for the object itself. */
+  readonly subResource: string;
+  readonly operation: string;
+  /** The namespace of the request. The object's own `metadata.namespace` is usually still empty. */
+  readonly namespace: string;
+  /** To be echoed in the answer. */
+  readonly uid: string;
+  /** The name of the object, where it has one already; pods of a workload have not. */
+  readonly name: string | undefined;
+  /** The object that is created or changed; absent for DELETE. */
+  readonly object: JsonObject | undefined;
+  readonly oldObject: JsonObject | undefined;
+  /** Whether nothing will be persisted: then nothing else may come of it either. */
+  readonly dryRun: boolean;
+}
+
+/** The one version of AdmissionReview that is spoken here. */
+export const REVIEW = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' } as const;
+
+/** Of a uid, name or namespace, in characters: a DNS subdomain (RFC 1123). */
+const MAX_NAME = 253;
+
+/** Narrows the body of a call. Throws HttpError 400 with what was expected and what was found. */
+export function parseReview(body: unknown): AdmissionRequest {
+  if (!isObject(body)) throw expected('the body', 'an object', body as JsonValue);
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (own(body, field) !== REVIEW[field])
+      throw expected(field, JSON.stringify(REVIEW[field]), own(body, field));
+  }
+  const request = own(body, 'request');
+  if (!isObject(request)) throw expected('request', 'an object', request);
+  const uid = string(request, 'uid');
+  if (uid === '') throw expected('request.uid', 'a uid', uid);
+  return {
+    uid,
+    kind: {
+      group: memberOf(request, 'kind', 'group'),
+      version: memberOf(request, 'kind', 'version'),
+      kind: memberOf(request, 'kind', 'kind'),
+    },
+    resource: {
+      group: memberOf(request, 'resource', 'group'),
+      version: memberOf(request, 'resource', 'version'),
+      resource: memberOf(request, 'resource', 'resource'),
+    },
+    subResource: optionalString(request, 'subResource') ?? '',
+    operation: string(request, 'operation'),
+    name: optionalString(request, 'name') || undefined,
+    namespace: optionalString(request, 'namespace') ?? '',
+    object: optionalObject(request, 'object'),
+    oldObject: optionalObject(request, 'oldObject'),
+    dryRun: own(request, 'dryRun') === true,
+  };
+}
+
+function string(request: JsonObject, key: string): string {
+  const value = own(request, key);
+  if (typeof value !== 'string') throw expected(`request.${key}`, 'a string', value);
+  return bounded(`request.${key}`, value);
+}
+
+function memberOf(request: JsonObject, field: string, key: string): string {
+  const value = own(own(request, field), key);
+  if (typeof value !== 'string') throw expected(`request.${field}.${key}`, 'a string', value);
+  return bounded(`request.${field}.${key}`, value);
+}
+
+/** What is echoed, logged or looked up must not be as long as the caller likes. */
+function bounded(field: string, value: string): string {
+  if (value.length <= MAX_NAME) return value;
+  throw new HttpError(
+    400,
+    `no AdmissionReview: ${field}: expected at most ${MAX_NAME} characters, got ${value.length}`,
+  );
+}
+
+function optionalString(request: JsonObject, key: string): string | undefined {
+  return (own(request, key) ?? null) === null ? undefined : string(request, key);
+}
+
+function optionalObject(request: JsonObject, key: string): JsonObject | undefined {
+  const value = own(request, key) ?? null;
+  if (value === null) return undefined;
+  if (!isObject(value)) throw expected(`request.${key}`, 'an object', value);
+  return value;
+}
+
+/** Tells the kind of what was found, and never the content: it may be a Secret's. */
+function expected(field: string, wanted: string, found: JsonValue | undefined): HttpError {
+  const kind = Array.isArray(found) ? 'a list' : found === null ? 'null' : typeof found;
+  return new HttpError(400, `no AdmissionReview: ${field}: expected ${wanted}, got ${kind}`);
+}

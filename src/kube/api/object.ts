@@ -1,0 +1,68 @@
+/**
+ * The part of `metadata` that controllers read. Times are RFC 3339 strings, as on the wire: watch and list
+ * then agree, and nothing is lost to a `Date`'s milliseconds.
+ */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+/** An owner in the same namespace, or a cluster-scoped one; at most one of an object's owners has `controller`. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+/** Any object of the API. Items of a list come without `apiVersion` and `kind`. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/**
+ * What tells an object from others, and one state of it from the next: all of its metadata that each cache needs. Labels
+ * and annotations, which anybody may fill, and managed fields are not in it.
+ */
+export function identityOf({ metadata }: KubeObject): ObjectMeta {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
+}
+
+/** `namespace/name`, or `name` for a cluster-scoped object: client-go's MetaNamespaceKeyFunc. */
+export type ObjectKey = string;
+
+/** The key under which caches and workqueues hold the object. */
+export function keyOf({ metadata: { namespace, name } }: KubeObject): ObjectKey {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/**
+ * The inverse of {@link keyOf}.
+ * @throws Error when the key has an empty part or more than one slash.
+ */
+export function splitKey(key: ObjectKey): { readonly namespace?: string; readonly name: string } {
+  const [first, second, ...rest] = key.split('/');
+  if (!first || second === '' || rest.length > 0) {
+    throw new Error(`bad object key ${JSON.stringify(key)}: expected "namespace/name" or "name"`);
+  }
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}

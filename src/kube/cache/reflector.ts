@@ -1,0 +1,189 @@
+import { isInvalid, isNotFound, retryAfterMs, TransportError } from '../api/api-error.ts';
+import type { KubeObject, ObjectKey } from '../api/object.ts';
+import { Backoff } from '../util/backoff.ts';
+import { sleep } from '../util/sleep.ts';
+import type { CacheContact } from './cache-metrics.ts';
+import { objectReader, type ReadObject } from './object-reader.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import { type ObjectStates, PagedList, type Snapshot, snapshotByWatch } from './snapshot.ts';
+import { isPutOff, isUnavailable, mayResumeWatch, ShortWatchError } from './watch-errors.ts';
+import { type WatchEvents, watchEvents } from './watch-stream.ts';
+
+/** Where a reflector puts what it sees, in the order in which the server made it so. */
+export interface ReflectorSink<T> {
+  /** All there is as of now: what is not in it is gone. */
+  replace(states: ObjectStates<T>): Promise<void>;
+  upsert(object: T): void;
+  /** `last` is the object as it was when it was deleted, where that could be read. */
+  remove(key: ObjectKey, last: T | undefined): void;
+}
+
+const DEFAULT_STALL_MS = 150_000;
+/** The server ends a watch at a random moment between one and two of these, so that watches do not all renew at once. */
+const MIN_WATCH_SECONDS = 300;
+/** A watch that ends within this time without one event was no watch: it does not count as progress. */
+const SHORTEST_WATCH_MS = 1_000;
+/** A server that refused the stream may be upgraded; as kubectl forgets what a server serves after ten minutes. */
+const ASK_FOR_STREAM_AGAIN_MS = 600_000;
+/** client-go waits as long as it is asked to. This bounds nonsense, which would leave the informer blind for good. */
+const MAX_RETRY_AFTER_MS = 600_000;
+
+/**
+ * Gets all objects, then watches from there, and never gives up: client-go's Reflector (tools/cache/reflector.go),
+ * its resourceVersion rules and its delays.
+ * - The first list may come from the server's cache (`0`); later ones are at least as new as what was last seen;
+ *   a resourceVersion that the server no longer or not yet knows is answered by a list of the newest state.
+ * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again where it stood, without a list.
+ * - A watch that says `410 Gone`, or something that is no event, means a new list.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  readonly #read: ReadObject<T>;
+  readonly #pagedList: PagedList<T>;
+  /** Undefined before the first list; empty where only the newest state will do. */
+  #resourceVersion: string | undefined;
+  /** From when on the state is asked for as a stream, in the clock's milliseconds. */
+  #streamFrom: number;
+  #wasUnreachable = false;
+  #contact: CacheContact | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
+    this.#read = objectReader(options);
+    this.#pagedList = new PagedList(options);
+    this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
+  }
+
+  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
+  get lastSyncResourceVersion(): string {
+    return this.#resourceVersion ?? '';
+  }
+
+  /** Runs until the signal aborts. Never rejects: what goes wrong is reported, waited out and tried again. */
+  async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    const { client, resource } = this.#options;
+    this.#contact = client.cacheMetrics?.started(resource.plural);
+    await this.#listAndWatch(sink, signal);
+    this.#contact?.ended();
+  }
+
+  async #listAndWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const events = await this.#stateByWatch(sink, signal);
+        if (!events) await this.#stateByList(sink, signal);
+        await this.#watch(events, sink, signal);
+        await this.#pause(undefined, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.onError(error, 'list');
+        await this.#pause(error, signal);
+      }
+    }
+  }
+
+  /** Gets all objects as the first events of a watch, and resolves with that watch; with none where a list has to. */
+  async #stateByWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<WatchEvents | undefined> {
+    const { clock } = this.#options;
+    if (clock.now() < this.#streamFrom) return undefined;
+    const events = this.#open(true, signal);
+    try {
+      await this.#take(await snapshotByWatch(events, this.#read), sink, signal);
+      return events;
+    } catch (error) {
+      await events.return();
+      if (signal.aborted || isPutOff(error) || isNotFound(error)) throw error;
+      this.#options.onError(error, 'list');
+      if (isUnavailable(error)) this.#resourceVersion = '';
+      // A server whose WatchList feature is off refuses the parameter.
+      if (isInvalid(error)) this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
+      return undefined;
+    }
+  }
+
+  async #stateByList(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    const from = this.#resourceVersion ?? '0';
+    try {
+      await this.#take(await this.#pagedList.snapshot(from, signal), sink, signal);
+    } catch (error) {
+      if (from === '' || !isUnavailable(error)) throw error;
+      this.#options.onError(error, 'list');
+      this.#resourceVersion = '';
+      await this.#take(await this.#pagedList.snapshot('', signal), sink, signal);
+    }
+  }
+
+  async #take(snapshot: Snapshot<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await sink.replace(snapshot.states);
+    this.#resourceVersion = snapshot.resourceVersion;
+    this.#contact?.heard();
+  }
+
+  /** Watches, and watches again, until a new list is needed. */
+  async #watch(first: WatchEvents | undefined, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+    let events = first;
+    for (let failed = 0; ; events = undefined) {
+      const progress = { events: 0 };
+      const start = this.#options.clock.now();
+      try {
+        await this.#follow(events ?? this.#open(false, signal), sink, progress);
+        if (progress.events === 0 && this.#options.clock.now() - start < SHORTEST_WATCH_MS) {
+          throw new ShortWatchError();
+        }
+        failed = 0;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#options.onError(error, 'watch');
+        failed = progress.events > 0 ? 1 : failed + 1;
+        if (!mayResumeWatch(error, failed)) return;
+        await this.#pause(error, signal);
+      }
+    }
+  }
+
+  async #follow(events: WatchEvents, sink: ReflectorSink<T>, progress: { events: number }): Promise<void> {
+    for await (const { type, object: value, resourceVersion } of events) {
+      if (type !== 'BOOKMARK') {
+        const [key, object] = this.#read(value);
+        if (type === 'DELETED') sink.remove(key, object);
+        else if (object) sink.upsert(object);
+      }
+      this.#resourceVersion = resourceVersion;
+      progress.events++;
+      this.#contact?.heard();
+    }
+  }
+
+  #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
+    const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
+    const query = {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion: this.#resourceVersion,
+      timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + this.#random())),
+      ...(sendInitialEvents && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' as const }),
+    };
+    return watchEvents((bounded) => client.watch(resource, { ...query, signal: bounded }), {
+      clock,
+      stallMs: stallMs ?? DEFAULT_STALL_MS,
+      signal,
+    });
+  }
+
+  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    const isUnreachable = error instanceof TransportError;
+    // It is back, though not for everything yet: an API server that has just started knows no role, and forbids all.
+    if (this.#wasUnreachable && !isUnreachable) this.#backoff.reset();
+    this.#wasUnreachable = isUnreachable;
+    const asked = Math.min(retryAfterMs(error), MAX_RETRY_AFTER_MS);
+    const delay = Math.max(asked, this.#backoff.next());
+    // Rejects only when the signal aborts, which every caller looks at next.
+    await sleep(this.#options.clock, delay, signal).catch(() => undefined);
+  }
+}

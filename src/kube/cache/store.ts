@@ -1,0 +1,84 @@
+import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+
+/** Reads from an informer's cache. What it returns is shared: read it, never change it. */
+export interface Lister<T extends KubeObject> {
+  get(key: ObjectKey): T | undefined;
+  list(): readonly T[];
+  /** All objects for which the named index function returned the value. */
+  byIndex(index: string, value: string): readonly T[];
+  readonly size: number;
+}
+
+/** The values under which an object is found, for example the UIDs of its owners. Of the object alone: no clock, no state. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
+export class Store<T extends KubeObject> implements Lister<T> {
+  readonly #objects = new Map<ObjectKey, T>();
+  readonly #indices: ReadonlyMap<string, Index<T>>;
+
+  constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
+    this.#indices = new Map(
+      Object.entries(indexers).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map() }]),
+    );
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  keys(): readonly ObjectKey[] {
+    return [...this.#objects.keys()];
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()];
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    const keys = this.#indices.get(index)?.keys;
+    if (!keys) throw new Error(`there is no index ${index}: expected one of ${[...this.#indices.keys()]}`);
+    return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
+  /** Adds or replaces the object; returns what was there. An index function that throws leaves all as it was. */
+  set(object: T): T | undefined {
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
+    const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
+    if (previous) this.#unindex(key, previous);
+    this.#objects.set(key, object);
+    for (const [{ keys }, values] of entries) {
+      for (const value of values) keys.set(value, (keys.get(value) ?? new Set<ObjectKey>()).add(key));
+    }
+    return previous;
+  }
+
+  /** Returns what was there. */
+  delete(key: ObjectKey): T | undefined {
+    const previous = this.#objects.get(key);
+    if (previous) this.#unindex(key, previous);
+    this.#objects.delete(key);
+    return previous;
+  }
+
+  #unindex(key: ObjectKey, object: T): void {
+    for (const { valuesOf, keys } of this.#indices.values()) {
+      for (const value of valuesOf(object)) {
+        const under = keys.get(value);
+        under?.delete(key);
+        if (under?.size === 0) keys.delete(value);
+      }
+    }
+  }
+}
+
+interface Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  /** By value, the keys of the objects that have it. */
+  readonly keys: Map<string, Set<ObjectKey>>;
+}

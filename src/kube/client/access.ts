@@ -1,0 +1,57 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import type { CacheMetrics } from '../cache/cache-metrics.ts';
+import { USER_AGENT } from '../util/version.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { KubeClient } from './client.ts';
+import type { ClientMetrics } from './rest-client.ts';
+import { Transport, type TransportRequest } from './transport.ts';
+
+/** The ways in which the process talks to the API server. */
+export interface ApiAccess {
+  readonly client: KubeClient;
+  /** For the lease alone, over connections of its own: nothing else that we send may hold up a renewal. */
+  readonly leaseClient: KubeClient;
+  /**
+   * The same as `client`, but `mayRequest` is called before each attempt, and once more when a connection takes it, each
+   * time with the call's signal. It throws to refuse.
+   */
+  guarded(mayRequest: (signal: AbortSignal | undefined) => void): KubeClient;
+  close(): Promise<void>;
+}
+
+/** Less than the time in which a leader must renew, so that a renewal can be tried again. */
+const LEASE_TIMEOUT_MS = 4_000;
+
+export interface ApiAccessOptions {
+  readonly config: KubeConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: ClientMetrics;
+  readonly cacheMetrics?: CacheMetrics;
+}
+
+export function apiAccess(options: ApiAccessOptions): ApiAccess {
+  const { config, clock, log, metrics: counted, cacheMetrics } = options;
+  const metrics: ClientMetrics = {
+    requestFinished(method, code, seconds, path) {
+      counted?.requestFinished(method, code, seconds, path);
+      log.debug({ method, path, code, ms: Math.round(seconds * 1000) }, 'request to the API server');
+    },
+  };
+  const transport = new Transport(config, clock, USER_AGENT);
+  const leaseTransport = new Transport(config, clock, USER_AGENT);
+  return {
+    client: new KubeClient({ transport, clock, metrics, cacheMetrics }),
+    leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
+    guarded(mayRequest) {
+      const send = (request: TransportRequest) =>
+        transport.send({ ...request, mayStart: () => mayRequest(request.signal) });
+      const waitTurn = async (signal: AbortSignal | undefined) => mayRequest(signal);
+      return new KubeClient({ transport: { send }, clock, metrics, waitTurn });
+    },
+    async close() {
+      await Promise.all([transport.close(), leaseTransport.close()]);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { Operation } from 'fast-json-patch';
+import type { KubeObject } from '../api/object.ts';
+import { type Resource, resourcePath } from '../api/resource.ts';
+import { type ListPage, listPageOf } from '../api/response.ts';
+import type { CacheMetrics } from '../cache/cache-metrics.ts';
+import {
+  type CallOptions,
+  type ClientOptions,
+  JSON_TYPE,
+  type Query,
+  type RequestOptions,
+  RestClient,
+} from './rest-client.ts';
+import type { Method } from './transport.ts';
+
+export interface ObjectRef {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  readonly fieldManager?: string;
+  readonly subresource?: string;
+}
+
+export interface ListOptions extends CallOptions {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+}
+
+export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'timeoutMs'> {
+  /** After how many seconds the server ends the watch by itself. */
+  readonly timeoutSeconds: number;
+  /** First the present objects as ADDED, then a bookmark that says so (KEP-3157). */
+  readonly sendInitialEvents?: true | undefined;
+  readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
+}
+
+/**
+ * A dynamic client, as client-go's: any resource, objects as they are on the wire. Every method rejects with an
+ * {@link ApiError} for what the server refused and a {@link TransportError} for what never reached it or was not
+ * answered. What is safe to send again is sent again, a few times: see retryDelay().
+ */
+export class KubeClient {
+  /** Is told of the caches that are kept by this client; undefined where nothing measures them. */
+  readonly cacheMetrics: CacheMetrics | undefined;
+  readonly #rest: RestClient;
+
+  constructor(options: ClientOptions) {
+    this.cacheMetrics = options.cacheMetrics;
+    this.#rest = new RestClient(options);
+  }
+
+  async get<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const call = { ...options, accept: acceptOf(resource) };
+    return resource.narrow(await this.#rest.request('GET', resourcePath(resource, ref), call));
+  }
+
+  /** POST: fails with `isAlreadyExists` where there is one. The namespace is the object's own. */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: { readonly metadata: { readonly namespace?: string | undefined } },
+    { subresource, ...options }: WriteOptions = {},
+  ): Promise<T> {
+    const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
+    return resource.narrow(await this.#rest.request('POST', path, { ...write(options), body: object }));
+  }
+
+  /** JSON patch (RFC 6902); a failed `test` is 422. */
+  jsonPatch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    operations: readonly Operation[],
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch(resource, ref, 'application/json-patch+json', operations, options);
+  }
+
+  /** JSON merge patch (RFC 7396); with `metadata.resourceVersion` in it, 409 when somebody wrote in between. */
+  mergePatch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: unknown,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch(resource, ref, 'application/merge-patch+json', patch, options);
+  }
+
+  /** Server-side apply: the object holds the fields that this manager states, and no other. */
+  apply<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    object: unknown,
+    options: WriteOptions & { readonly fieldManager: string; readonly force?: boolean },
+  ): Promise<T> {
+    // JSON is YAML: no encoder is needed.
+    return this.#patch(resource, ref, 'application/apply-patch+yaml', object, options, {
+      force: options.force,
+    });
+  }
+
+  async delete(
+    resource: Resource<KubeObject>,
+    ref: ObjectRef,
+    options: CallOptions & {
+      readonly preconditions?: {
+        readonly uid?: string | undefined;
+        readonly resourceVersion?: string | undefined;
+      };
+      readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+    } = {},
+  ): Promise<void> {
+    const { preconditions, propagationPolicy, ...call } = options;
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy };
+    await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
+  }
+
+  /** One page of a list, its items as they are on the wire. */
+  list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage<unknown>>;
+  /** One page of a list of any length: each item is read as soon as it has come, and only what `read` returns is held. */
+  list<I>(
+    resource: Resource<KubeObject>,
+    options: ListOptions,
+    read: (item: unknown) => I,
+  ): Promise<ListPage<I>>;
+  async list(
+    resource: Resource<KubeObject>,
+    { namespace, signal, timeoutMs, ...query }: ListOptions,
+    read = (item: unknown) => item,
+  ): Promise<ListPage<unknown>> {
+    const call = { signal, timeoutMs, query, accept: acceptOf(resource, 'List') };
+    const path = resourcePath(resource, { namespace });
+    return await this.#rest.answer('GET', path, call, (response) => listPageOf(response, read));
+  }
+
+  /**
+   * Opens a watch and yields its events as they are on the wire, bookmarks too, until the server ends it (the
+   * generator returns), the connection breaks (it throws) or the signal aborts (it throws the signal's reason).
+   */
+  watch(resource: Resource<KubeObject>, options: WatchOptions): AsyncGenerator<unknown, void, undefined> {
+    const { namespace, signal = new AbortController().signal, ...selection } = options;
+    const query = { ...selection, watch: true, allowWatchBookmarks: true };
+    return this.#rest.stream(resourcePath(resource, { namespace }), {
+      query,
+      accept: acceptOf(resource),
+      signal,
+    });
+  }
+
+  /** One call of the API by its path; the parsed body. For what has no {@link Resource}, such as `/version`. */
+  request(method: Method, path: string, options?: RequestOptions): Promise<unknown> {
+    return this.#rest.request(method, path, options);
+  }
+
+  async #patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    contentType: string,
+    body: unknown,
+    { subresource, ...options }: WriteOptions,
+    query?: Query,
+  ): Promise<T> {
+    const call = write(options);
+    const path = resourcePath(resource, ref, subresource);
+    return resource.narrow(
+      await this.#rest.request('PATCH', path, {
+        ...call,
+        query: { ...call.query, ...query },
+        body,
+        contentType,
+      }),
+    );
+  }
+}
+
+/**
+ * The Accept header of a get or a watch, or of a list: the server answers 406 where it is the other one's.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
+ */
+function acceptOf({ metadataOnly }: Resource<KubeObject>, suffix: '' | 'List' = ''): string {
+  return metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1` : JSON_TYPE;
+}
+
+function write({
+  dryRun,
+  fieldManager,
+  signal,
+  timeoutMs,
+}: WriteOptions): RequestOptions & { readonly query: Query } {
+  return {
+    signal,
+    timeoutMs,
+    query: { dryRun: dryRun ? 'All' : undefined, fieldManager },
+  };
+}

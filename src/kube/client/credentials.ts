@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
+import { TransportError } from '../api/api-error.ts';
+import { toError } from '../util/to-error.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { type PluginCredential, runPlugin } from './kubeconfig/exec-plugin.ts';
+import { impersonationHeaders } from './kubeconfig/impersonation.ts';
+import type { KubeCluster, KubeUser } from './kubeconfig/kubeconfig-types.ts';
+
+export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
+
+/** What a request needs to be let in: a connection of these TLS settings, and these headers. */
+export interface Credential {
+  readonly tls: TlsOptions;
+  /** The same for the same TLS settings, and for no others. */
+  readonly tlsId: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+}
+
+/** How long the files of a credential (CA, client certificate, token) are believed before they are read again. */
+const TTL_MS = 10_000;
+
+/**
+ * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), kept for a short while. client-go's
+ * rules say which of several counts. What a plugin gave is kept until it expires or is refused.
+ */
+export class Credentials {
+  readonly #config: KubeConfig;
+  readonly #clock: Clock;
+  readonly #closed = new AbortController();
+  #known: { readonly credential: Credential; readonly readAt: number } | undefined;
+  #reading: Promise<Credential> | undefined;
+  #ofPlugin: PluginCredential | undefined;
+  /** client-node's: it keeps its token until that expires, and fetches the next one. */
+  #openId = new OpenIDConnectAuth();
+
+  constructor(config: KubeConfig, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /**
+   * What to send now. Many who ask at once share one reading.
+   * @throws TransportError `ECREDENTIALS` when it cannot be read, and there is no former one to go on with.
+   */
+  get(): Credential | Promise<Credential> {
+    const known = this.#known;
+    if (known && this.#clock.now() - known.readAt < TTL_MS) return known.credential;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** The server did not accept it: what is asked for next is read anew, past every cache. */
+  refuse(credential: Credential): void {
+    // Of many requests that the same credential failed, the first has seen to it.
+    if (this.#known?.credential !== credential) return;
+    this.#known = undefined;
+    this.#ofPlugin = undefined;
+    this.#openId = new OpenIDConnectAuth();
+  }
+
+  /** Ends a plugin that runs. */
+  close(): void {
+    this.#closed.abort(new Error('the client is closed'));
+  }
+
+  async #read(): Promise<Credential> {
+    try {
+      const credential = await this.#load();
+      this.#known = { credential, readAt: this.#clock.now() };
+      return credential;
+    } catch (error) {
+      // Perhaps a file that is being replaced. The former one is good until the server refuses it: then this is thrown.
+      if (this.#known) return this.#known.credential;
+      const message = `cannot read the credentials for the API server: ${toError(error).message}`;
+      throw new TransportError(message, 'ECREDENTIALS', error);
+    }
+  }
+
+  async #load(): Promise<Credential> {
+    const cluster: KubeCluster | null = this.#config.getCurrentCluster();
+    const user: KubeUser | null = this.#config.getCurrentUser();
+    const { cert, key, authorization } = user ? await this.#identity(user, cluster) : {};
+    const ca = await contentOf(cluster?.caFile, cluster?.caData);
+    const tls: TlsOptions = {
+      ...(ca && { ca }),
+      ...(cert && { cert }),
+      ...(key && { key }),
+      ...(cluster?.skipTLSVerify && { rejectUnauthorized: false }),
+      ...(cluster?.tlsServerName && { servername: cluster.tlsServerName }),
+    };
+    return {
+      tls,
+      tlsId: createHash('sha256').update(JSON.stringify(tls)).digest('hex'),
+      headers: {
+        ...(authorization && { Authorization: authorization }),
+        ...(user && impersonationHeaders(user)),
+      },
+    };
+  }
+
+  /** A plugin or a provider is asked only where the kubeconfig itself holds no credential. */
+  async #identity(user: KubeUser, cluster: KubeCluster | null): Promise<Identity> {
+    const cert = await contentOf(user.certFile, user.certData);
+    const key = await contentOf(user.keyFile, user.keyData);
+    const token = await tokenOf(user);
+    if (token) return { cert, key, authorization: `Bearer ${token}` };
+    if (user.username) {
+      return { cert, key, authorization: `Basic ${btoa(`${user.username}:${user.password ?? ''}`)}` };
+    }
+    if (cert) return { cert, key };
+    if (user.exec && cluster) return this.#plugged(user.exec, cluster);
+    if (user.authProvider) return { cert, key, authorization: await this.#openIdToken(user) };
+    return { cert, key };
+  }
+
+  async #plugged(exec: NonNullable<KubeUser['exec']>, cluster: KubeCluster): Promise<Identity> {
+    // A plugin's credential expires by the time of day.
+    if (!this.#ofPlugin || this.#ofPlugin.expiresAt <= Date.now()) {
+      this.#ofPlugin = await runPlugin({ exec, cluster, signal: this.#closed.signal });
+    }
+    const { token, cert, key } = this.#ofPlugin;
+    return { cert, key, authorization: token && `Bearer ${token}` };
+  }
+
+  async #openIdToken(user: KubeUser): Promise<string> {
+    const options: RequestOptions = { headers: {} };
+    await this.#openId.applyAuthentication({ name: user.name, authProvider: user.authProvider }, options);
+    const header = options.headers && 'Authorization' in options.headers ? options.headers.Authorization : '';
+    if (header) return String(header);
+    throw new Error(
+      'the auth-provider oidc has no valid id-token: expected one, or a refresh-token, client-id and idp-issuer-url to fetch it',
+    );
+  }
+}
+
+interface Identity {
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  readonly authorization?: string | undefined;
+}
+
+/** Of a token and a file, the file's. */
+async function tokenOf({ token, tokenFile }: KubeUser): Promise<string | undefined> {
+  if (!tokenFile) return token;
+  try {
+    // A token file may end with a newline, which no header can hold.
+    const read = (await readFile(tokenFile, 'utf8')).trim();
+    if (read === '') throw new Error(`expected a token in ${tokenFile}, got an empty file`);
+    return read;
+  } catch (error) {
+    if (token) return token;
+    throw error;
+  }
+}
+
+async function contentOf(file: string | undefined, data: string | undefined): Promise<Buffer | undefined> {
+  if (data) return Buffer.from(data, 'base64');
+  return file ? await readFile(file) : undefined;
+}

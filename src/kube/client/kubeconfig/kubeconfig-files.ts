@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { load } from 'js-yaml';
+import { toError } from '../../util/to-error.ts';
+import { Fields } from './kubeconfig-fields.ts';
+import type { Environment } from './proxy.ts';
+
+/** A named part of a kubeconfig, not yet read. */
+export interface KubeconfigEntry {
+  /** The file and the name, for messages. */
+  readonly where: string;
+  readonly value: unknown;
+  /** Where its relative paths start. */
+  readonly directory: string;
+}
+
+/** The content of one or more kubeconfig files. Where two say the same, the first file counts, as in client-go. */
+export interface Kubeconfig {
+  readonly files: readonly string[];
+  readonly currentContext: string | undefined;
+  entry(kind: 'cluster' | 'user' | 'context', name: string): KubeconfigEntry | undefined;
+}
+
+/** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
+export function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
+  const named = KUBECONFIG?.split(delimiter).filter((file) => file !== '') ?? [];
+  const files = named.length > 0 ? named : HOME ? [join(HOME, '.kube', 'config')] : [];
+  return files.filter((file) => existsSync(file));
+}
+
+/** @throws Error for a file that cannot be read or is no kubeconfig. It names the file. */
+export function readKubeconfigs(files: readonly string[]): Kubeconfig {
+  const documents = files.map((file) => ({ file, fields: new Fields(file, parse(file)) }));
+  return {
+    files,
+    currentContext: documents
+      .map(({ fields }) => fields.text('current-context'))
+      .find((name) => name !== undefined),
+    entry(kind, name) {
+      for (const { file, fields } of documents) {
+        const found = fields.list(`${kind}s`).find((item) => item.text('name') === name);
+        const where = `${file}: ${kind} ${JSON.stringify(name)}`;
+        if (found) return { where, value: found.value(kind), directory: dirname(resolve(file)) };
+      }
+      return undefined;
+    },
+  };
+}
+
+function parse(file: string): unknown {
+  const text = readFileSync(file, 'utf8');
+  try {
+    return load(text);
+  } catch (cause) {
+    // The lines after the first quote the file, secrets included.
+    const [reason] = toError(cause).message.split('\n');
+    throw new Error(`${file}: expected YAML: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,116 @@
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { toError } from '../../util/to-error.ts';
+import { reachable, readCluster } from './kubeconfig-cluster.ts';
+import { Fields } from './kubeconfig-fields.ts';
+import { defaultFiles, type Kubeconfig, type KubeconfigEntry, readKubeconfigs } from './kubeconfig-files.ts';
+import type { KubeCluster, KubeUser } from './kubeconfig-types.ts';
+import { readUser } from './kubeconfig-user.ts';
+import type { Environment } from './proxy.ts';
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+export interface LoadOptions {
+  readonly kubeconfig: string | undefined;
+  readonly master: string | undefined;
+  readonly environment?: Environment;
+  /** Directory of the pod's own token. */
+  readonly serviceAccount?: string;
+}
+
+/** How the API server is reached, and as which user. */
+interface Access {
+  readonly cluster: KubeCluster;
+  readonly user: KubeUser;
+  readonly namespace?: string | undefined;
+}
+
+/**
+ * The configuration by which the API server is reached: of the file, else as kubectl finds it ($KUBECONFIG,
+ * ~/.kube/config), else the pod's own service account. `master` is used in place of the server it names. What client-go
+ * would use of it is used, or refused here by its name.
+ * @throws Error of one line, when the API server cannot be reached by it.
+ */
+export function loadKubeConfig(options: LoadOptions): KubeConfig {
+  const { kubeconfig, master, environment = process.env, serviceAccount = SERVICE_ACCOUNT } = options;
+  const files = kubeconfig === undefined ? defaultFiles(environment) : [kubeconfig];
+  const access =
+    files.length > 0
+      ? currentAccess(readKubeconfigs(files))
+      : accessOfPod(environment, serviceAccount, master);
+  const server = master ?? access.cluster.server;
+  const cluster = reachable({ ...access.cluster, server: server.replace(/\/$/, '') }, environment);
+  const config = new KubeConfig();
+  const context = {
+    name: 'current',
+    cluster: cluster.name,
+    user: access.user.name,
+    namespace: access.namespace,
+  };
+  config.loadFromOptions({
+    clusters: [cluster],
+    users: [access.user],
+    contexts: [context],
+    currentContext: context.name,
+  });
+  return config;
+}
+
+function currentAccess(kubeconfig: Kubeconfig): Access {
+  const files = kubeconfig.files.join(', ');
+  const { currentContext } = kubeconfig;
+  if (currentContext === undefined) throw new Error(`${files} has no current context: set current-context`);
+  const entry = (kind: 'cluster' | 'user' | 'context', name: string | undefined): KubeconfigEntry => {
+    const found = name === undefined ? undefined : kubeconfig.entry(kind, name);
+    if (found) return found;
+    const wanted =
+      name === undefined ? `no ${kind}` : `the ${kind} ${JSON.stringify(name)}, which is not there`;
+    throw new Error(`${files}: the current context ${JSON.stringify(currentContext)} names ${wanted}`);
+  };
+  const { where, value } = entry('context', currentContext);
+  const context = new Fields(where, value);
+  const [clusterName = '', userName = ''] = [context.text('cluster'), context.text('user')];
+  const cluster = readCluster(clusterName, entry('cluster', context.text('cluster')));
+  const user = readUser(userName, entry('user', context.text('user')));
+  requireReadable(
+    `${files}: certificate-authority of the cluster ${JSON.stringify(clusterName)}`,
+    cluster.caFile,
+  );
+  const ofUser = (field: string) => `${files}: ${field} of the user ${JSON.stringify(userName)}`;
+  requireReadable(ofUser('client-certificate'), user.certFile);
+  requireReadable(ofUser('client-key'), user.keyFile);
+  requireReadable(ofUser('tokenFile'), user.tokenFile);
+  return { cluster, user, namespace: context.text('namespace') };
+}
+
+function requireReadable(field: string, file: string | undefined): void {
+  if (file === undefined) return;
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (cause) {
+    throw new Error(`${field}: expected a file that can be read: ${toError(cause).message}`, { cause });
+  }
+}
+
+/** As the pod that this runs in; outside of one anonymous, where a server is given. */
+function accessOfPod(environment: Environment, directory: string, master: string | undefined): Access {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+  const tokenFile = join(directory, 'token');
+  if (host && port && existsSync(tokenFile)) {
+    const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const cluster = { name: 'pod', server, skipTLSVerify: false, caFile: join(directory, 'ca.crt') };
+    const namespaceFile = join(directory, 'namespace');
+    const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : undefined;
+    return { cluster, user: { name: 'pod', tokenFile }, namespace };
+  }
+  if (master !== undefined) {
+    return { cluster: { name: 'master', server: master, skipTLSVerify: false }, user: { name: 'anonymous' } };
+  }
+  const { KUBECONFIG } = environment;
+  throw new Error(
+    KUBECONFIG
+      ? `$KUBECONFIG names no file that exists, and this is no pod: it is ${KUBECONFIG}`
+      : 'there is none: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+  );
+}

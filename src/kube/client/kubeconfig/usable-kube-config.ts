@@ -1,0 +1,16 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { toError } from '../../util/to-error.ts';
+import { UsageError } from '../../util/usage-error.ts';
+import { type LoadOptions, loadKubeConfig } from './load-config.ts';
+
+/**
+ * The kubeconfig of a command.
+ * @throws UsageError when the API server cannot be reached by it: before anything starts, and in one line.
+ */
+export function usableKubeConfig(options: Pick<LoadOptions, 'kubeconfig' | 'master'>): KubeConfig {
+  try {
+    return loadKubeConfig(options);
+  } catch (cause) {
+    throw new UsageError(`no usable kubeconfig: ${toError(cause).message}`, { cause });
+  }
+}

@@ -1,0 +1,70 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIPv6 } from 'node:net';
+import { getCACertificates } from 'node:tls';
+import { buildConnector } from 'undici';
+import type { TlsOptions } from './credentials.ts';
+
+const KEEP_ALIVE_DELAY_MS = 30_000;
+
+/** The proxy did not open a way to the API server. */
+class ProxyError extends Error {
+  readonly code = 'EPROXY';
+}
+
+/**
+ * Opens TLS connections through a tunnel that the proxy makes (HTTP CONNECT). Not undici's ProxyAgent: one that is
+ * being closed cannot be destroyed any more. `timeoutMs` bounds each of the two steps, the way and the handshake.
+ */
+export function tunnelConnector(
+  proxyUrl: string,
+  tls: TlsOptions,
+  timeoutMs: number,
+): buildConnector.connector {
+  const proxy = new URL(proxyUrl);
+  const connectTls = buildConnector({ ...tls, allowH2: false, timeout: timeoutMs });
+  return (options, callback) => {
+    const { hostname, port } = options;
+    const target = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port || 443}`;
+    const fail = (reason: string) =>
+      callback(new ProxyError(`the proxy ${proxy.origin} did not connect to ${target}: ${reason}`), null);
+    const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({
+      ...(proxy.protocol === 'https:' ? tlsToProxy(tls) : {}),
+      host: proxy.hostname.replace(/^\[|\]$/g, ''),
+      port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
+      method: 'CONNECT',
+      path: target,
+      headers: { host: target, ...authorization(proxy) },
+      agent: false,
+      timeout: timeoutMs,
+    });
+    request.once('connect', (response, socket) => {
+      if (response.statusCode !== 200) {
+        socket.destroy();
+        fail(`it answered ${response.statusCode} ${response.statusMessage ?? ''}`.trim());
+        return;
+      }
+      socket.setTimeout(0);
+      // Below the 60 s after which cloud load balancers forget a silent connection.
+      socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
+      connectTls({ ...options, httpSocket: socket }, callback);
+    });
+    request.once('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+    request.once('error', (error) => fail(error.message));
+    request.end();
+  };
+}
+
+/** As client-go, a proxy may be of the cluster's authority; it is shown no client certificate. */
+function tlsToProxy({ ca, rejectUnauthorized }: TlsOptions): TlsOptions {
+  return {
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca].flat() }),
+  };
+}
+
+function authorization({ username, password }: URL): { readonly 'proxy-authorization'?: string } {
+  if (username === '') return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import { retryAfterMs } from '../api/api-error.ts';
+import type { ObjectKey } from '../api/object.ts';
+import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
+import type { ReconcileResult } from './controller-metrics.ts';
+import type { ReconcileHistory } from './reconcile-history.ts';
+import { TerminalError } from './terminal-error.ts';
+
+export interface FollowUpOptions {
+  readonly queue: RateLimitingQueue<ObjectKey>;
+  readonly history: ReconcileHistory;
+  readonly log: Logger;
+}
+
+/** What follows from the way a reconcile ended: when the key comes back, what is remembered, what is logged. */
+export class FollowUp {
+  readonly #queue: RateLimitingQueue<ObjectKey>;
+  readonly #history: ReconcileHistory;
+  readonly #log: Logger;
+
+  constructor({ queue, history, log }: FollowUpOptions) {
+    this.#queue = queue;
+    this.#history = history;
+    this.#log = log;
+  }
+
+  succeeded(key: ObjectKey, requeueAfterMs: number | undefined): ReconcileResult {
+    if (requeueAfterMs === undefined) {
+      this.#queue.forget(key);
+      this.#history.forget(key);
+      return 'success';
+    }
+    if (requeueAfterMs > 0) {
+      this.#queue.forget(key);
+      this.#queue.addAfter(key, requeueAfterMs);
+      return this.#history.record(key, { result: 'requeue_after', retryInMs: requeueAfterMs }).result;
+    }
+    return this.#history.record(key, { result: 'requeue', retryInMs: this.#queue.addRateLimited(key) })
+      .result;
+  }
+
+  failed(key: ObjectKey, error: Error): ReconcileResult {
+    if (error instanceof TerminalError) {
+      this.#queue.forget(key);
+      this.#log.error({ key, err: error }, 'reconcile failed for good: not retried until something changes');
+      return this.#history.record(key, { result: 'terminal', error }).result;
+    }
+    const retryInMs = this.#queue.addRateLimited(key, retryAfterMs(error));
+    const { attempts, result } = this.#history.record(key, { result: 'error', error, retryInMs });
+    this.#log.warn({ key, err: error, attempts, retryInMs }, 'reconcile failed');
+    return result;
+  }
+
+  /** A failure while the controller stops: as a rule the stop itself, so no alarm, and nothing to come back to. */
+  interrupted(key: ObjectKey, error: Error): ReconcileResult {
+    this.#log.info({ key, err: error }, 'reconcile was cut short by the shutdown');
+    return 'error';
+  }
+}

@@ -1,0 +1,104 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ObjectKey } from '../api/object.ts';
+import { controllerMetrics } from '../prometheus/controller.ts';
+import { type MeasuredQueue, queueMetrics } from '../prometheus/queue.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
+import { WorkQueue } from '../workqueue/rate-limiting-queue.ts';
+import { Controller, type Reconcile } from './controller.ts';
+import type { ControllerMetrics } from './controller-metrics.ts';
+import { ReconcileHistory } from './reconcile-history.ts';
+import { ReconcileWatchdog } from './reconcile-watchdog.ts';
+
+interface LedControllerOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly workers: number;
+  readonly queueMetrics: MeasuredQueue;
+  readonly controllerMetrics: ControllerMetrics;
+  readonly watchdog: ReconcileWatchdog;
+}
+
+/** What one term owns: nothing of it is used by the next. */
+interface Term {
+  readonly queue: WorkQueue<ObjectKey>;
+  readonly controller: Controller;
+}
+
+/** A controller that runs only while this process leads, with a new queue for each term. */
+export class LeaderController {
+  readonly #options: LedControllerOptions;
+  #term: Term | undefined;
+
+  constructor(options: LedControllerOptions) {
+    this.#options = options;
+  }
+
+  /** For event handlers. A standby remembers nothing: whoever leads starts with all there is. */
+  readonly queue = {
+    add: (key: ObjectKey): void => this.#term?.queue.add(key),
+    addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
+  };
+
+  /**
+   * Runs one term: reconciles, first all these keys, until the signal aborts and what runs has ended.
+   * @throws Error when the former term has not ended.
+   */
+  async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
+    if (this.#term) throw new Error(`controller ${this.#options.name}: the former term has not ended`);
+    const { name, watchdog } = this.#options;
+    const watched = watchdog.watch(name, this.queue, reconcile);
+    const { queue, controller } = this.#begin(watched.reconcile);
+    try {
+      for (const key of keys) queue.add(key);
+      await controller.run(signal);
+    } finally {
+      watched.end();
+      this.#term = undefined;
+    }
+  }
+
+  #begin(reconcile: Reconcile): Term {
+    const { queueMetrics, controllerMetrics: metrics, ...options } = this.#options;
+    const { clock } = options;
+    const limiter = defaultControllerLimiter<ObjectKey>(clock);
+    const queue = new WorkQueue<ObjectKey>({ clock, limiter, metrics: queueMetrics.metrics });
+    queueMetrics.watch(queue);
+    const history = new ReconcileHistory({ wallClock: Date.now });
+    this.#term = { queue, controller: new Controller({ ...options, queue, reconcile, history, metrics }) };
+    return this.#term;
+  }
+
+  /** For /debug/controllers. */
+  debug(): unknown {
+    return {
+      name: this.#options.name,
+      running: this.#term?.controller.running() ?? [],
+      unsettled: this.#term?.controller.history() ?? [],
+    };
+  }
+}
+
+/** Makes the controllers of this process, each by its name and how many keys it works on at once. */
+export type MakeController = (name: string, workers: number) => LeaderController;
+
+export function controllerMaker(options: {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly watchdog?: ReconcileWatchdog;
+}): MakeController {
+  const { registry, watchdog = new ReconcileWatchdog(options.clock), ...common } = options;
+  const [queueMetricsOf, controllerMetricsOf] = [queueMetrics(registry), controllerMetrics(registry)];
+  return (name, workers) =>
+    new LeaderController({
+      ...common,
+      watchdog,
+      name,
+      workers,
+      queueMetrics: queueMetricsOf(name),
+      controllerMetrics: controllerMetricsOf(name),
+    });
+}

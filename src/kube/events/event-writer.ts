@@ -1,0 +1,46 @@
+import { ApiError, isAlreadyExists, isNotFound, TransportError } from '../api/api-error.ts';
+import type { KubeClient } from '../client/client.ts';
+import { EVENTS } from './event-object.ts';
+import type { CountedEvent } from './event-series.ts';
+
+export type EventClient = Pick<KubeClient, 'create' | 'mergePatch'>;
+
+/**
+ * Makes the server know what was counted: creates the Event, or writes its series; and creates it anew where the server
+ * has forgotten it. Safe to repeat after any failure. (client-go tools/events, recordEvent)
+ */
+export async function writeEvent(
+  client: EventClient,
+  counted: CountedEvent,
+  signal: AbortSignal,
+): Promise<void> {
+  const { event, count } = counted;
+  // Of the Event itself nothing may change.
+  const series = count > 1 && { series: { count, lastObservedTime: counted.lastObservedTime } };
+  if (counted.exists && series) {
+    try {
+      await client.mergePatch(EVENTS, event.metadata, series, { signal });
+      counted.writtenCount = count;
+      return;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      counted.exists = false;
+    }
+  }
+  try {
+    await client.create(EVENTS, { ...event, ...series }, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    // An earlier try landed though its answer was lost. It may have counted less.
+    counted.exists = true;
+    if (series) throw error;
+  }
+  counted.exists = true;
+  counted.writtenCount = count;
+}
+
+/** Whether a failed write can succeed later: the server was not there or had no time. Everything else it refused. */
+export function mayWriteLater(error: unknown): boolean {
+  if (error instanceof TransportError || isAlreadyExists(error)) return true;
+  return error instanceof ApiError && (error.status === 429 || error.status >= 500);
+}

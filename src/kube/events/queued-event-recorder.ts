@@ -1,0 +1,153 @@
+import type { Logger } from 'pino';
+import { isNamespaceTerminating, retryAfterMs } from '../api/api-error.ts';
+import type { KubeObject } from '../api/object.ts';
+import { every } from '../util/every.ts';
+import { sleep } from '../util/sleep.ts';
+import { within } from '../util/within.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { EventBudget } from './event-budget.ts';
+import { EventDrops, type EventMetrics } from './event-drops.ts';
+import { type EventSource, eventObject } from './event-object.ts';
+import { type CountedEvent, EventSeries, isUnwritten } from './event-series.ts';
+import { type EventClient, mayWriteLater, writeEvent } from './event-writer.ts';
+import type { EventDetails, EventRecorder } from './events.ts';
+
+export interface QueuedEventRecorderOptions {
+  readonly client: EventClient;
+  readonly clock: Clock;
+  readonly wallClock: () => Date;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly source: EventSource;
+  readonly log: Logger;
+  readonly metrics?: EventMetrics;
+}
+
+// client-go's figures (tools/events/event_broadcaster.go).
+const MAX_QUEUED = 1000;
+const MAX_TRIES = 12;
+const RETRY_MS = 10_000;
+const RETRY_JITTER = 0.25;
+const FINISH_MS = 6 * 60_000;
+const REFRESH_MS = 30 * 60_000;
+const FLUSH_MS = 2_000;
+
+/**
+ * Records Events one after the other, by a queue that whoever reports never waits for. The first is created, the second
+ * makes it a series; later ones are counted, and written every half hour and when the series is over (client-go's
+ * tools/events). So a failure that repeats for days costs the API two writes an hour.
+ */
+export class QueuedEventRecorder implements EventRecorder {
+  readonly #options: QueuedEventRecorderOptions;
+  readonly #series: EventSeries;
+  readonly #budget: EventBudget;
+  readonly #drops: EventDrops;
+  /** Each is written as it is when its turn comes, so none needs to be in it twice. */
+  readonly #queue = new Set<CountedEvent>();
+  #wake: () => void = () => {};
+
+  constructor(options: QueuedEventRecorderOptions) {
+    this.#options = options;
+    this.#series = new EventSeries(options.clock);
+    this.#budget = new EventBudget(options.clock);
+    this.#drops = new EventDrops(options.clock, options.log, options.metrics);
+  }
+
+  event(regarding: KubeObject, details: EventDetails): void {
+    const { source, wallClock, log } = this.#options;
+    try {
+      const event = eventObject(regarding, details, source, wallClock());
+      const repeated = this.#series.repeat(event);
+      if (repeated?.count === 2) this.#enqueue([repeated]);
+      // A repetition costs next to nothing: only what is new is rationed.
+      if (repeated) return;
+      if (this.#queue.size >= MAX_QUEUED) this.#drops.add('queue_full');
+      else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drops.add('rate_limited');
+      else this.#enqueue(this.#series.begin(event));
+    } catch (err) {
+      log.error({ err, reason: details.reason }, 'an event could not be made');
+    }
+  }
+
+  /** Writes until the signal aborts, and then, for 2 s at most, what is left. Never rejects; runs once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const timers = [
+      every(clock, FINISH_MS, () => this.#enqueue(this.#series.finish())),
+      every(clock, REFRESH_MS, () => this.#enqueue(this.#series.all())),
+    ];
+    const onAbort = () => this.#wake();
+    signal.addEventListener('abort', onAbort);
+    while (!signal.aborted) {
+      const next = this.#next();
+      if (next) await this.#write(next, signal);
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    signal.removeEventListener('abort', onAbort);
+    for (const timer of timers) timer.cancel();
+    await this.#flush();
+  }
+
+  #enqueue(events: readonly CountedEvent[]): void {
+    for (const counted of events) if (isUnwritten(counted)) this.#queue.add(counted);
+    this.#wake();
+  }
+
+  /** The oldest that is not written; what was written since it was queued is passed over. */
+  #next(): CountedEvent | undefined {
+    for (const counted of this.#queue) {
+      this.#queue.delete(counted);
+      if (isUnwritten(counted)) return counted;
+    }
+    return undefined;
+  }
+
+  async #write(counted: CountedEvent, signal: AbortSignal): Promise<void> {
+    const { client, clock, random = Math.random } = this.#options;
+    for (let tries = 1; ; tries++) {
+      let asked: number;
+      try {
+        await writeEvent(client, counted, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) {
+          // Once more, with all the rest.
+          this.#queue.add(counted);
+          return;
+        }
+        if (!mayWriteLater(error) || tries === MAX_TRIES) {
+          this.#giveUp(counted, error);
+          return;
+        }
+        asked = retryAfterMs(error);
+      }
+      // Rejects only when the signal aborts, which the next try sees.
+      const delay = Math.max(RETRY_MS * (1 + RETRY_JITTER * random()), asked);
+      await sleep(clock, delay, signal).catch(() => undefined);
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const { client, clock, log } = this.#options;
+    this.#enqueue(this.#series.all());
+    let left = [...this.#queue].filter(isUnwritten).length;
+    const written = () => left--;
+    const write = async (bounded: AbortSignal) => {
+      while (!bounded.aborted) {
+        const next = this.#next();
+        if (!next) return;
+        await writeEvent(client, next, bounded).then(written, () => undefined);
+      }
+    };
+    // What could not be written in time is counted below.
+    await within(clock, FLUSH_MS, undefined, write).catch(() => undefined);
+    if (left > 0) log.warn({ events: left }, 'events were left unwritten');
+  }
+
+  #giveUp(counted: CountedEvent, error: unknown): void {
+    // What comes on top of it is tried again.
+    counted.writtenCount = counted.count;
+    if (isNamespaceTerminating(error)) return;
+    this.#drops.add(mayWriteLater(error) ? 'unreachable' : 'refused', error);
+  }
+}

@@ -1,0 +1,59 @@
+import type { KubeObject } from '../api/object.ts';
+import { isKubeObject, type Resource } from '../api/resource.ts';
+
+/** coordination.k8s.io/v1 Lease. Times are MicroTime strings. */
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** An election's state as the Lease carries it. Its times are for people: no candidate reckons with another's clock. */
+export interface LeaseRecord {
+  /** Empty: nobody leads. */
+  readonly holder: string;
+  /** How long a candidate must have seen no change before it may take the lease over. */
+  readonly durationSeconds: number;
+  readonly acquireTime?: string | undefined;
+  readonly renewTime?: string | undefined;
+  /** How often the lease went from one holder to another. */
+  readonly transitions: number;
+}
+
+export const LEASES: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+  narrow(value) {
+    if (!isKubeObject(value)) throw new TypeError('expected a Lease with a metadata.name');
+    return value;
+  },
+};
+
+export function recordOf({ spec = {} }: Pick<Lease, 'spec'>): LeaseRecord {
+  return {
+    holder: spec.holderIdentity ?? '',
+    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    acquireTime: spec.acquireTime,
+    renewTime: spec.renewTime,
+    transitions: spec.leaseTransitions ?? 0,
+  };
+}
+
+export function specOf(record: LeaseRecord): LeaseSpec {
+  return {
+    holderIdentity: record.holder,
+    leaseDurationSeconds: record.durationSeconds,
+    ...(record.acquireTime !== undefined && { acquireTime: record.acquireTime }),
+    ...(record.renewTime !== undefined && { renewTime: record.renewTime }),
+    leaseTransitions: record.transitions,
+  };
+}

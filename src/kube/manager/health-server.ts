@@ -1,0 +1,144 @@
+import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import express from 'express';
+import type { Registry } from 'prom-client';
+import { type Connection, Connections } from '../admission/connections.ts';
+import type { Clock } from '../workqueue/clock.ts';
+import { TokenBucket } from '../workqueue/token-bucket.ts';
+import { LOG_LEVELS, type LogVerbosity } from './logger.ts';
+import { MetricsText } from './metrics-text.ts';
+
+/** One thing that must be so before the process takes work. */
+export interface ReadinessCheck {
+  readonly name: string;
+  /** What is missing, in a few words; undefined when nothing is. */
+  readonly failure: () => string | undefined;
+}
+
+export interface ProbesOptions {
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly checks: readonly ReadinessCheck[];
+  /** What only a restart mends, for `/healthz`; undefined where there is no such thing. */
+  readonly stuck?: () => string | undefined;
+  /** Pages under /debug: name to what it shows, as JSON. */
+  readonly debug: Readonly<Record<string, () => unknown>>;
+  /** Told at /debug/log-level, and changed there. */
+  readonly verbosity: LogVerbosity;
+}
+
+/** The kubelet and Prometheus need a handful; beyond this the oldest give way. A call has 10 s until its answer is taken. */
+const CONNECTIONS = { most: 100, busyMs: 10_000, slowMs: 0 } as const;
+/** How often connections are looked at whose time may be up. */
+const SWEEP_MS = 1000;
+const TIMES = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: SWEEP_MS,
+} as const;
+/** That of Prometheus with a token is 2 kB. */
+const MAX_HEAD_BYTES = 4 * 1024;
+/** Calls a second of pages that take some work: /metrics and /debug. */
+const PAGES_PER_SECOND = 20;
+
+/** As Node writes the address of who calls from this pod, and so of who calls by `kubectl port-forward`. */
+const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
+
+/**
+ * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns, and nothing is stuck; the
+ * API server is none of its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what
+ * is missing, one a line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. PUT
+ * `/debug/log-level`, with the level as its body, changes it, for who calls from this pod. It does not listen yet.
+ *
+ * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and pages that take
+ * work have a rate. The probes have none: the kubelet restarts a pod that does not answer.
+ */
+export function createProbesServer(options: ProbesOptions): Server {
+  const { clock, registry, checks, stuck, debug, verbosity } = options;
+  const closed = new AbortController();
+  const metrics = new MetricsText(clock, () => registry.metrics());
+  const pages = new TokenBucket({ clock, ratePerSecond: PAGES_PER_SECOND, burst: PAGES_PER_SECOND });
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/healthz', (_request, response) => {
+    const problem = stuck?.();
+    response
+      .status(problem === undefined ? 200 : 503)
+      .type('text/plain')
+      .send(`${problem ?? 'ok'}\n`);
+  });
+  app.get('/readyz', (request, response) => {
+    const results = checks.map(({ name, failure }) => ({ name, failure: failure() }));
+    const ready = results.every((result) => result.failure === undefined);
+    const lines = results.map(({ name, failure }) =>
+      failure ? `[-]${name} failed: ${failure}` : `[+]${name} ok`,
+    );
+    const verbose = !ready || 'verbose' in request.query;
+    response
+      .status(ready ? 200 : 503)
+      .type('text/plain')
+      .send(verbose ? `${lines.join('\n')}\nreadyz check ${ready ? 'passed' : 'failed'}\n` : 'ok\n');
+  });
+  app.use(['/metrics', '/debug'], (_request, response, next) => {
+    if (pages.tryTake()) return next();
+    response.status(429).set('Retry-After', '1').type('text/plain').send('too many calls: try again\n');
+  });
+  app.get('/metrics', async (_request, response) => {
+    try {
+      response.type(registry.contentType).send(await metrics.get(closed.signal));
+    } catch (err) {
+      if (!closed.signal.aborted) throw err;
+      response.destroy();
+    }
+  });
+  for (const [name, page] of Object.entries(debug)) {
+    app.get(`/debug/${name}`, (_request, response) => {
+      response.json(page());
+    });
+  }
+  app.get('/debug/log-level', (_request, response) => {
+    response.type('text/plain').send(`${verbosity.level()}\n`);
+  });
+  // Whatever the type that the caller says it is: curl has one of its own for --data.
+  app.put('/debug/log-level', express.text({ type: () => true, limit: 100 }), (request, response) => {
+    response.type('text/plain');
+    if (!LOOPBACK.includes(request.socket.remoteAddress ?? '')) {
+      response.status(403).send('only from this pod: by kubectl port-forward\n');
+      return;
+    }
+    const wanted = String(request.body).trim();
+    const level = LOG_LEVELS.find((each) => each === wanted);
+    if (level) verbosity.setLevel(level);
+    response
+      .status(level ? 200 : 400)
+      .send(level ? `${level}\n` : `expected ${LOG_LEVELS.join(', ')}, got ${wanted}\n`);
+  });
+  const server = createServer({ ...TIMES, maxHeaderSize: MAX_HEAD_BYTES });
+  const connections = new Connections({
+    refused() {},
+    now: () => clock.now(),
+    limits: CONNECTIONS,
+  });
+  const bySocket = new WeakMap<Socket, Connection>();
+  server.on('connection', (socket: Socket) => {
+    const connection = connections.add(socket);
+    bySocket.set(socket, connection);
+  });
+  server.on('request', (request, response) => {
+    const connection = bySocket.get(request.socket);
+    if (connection) connections.called(connection, response);
+    app(request, response);
+  });
+  let timer: NodeJS.Timeout | undefined;
+  server.on('listening', () => {
+    timer = setInterval(() => connections.sweep(), SWEEP_MS).unref();
+  });
+  server.on('close', () => {
+    clearInterval(timer);
+    // A text that is waited for would hold the process.
+    closed.abort();
+  });
+  return server;
+}

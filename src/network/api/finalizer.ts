@@ -1,0 +1,21 @@
+import type { Operation } from 'fast-json-patch';
+import type { KubeObject } from '../../kube/api/object.ts';
+
+export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
+  return metadata.finalizers?.includes(finalizer) ?? false;
+}
+
+/**
+ * The patch that takes one finalizer off and leaves those of others; empty where it is not there. It fails (422)
+ * where the object is another of the same name, or its finalizers have changed meanwhile.
+ */
+export function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly Operation[] {
+  const index = metadata.finalizers?.indexOf(finalizer) ?? -1;
+  if (index < 0) return [];
+  const path = `/metadata/finalizers/${index}`;
+  return [
+    { op: 'test', path: '/metadata/uid', value: metadata.uid },
+    { op: 'test', path, value: finalizer },
+    { op: 'remove', path },
+  ];
+}

@@ -1,0 +1,62 @@
+import type { KubeObject } from '../../kube/api/object.ts';
+import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
+import { NETWORK_GROUP } from './names.ts';
+import type { Network } from './types.ts';
+
+/** Networks, of crd/networks.yaml. */
+export const NETWORKS: Resource<Network> = {
+  group: NETWORK_GROUP,
+  version: 'v1',
+  kind: 'Network',
+  plural: 'networks',
+  namespaced: true,
+  narrow(value) {
+    if (!isNetwork(value))
+      throw new TypeError('expected a Network with a metadata.name, spec.cidr and spec.gateway');
+    return value;
+  },
+};
+
+/** A network that Multus attaches pods to (Network Plumbing Working Group, multi-network specification v1.3). */
+export interface NetworkAttachmentDefinition extends KubeObject {
+  readonly spec?: {
+    /** A CNI network configuration list, as JSON. */
+    readonly config?: string;
+  };
+}
+
+export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinition> = {
+  group: 'k8s.cni.cncf.io',
+  version: 'v1',
+  kind: 'NetworkAttachmentDefinition',
+  plural: 'network-attachment-definitions',
+  namespaced: true,
+  narrow(value) {
+    if (!isAttachment(value)) {
+      throw new TypeError(
+        'expected a NetworkAttachmentDefinition with a metadata.name and, if at all, a text as spec.config',
+      );
+    }
+    return value;
+  },
+};
+
+function isNetwork(value: unknown): value is Network {
+  return (
+    isKubeObject(value) &&
+    'spec' in value &&
+    isRecord(value.spec) &&
+    typeof value.spec.cidr === 'string' &&
+    typeof value.spec.gateway === 'string'
+  );
+}
+
+function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
+  if (!isKubeObject(value)) return false;
+  if (!('spec' in value) || value.spec === undefined) return true;
+  return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,152 @@
+import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
+import { type Subnet, sameSubnet } from '../api/subnet.ts';
+import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
+import type { NotReady, Realised, SpecError, Usage } from '../providers/provider.ts';
+
+/** All that a decision about a Network rests on. */
+export interface ObservedState {
+  readonly desired: Subnet;
+  /** What there is now: as the provider reports it, or where somebody removed it, as the status recorded it. */
+  readonly current: Subnet | undefined;
+  /** Why the desired shape is not accepted. */
+  readonly refusal: SpecError | undefined;
+  /** Undefined where nobody counts the users. */
+  readonly usage: Usage | undefined;
+  /** Why it would better have another range, where it is accepted all the same: a sentence without a full stop. */
+  readonly warning?: string | undefined;
+  /** The provider's. */
+  readonly attachesPods: boolean;
+}
+
+/** What came of making the target real. */
+export type Outcome = Realised | NotReady | { readonly kind: 'failed'; readonly message: string };
+
+/** How many pods a message names; the others it counts. */
+const NAMED_PODS = 3;
+
+/**
+ * What is wrong with the spec in itself. The CRD's rules refuse all of it at the API server; an object that is older
+ * than they are, or met another CRD, must do no harm either.
+ */
+export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
+  const range = parseRange(cidr);
+  if (!range) {
+    const message = `spec.cidr ${cidr} is no range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
+    return { reason: 'Invalid', message };
+  }
+  if (podCapacity(range) < 1) {
+    const message = `spec.cidr ${cidr} leaves no address for a pod: write a range of at least /30 (IPv4) or /126 (IPv6)`;
+    return { reason: 'Invalid', message };
+  }
+  const problem = gatewayProblem(gateway, range);
+  if (problem === undefined) return undefined;
+  const message = `spec.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
+  return { reason: 'Invalid', message };
+}
+
+/**
+ * The shape to make real now; undefined for none. What is live stays as it is while its new spec is refused or pods
+ * use it: an edit never takes a working network away.
+ */
+export function targetOf({ desired, current, refusal, usage }: ObservedState): Subnet | undefined {
+  if (refusal) return current;
+  if (current && !sameSubnet(current, desired) && usage && usage.pods.length > 0) return current;
+  return desired;
+}
+
+/** The conditions that the situation and the outcome for its target (undefined where there is none) amount to. */
+export function verdictsOf(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdates {
+  return {
+    Accepted: accepted(observed),
+    Ready: ready(observed, outcome),
+    Progressing: progressing(observed, outcome),
+    InUse: inUse(observed.usage),
+  };
+}
+
+/** The conditions of a Network that is being deleted and cannot go yet, for the reason given. */
+export function deletionVerdicts(
+  message: string,
+  usage: Usage | undefined,
+): Omit<ConditionUpdates, 'Accepted'> {
+  return {
+    Ready: { status: 'False', reason: 'Deleting', message: 'the Network is being deleted' },
+    Progressing: { status: 'True', reason: 'Deleting', message },
+    InUse: inUse(usage),
+  };
+}
+
+/** `default/a, default/b, default/c and 4 more`. */
+export function namePods(pods: readonly string[]): string {
+  const named = [...pods].sort().slice(0, NAMED_PODS).join(', ');
+  return pods.length > NAMED_PODS ? `${named} and ${pods.length - NAMED_PODS} more` : named;
+}
+
+function accepted({ refusal, warning }: ObservedState): ConditionUpdate {
+  if (refusal) return { status: 'False', ...refusal };
+  const message = 'the spec is valid, and no other Network has its range';
+  if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
+  return { status: 'True', reason: 'ClusterRange', message: `${message}; but ${warning}` };
+}
+
+function ready(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
+  const { desired, refusal } = observed;
+  const target = targetOf(observed);
+  if (!target || !outcome) {
+    return {
+      status: 'False',
+      reason: refusal?.reason ?? 'Pending',
+      message: refusal?.message ?? 'not tried yet',
+    };
+  }
+  if (outcome.kind === 'failed')
+    return { status: 'False', reason: 'ReconcileFailed', message: outcome.message };
+  if (outcome.kind === 'notReady')
+    return { status: 'False', reason: outcome.reason, message: outcome.message };
+  if (outcome.limit) return { status: 'False', ...outcome.limit };
+  const { reason, message } = made(target, observed.attachesPods);
+  if (sameSubnet(target, desired)) return { status: 'True', reason, message };
+  return {
+    status: 'True',
+    reason: refusal ? 'ChangeRefused' : 'ChangePending',
+    message: `${message}; it is not yet what spec asks for`,
+  };
+}
+
+/** What a real network is good for. One that no pod can attach to is Ready, too, for what its provider makes it for. */
+function made(shape: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
+  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(shape)}` };
+  const message = `${describe(shape)} is there; pods cannot attach to networks of this provider`;
+  return { reason: 'ProviderCannotAttach', message };
+}
+
+function progressing(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
+  if (outcome?.kind === 'failed') {
+    return { status: 'True', reason: 'Retrying', message: 'the last attempt failed, and is repeated' };
+  }
+  if (outcome?.kind === 'notReady') {
+    return outcome.retryAfterMs === undefined
+      ? { status: 'False', reason: outcome.reason, message: 'goes on when that has changed' }
+      : { status: 'True', reason: 'Retrying', message: 'is tried again regularly' };
+  }
+  const { desired, refusal, usage } = observed;
+  if (refusal)
+    return { status: 'False', reason: refusal.reason, message: 'goes on when the spec can be accepted' };
+  const target = targetOf(observed);
+  if (target && !sameSubnet(target, desired)) {
+    const message = `changes to ${describe(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
+    return { status: 'True', reason: 'InUse', message };
+  }
+  return { status: 'False', reason: 'UpToDate', message: 'the network is as the spec asks' };
+}
+
+function inUse(usage: Usage | undefined): ConditionUpdate {
+  if (!usage)
+    return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
+  if (usage.pods.length === 0) return { status: 'False', reason: 'NoPods', message: 'no pod is attached' };
+  return { status: 'True', reason: 'PodsAttached', message: `attached: ${namePods(usage.pods)}` };
+}
+
+function describe({ cidr, gateway, mtu }: Subnet): string {
+  return `${cidr}, gateway ${gateway}${mtu === undefined ? '' : `, MTU ${mtu}`}`;
+}

@@ -1,0 +1,63 @@
+import type { EventDetails } from '../../kube/events/events.ts';
+import { conditionOf } from '../api/conditions.ts';
+import { recordedSubnet, type Subnet, sameSubnet } from '../api/subnet.ts';
+import type { Network, NetworkStatus } from '../api/types.ts';
+import type { Outcome } from './condition-plan.ts';
+
+/** What an attempt that led from one status to the next is worth telling: each change once, a resync nothing. */
+export function eventsOf(
+  before: Network,
+  next: NetworkStatus,
+  outcome: Outcome | undefined,
+): readonly EventDetails[] {
+  return [...refusals(before, next), ...readiness(before, next, outcome)];
+}
+
+function refusals({ status }: Network, next: NetworkStatus): readonly EventDetails[] {
+  const was = conditionOf(status?.conditions, 'Accepted');
+  const is = conditionOf(next.conditions, 'Accepted');
+  if (!is || is.reason === 'Accepted' || (was?.reason === is.reason && was.message === is.message)) return [];
+  return [{ type: 'Warning', reason: is.reason, action: 'Validate', note: is.message }];
+}
+
+function readiness(
+  before: Network,
+  next: NetworkStatus,
+  outcome: Outcome | undefined,
+): readonly EventDetails[] {
+  const was = conditionOf(before.status?.conditions, 'Ready');
+  const is = conditionOf(next.conditions, 'Ready');
+  if (!is || !outcome) return [];
+  if (outcome.kind !== 'ready') {
+    if (was?.reason === is.reason && was.message === is.message) return [];
+    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
+  }
+  if (outcome.limit) {
+    if (was?.reason === is.reason && was.message === is.message) return [];
+    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
+  }
+  const note = is.message;
+  const shape = recordedSubnet({ ...before, status: next });
+  const previous = recordedSubnet(before);
+  if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
+  if (shape && !sameSubnet(previous, shape)) {
+    return [
+      { type: 'Normal', reason: 'Updated', action: 'Update', note: `${changes(previous, shape)}: ${note}` },
+    ];
+  }
+  if (outcome.change === 'restored') {
+    const what = 'somebody else had changed or deleted it';
+    return [{ type: 'Warning', reason: 'Restored', action: 'Restore', note: `${what}: ${note}` }];
+  }
+  if (was?.status === is.status && was.reason === is.reason) return [];
+  return [{ type: 'Normal', reason: is.reason, action: 'Reconcile', note }];
+}
+
+/** `cidr 10.0.0.0/16 to 10.1.0.0/16, gateway 10.0.0.1 to 10.1.0.1`. */
+function changes(before: Subnet, after: Subnet): string {
+  const fields = ['cidr', 'gateway', 'mtu'] as const;
+  return fields
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `${field} ${before[field] ?? 'unset'} to ${after[field] ?? 'unset'}`)
+    .join(', ');
+}

@@ -1,0 +1,72 @@
+import { isConflict, isInvalid, isNotFound } from '../../kube/api/api-error.ts';
+import { apiVersionOf } from '../../kube/api/resource.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import type { KubeClient, ObjectRef } from '../../kube/client/client.ts';
+import { withoutFinalizer } from '../api/finalizer.ts';
+import { FIELD_MANAGER, NETWORK_FINALIZER } from '../api/names.ts';
+import { NETWORKS } from '../api/resources.ts';
+import type { Network, NetworkStatus } from '../api/types.ts';
+
+/** The copy that a write was made for is older than the object, or the object is gone: look again and retry. */
+export class StaleCopyError extends Error {
+  override readonly name = 'StaleCopyError';
+}
+
+export interface NetworkWriterOptions {
+  readonly client: Pick<KubeClient, 'mergePatch' | 'jsonPatch' | 'apply'>;
+  readonly copies: MutationCache<Network>;
+}
+
+/**
+ * The writes to a Network itself. Each is tied to the copy that it was decided on, touches its own part only, and
+ * returns the object as it then is, to go on from.
+ * @throws StaleCopyError where somebody wrote in between.
+ */
+export class NetworkWriter {
+  readonly #client: NetworkWriterOptions['client'];
+  readonly #copies: MutationCache<Network>;
+
+  constructor({ client, copies }: NetworkWriterOptions) {
+    this.#client = client;
+    this.#copies = copies;
+  }
+
+  addFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
+    const { resourceVersion, finalizers = [] } = network.metadata;
+    // A merge patch replaces the whole list: the resourceVersion is what keeps finalizers of others.
+    const patch = { metadata: { resourceVersion, finalizers: [...finalizers, NETWORK_FINALIZER] } };
+    const options = { fieldManager: FIELD_MANAGER, signal };
+    return this.#written(this.#client.mergePatch(NETWORKS, refOf(network), patch, options), isConflict);
+  }
+
+  removeFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
+    const operations = withoutFinalizer(network, NETWORK_FINALIZER);
+    const options = { fieldManager: FIELD_MANAGER, signal };
+    return this.#written(this.#client.jsonPatch(NETWORKS, refOf(network), operations, options), isInvalid);
+  }
+
+  writeStatus(network: Network, status: NetworkStatus, signal: AbortSignal): Promise<Network> {
+    const { name, namespace, uid, resourceVersion } = network.metadata;
+    const body = {
+      apiVersion: apiVersionOf(NETWORKS),
+      kind: NETWORKS.kind,
+      metadata: { name, namespace, uid, resourceVersion },
+      status,
+    };
+    const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status', signal };
+    return this.#written(this.#client.apply(NETWORKS, refOf(network), body, options), isConflict);
+  }
+
+  async #written(write: Promise<Network>, isStale: (error: unknown) => boolean): Promise<Network> {
+    try {
+      return this.#copies.add(await write);
+    } catch (cause) {
+      if (!isStale(cause) && !isNotFound(cause)) throw cause;
+      throw new StaleCopyError('the Network has changed or gone since it was read', { cause });
+    }
+  }
+}
+
+function refOf({ metadata: { namespace, name } }: Network): ObjectRef {
+  return { namespace, name };
+}

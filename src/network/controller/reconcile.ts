@@ -1,0 +1,45 @@
+import type { ObjectKey } from '../../kube/api/object.ts';
+import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
+import type { Reconcile, Result } from '../../kube/controller/controller.ts';
+import type { Network } from '../api/types.ts';
+import type { DeletionReconciler } from './deletion-reconciler.ts';
+import { StaleCopyError } from './network-writer.ts';
+import type { NormalReconciler } from './normal-reconciler.ts';
+import type { ProviderRegistry } from './provider-registry.ts';
+
+export interface ReconcilerOptions {
+  readonly copies: MutationCache<Network>;
+  readonly providers: ProviderRegistry;
+  readonly realisation: NormalReconciler;
+  readonly finalization: DeletionReconciler;
+}
+
+/**
+ * The reconcile of Networks: level-triggered, so that it does the same whatever event it was called for, and nothing
+ * where nothing is to be done. A new Network takes three writes: its finalizer, its real network, its status.
+ */
+export function networkReconcile({
+  copies,
+  providers,
+  realisation,
+  finalization,
+}: ReconcilerOptions): Reconcile {
+  const reconcile = async (key: ObjectKey, signal: AbortSignal): Promise<Result> => {
+    const network = copies.get(key);
+    if (!network) {
+      for (const provider of providers.all()) await provider.release(key, signal);
+      return {};
+    }
+    const duty = network.metadata.deletionTimestamp ? finalization : realisation;
+    return duty.run(network, providers.of(network), signal);
+  };
+  return async (key, signal) => {
+    try {
+      return await reconcile(key, signal);
+    } catch (error) {
+      if (!(error instanceof StaleCopyError)) throw error;
+      // Nothing is wrong: the newer object is on its way to the cache.
+      return { requeueAfterMs: 0 };
+    }
+  };
+}

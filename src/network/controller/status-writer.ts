@@ -1,0 +1,59 @@
+import { keyOf } from '../../kube/api/object.ts';
+import { apiVersionOf } from '../../kube/api/resource.ts';
+import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import { NETWORKS } from '../api/resources.ts';
+import type { Network, NetworkStatus } from '../api/types.ts';
+import type { NetworkWriter } from './network-writer.ts';
+import { changesCounts, isChange, isRecount } from './status.ts';
+import type { StatusThrottle } from './status-throttle.ts';
+
+export interface StatusWriterOptions {
+  readonly writer: Pick<NetworkWriter, 'writeStatus'>;
+  readonly events: EventRecorder;
+  readonly pace: StatusThrottle;
+  /** The time of day. */
+  readonly now: () => Date;
+}
+
+/** Tells users how a Network is: by its status, and by Events. */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** The time of day as conditions carry it: RFC 3339, whole seconds. */
+  now(): string {
+    return this.#options
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, 'Z');
+  }
+
+  /**
+   * Writes the status where it says something new, then the Events: a failed write is repeated, an Event is not.
+   * What only counts pods otherwise may have to wait: resolves with the milliseconds after which to come again.
+   */
+  async report(
+    network: Network,
+    status: NetworkStatus,
+    events: readonly EventDetails[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { writer, pace } = this.#options;
+    const key = keyOf(network);
+    const waitMs = isRecount(network.status, status) ? pace.waitMs(key) : 0;
+    if (waitMs > 0) return waitMs;
+    if (isChange(network.status, status)) await writer.writeStatus(network, status, signal);
+    if (changesCounts(network.status, status)) pace.written(key);
+    for (const details of events) this.tell(network, details);
+    return undefined;
+  }
+
+  tell({ metadata }: Network, details: EventDetails): void {
+    // Items of a list come without apiVersion and kind.
+    const regarding = { apiVersion: apiVersionOf(NETWORKS), kind: NETWORKS.kind, metadata };
+    this.#options.events.event(regarding, details);
+  }
+}

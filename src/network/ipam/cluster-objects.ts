@@ -1,0 +1,81 @@
+import type { KubeObject } from '../../kube/api/object.ts';
+import { narrowObject, type Resource } from '../../kube/api/resource.ts';
+
+/** An object of the cluster that has ranges of addresses: what is kept of it. */
+export interface RangeHolder extends KubeObject {
+  readonly cidrs: readonly string[];
+}
+
+/** core/v1 Node, cut down to what Networks have to do with. */
+export interface ClusterNode extends RangeHolder {
+  /** Its InternalIPs. */
+  readonly addresses: readonly string[];
+  /** Whether new pods may come to it, those apart that tolerate everything. */
+  readonly isOpen: boolean;
+}
+
+export const NODES: Resource<ClusterNode> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+  narrow: clusterNode,
+};
+
+/** networking.k8s.io/v1 ServiceCIDR, of Kubernetes 1.33 and newer. */
+export const SERVICE_CIDRS: Resource<RangeHolder> = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'ServiceCIDR',
+  plural: 'servicecidrs',
+  namespaced: false,
+  narrow: (value) => holder(value, 'cidrs'),
+};
+
+/** discovery.k8s.io/v1 EndpointSlice, of which the addresses are kept as ranges of one. */
+export const ENDPOINT_SLICES: Resource<RangeHolder> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+  narrow(value) {
+    const { name, namespace = '', uid = '', resourceVersion = '' } = narrowObject(value).metadata;
+    const { endpoints } = value as { readonly endpoints?: unknown };
+    const cidrs = items(endpoints).flatMap(({ addresses }) =>
+      Array.isArray(addresses) ? addresses.map(String) : [],
+    );
+    return { metadata: { name, namespace, uid, resourceVersion }, cidrs };
+  },
+};
+
+/** Taints by which no pod is scheduled to a node that is away. */
+const AWAY: ReadonlySet<unknown> = new Set([
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+]);
+
+function clusterNode(value: unknown): ClusterNode {
+  const { spec, status } = value as {
+    readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
+    readonly status?: { readonly addresses?: unknown };
+  };
+  const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
+  return {
+    ...holder(value, 'podCIDRs'),
+    addresses: internal.map(({ address }) => String(address)),
+    isOpen: spec?.unschedulable !== true && !items(spec?.taints).some(({ key }) => AWAY.has(key)),
+  };
+}
+
+function items(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function holder(value: unknown, field: string): RangeHolder {
+  const { name, uid = '', resourceVersion = '' } = narrowObject(value).metadata;
+  const { spec } = value as { readonly spec?: Readonly<Record<string, unknown>> };
+  const cidrs = spec?.[field];
+  return { metadata: { name, uid, resourceVersion }, cidrs: Array.isArray(cidrs) ? cidrs.map(String) : [] };
+}

@@ -1,0 +1,236 @@
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { hasFinalizer } from '../api/finalizer.ts';
+import { NETWORK_FINALIZER } from '../api/names.ts';
+import type { Network } from '../api/types.ts';
+import { formatRange, parseRange, type Range } from './cidr.ts';
+import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
+import { RangeTree } from './range-tree.ts';
+
+/** The Network whose range is in the way, and the range. */
+export interface Blocker {
+  readonly key: ObjectKey;
+  readonly cidr: string;
+}
+
+interface Claimant {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly createdAt: string;
+  /** What its spec asks for; undefined where that is invalid, or the Network is being deleted. */
+  wants: Claim | undefined;
+  /** What it was given: the range of its real network, and one that it is changing to. */
+  holds: readonly Claim[];
+  /** Its finalizer alone tells that it was given what it holds, and a user may have written that. */
+  isPresumed: boolean;
+  /** A Network's key, or what uses a range of the cluster. */
+  blockedBy: string | undefined;
+  /** This process has decided about it, and knows better than a cache what it holds. */
+  isDecided: boolean;
+}
+
+interface Claim {
+  readonly claimant: Claimant;
+  readonly range: Range;
+}
+
+/**
+ * Which Network has which range, for one provider. Whoever holds a range keeps it; among those that want one and do
+ * not hold it, the older Network gets it, then the one with the smaller UID. A range is taken in the same turn of
+ * the event loop that finds it free, so that two reconciles at once cannot both have it, whatever their caches show.
+ *
+ * What another process gave, before this one became the leader, is known by the status, which the operator alone
+ * writes. Until there is one, the finalizer tells of it, which goes on before anything is made.
+ *
+ * A range of the cluster is in the way of each Network that does not hold its own yet.
+ */
+export class RangeClaims {
+  readonly #claimants = new Map<ObjectKey, Claimant>();
+  readonly #wanted = new RangeTree<Claim>();
+  readonly #held = new RangeTree<Claim>();
+  /** blocker → those it blocks */
+  readonly #blocked = new Map<string, Set<ObjectKey>>();
+  readonly #cluster: Pick<ClusterRanges, 'met'> | undefined;
+  readonly #onFreed: (key: ObjectKey) => void;
+
+  /**
+   * `onFreed` is told each Network that should try again, since what blocked it has changed or gone, and each whose
+   * range a changed range of the cluster meets.
+   */
+  constructor(onFreed: (key: ObjectKey) => void, cluster?: Pick<ClusterRanges, 'met' | 'onChange'>) {
+    this.#onFreed = onFreed;
+    this.#cluster = cluster;
+    cluster?.onChange((of, changed) => {
+      this.#freeBlocked(of);
+      for (const range of changed) {
+        for (const { claimant } of this.#held.overlapping(range)) onFreed(claimant.key);
+      }
+    });
+  }
+
+  /** Takes in the Network as it is now known. One that is not eligible blocks no other with what it wants. */
+  observe(network: Network, isEligible: boolean): void {
+    const claimant = this.#claimantOf(network);
+    const range = isEligible ? parseRange(network.spec.cidr) : undefined;
+    if (!claimant.isDecided) this.#observeGiven(claimant, network, range);
+    const wanted = network.metadata.deletionTimestamp ? undefined : range;
+    if (isSame(claimant.wants?.range, wanted)) return;
+    this.#want(claimant, wanted);
+    this.#block(claimant, undefined);
+    this.#freeBlocked(claimant.key);
+  }
+
+  /** Whether the Network was given this range, and not by its own word. */
+  isHeld(key: ObjectKey, range: Range): boolean {
+    const claimant = this.#claimants.get(key);
+    return claimant !== undefined && !claimant.isPresumed && holdsRange(claimant, range);
+  }
+
+  /** Takes the range that the Network wants, or returns what is in the way. */
+  claim(key: ObjectKey): Blocker | ClusterRange | undefined {
+    const claimant = this.#claimants.get(key);
+    if (!claimant) return undefined;
+    claimant.isDecided = true;
+    if (claimant.isPresumed) this.#dropBlocked(claimant);
+    const range = claimant.wants?.range;
+    if (!range || holdsRange(claimant, range)) return undefined;
+    const used = this.#cluster?.met(range, claimant.blockedBy);
+    const blocker = used ? undefined : this.#blockerOf(claimant, range);
+    if (!used && !blocker) {
+      this.#block(claimant, undefined);
+      this.#hold(claimant, [...claimant.holds.map((held) => held.range), range]);
+      return undefined;
+    }
+    // Those that it stood in the way of need not wait for one that cannot have the range itself.
+    if (claimant.blockedBy === undefined) this.#freeBlocked(key);
+    this.#block(claimant, used?.of ?? blocker?.claimant.key);
+    return used ?? (blocker && { key: blocker.claimant.key, cidr: formatRange(blocker.range) });
+  }
+
+  /** The real network has this range now: what it had before is free, unless it is to be changed to that. */
+  settle(key: ObjectKey, cidr: string): void {
+    const claimant = this.#claimants.get(key);
+    const range = parseRange(cidr);
+    if (!claimant || !range) return;
+    claimant.isDecided = true;
+    claimant.isPresumed = false;
+    const held = claimant.holds.map((claim) => claim.range);
+    const kept = held.filter((other) => !isSame(other, range) && isSame(other, claimant.wants?.range));
+    if (held.length === kept.length + 1 && held.some((other) => isSame(other, range))) return;
+    this.#hold(claimant, [range, ...kept]);
+    this.#freeBlocked(key);
+  }
+
+  /** The Network is gone. One that was made since under its name is another. */
+  forget(key: ObjectKey, uid: string | undefined): void {
+    const claimant = this.#claimants.get(key);
+    if (!claimant || claimant.uid !== uid) return;
+    this.#claimants.delete(key);
+    this.#want(claimant, undefined);
+    this.#hold(claimant, []);
+    this.#block(claimant, undefined);
+    this.#freeBlocked(key);
+  }
+
+  #claimantOf(network: Network): Claimant {
+    const { uid = '', creationTimestamp: createdAt = '' } = network.metadata;
+    const key = keyOf(network);
+    const known = this.#claimants.get(key);
+    if (known?.uid === uid) return known;
+    this.forget(key, known?.uid);
+    const nothing = {
+      ...{ wants: undefined, holds: [], isPresumed: false },
+      ...{ blockedBy: undefined, isDecided: false },
+    };
+    const claimant: Claimant = { key, uid, createdAt, ...nothing };
+    this.#claimants.set(key, claimant);
+    return claimant;
+  }
+
+  /** What another process has given to the Network, as far as that can be told. */
+  #observeGiven(claimant: Claimant, network: Network, wanted: Range | undefined): void {
+    const recorded = network.status?.cidr;
+    claimant.isPresumed = false;
+    if (!hasFinalizer(network, NETWORK_FINALIZER)) {
+      this.#hold(claimant, []);
+    } else if (recorded !== undefined) {
+      this.#hold(
+        claimant,
+        [parseRange(recorded)].filter((range) => range !== undefined),
+      );
+    } else {
+      claimant.isPresumed = true;
+      // What the spec said when the finalizer was first seen, whatever it has become since.
+      if (claimant.holds.length === 0 && wanted) this.#hold(claimant, [wanted]);
+    }
+  }
+
+  /** Takes away what the Network was presumed to hold and could not have been given. */
+  #dropBlocked(claimant: Claimant): void {
+    const isFree = (range: Range) => !this.#cluster?.met(range) && !this.#blockerOf(claimant, range);
+    const kept = claimant.holds.map(({ range }) => range).filter(isFree);
+    claimant.isPresumed = false;
+    if (kept.length === claimant.holds.length) return;
+    this.#hold(claimant, kept);
+    this.#freeBlocked(claimant.key);
+  }
+
+  #blockerOf(claimant: Claimant, range: Range): Claim | undefined {
+    let blocker: Claim | undefined;
+    for (const claim of this.#held.overlapping(range)) {
+      if (claim.claimant === claimant) continue;
+      if (claimant.isPresumed && claim.claimant.isPresumed && precedes(claimant, claim.claimant)) continue;
+      // The one named before, as long as it is in the way: the message should not change without a reason.
+      if (claim.claimant.key === claimant.blockedBy) return claim;
+      if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
+    }
+    if (blocker) return blocker;
+    for (const claim of this.#wanted.overlapping(range)) {
+      if (claim.claimant.blockedBy !== undefined || !precedes(claim.claimant, claimant)) continue;
+      if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
+    }
+    return blocker;
+  }
+
+  #want(claimant: Claimant, range: Range | undefined): void {
+    if (claimant.wants) this.#wanted.delete(claimant.wants.range, claimant.wants);
+    claimant.wants = range && { claimant, range };
+    if (claimant.wants) this.#wanted.add(claimant.wants.range, claimant.wants);
+  }
+
+  #hold(claimant: Claimant, ranges: readonly Range[]): void {
+    for (const claim of claimant.holds) this.#held.delete(claim.range, claim);
+    claimant.holds = ranges.map((range) => ({ claimant, range }));
+    for (const claim of claimant.holds) this.#held.add(claim.range, claim);
+  }
+
+  #block(claimant: Claimant, blocker: string | undefined): void {
+    if (claimant.blockedBy !== undefined) this.#blocked.get(claimant.blockedBy)?.delete(claimant.key);
+    claimant.blockedBy = blocker;
+    if (blocker === undefined) return;
+    const others = this.#blocked.get(blocker) ?? new Set();
+    this.#blocked.set(blocker, others.add(claimant.key));
+  }
+
+  #freeBlocked(blocker: string): void {
+    const blocked = this.#blocked.get(blocker) ?? [];
+    this.#blocked.delete(blocker);
+    for (const freed of blocked) {
+      const claimant = this.#claimants.get(freed);
+      if (claimant?.blockedBy === blocker) claimant.blockedBy = undefined;
+      this.#onFreed(freed);
+    }
+  }
+}
+
+function holdsRange({ holds }: Claimant, range: Range): boolean {
+  return holds.some((held) => isSame(held.range, range));
+}
+
+function precedes(a: Claimant, b: Claimant): boolean {
+  // RFC 3339 in UTC with whole seconds, as the API server writes it: the order of text is that of time.
+  return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
+}
+
+function isSame(a: Range | undefined, b: Range | undefined): boolean {
+  return a && b ? formatRange(a) === formatRange(b) : a === b;
+}

@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import { Informer } from '../../kube/cache/informer.ts';
+import { informerLog } from '../../kube/cache/informer-log.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { ENDPOINT_SLICES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
+import type { ClusterRanges } from './cluster-ranges.ts';
+
+export interface RangeSourcesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ranges: ClusterRanges;
+}
+
+/** Follows what uses ranges of the cluster, the nodes and their pods apart: the Services and the API server. */
+export interface RangeSources {
+  /** Keeps the caches until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Resolves when all ranges are known that the API server can tell of, or the signal aborts. */
+  known(signal: AbortSignal): Promise<void>;
+}
+
+/** The EndpointSlice that each API server keeps for itself. */
+const API_SERVER = { namespace: 'default', fieldSelector: 'metadata.name=kubernetes' };
+
+export function rangeSources({ client, clock, log, ranges }: RangeSourcesOptions): RangeSources {
+  function follow(of: string, resource: Resource<RangeHolder>, selection: Partial<typeof API_SERVER> = {}) {
+    const absent = new AbortController();
+    const logged = informerLog(log, resource.plural);
+    const informer = new Informer({
+      ...{ client, clock, resource, ...selection },
+      onError(error, doing) {
+        // ServiceCIDRs are of Kubernetes 1.33 and newer.
+        if (isNotFound(error)) absent.abort();
+        else logged(error, doing);
+      },
+    });
+    const changed = () =>
+      ranges.set(
+        of,
+        informer.lister.list().flatMap(({ cidrs }) => cidrs),
+      );
+    informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    return { informer, absent: absent.signal };
+  }
+
+  const sources = [
+    follow('the Services', SERVICE_CIDRS),
+    follow('the API server', ENDPOINT_SLICES, API_SERVER),
+  ];
+  return {
+    async watch(signal) {
+      await Promise.all(sources.map(({ informer }) => informer.run(signal)));
+    },
+    async known(signal) {
+      const waits = sources.map(({ informer, absent }) =>
+        waitForSync([informer], AbortSignal.any([signal, absent])),
+      );
+      await Promise.all(waits);
+    },
+  };
+}

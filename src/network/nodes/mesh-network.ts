@@ -1,0 +1,30 @@
+import { keyOf } from '../../kube/api/object.ts';
+import { recordedSubnet } from '../api/subnet.ts';
+import type { Network } from '../api/types.ts';
+import {
+  isVni,
+  MESH_MTU,
+  type MeshNetwork,
+  meshNetwork,
+  SMALLEST_MESH_MTU,
+} from '../providers/multus/cni-config.ts';
+import type { NodeTable, TableEntry } from './node-table.ts';
+
+/**
+ * How agents join the Network, by its status alone, which only the operator writes; undefined where it does not tell.
+ * `mtu` is what a network carries that says nothing of it, in bytes.
+ */
+export function meshNetworkOf(network: Network, mtu: number): MeshNetwork | undefined {
+  const shape = recordedSubnet(network);
+  const { vni } = network.status ?? {};
+  return shape && isVni(vni) ? meshNetwork(keyOf(network), shape, { vni, mtu }) : undefined;
+}
+
+/** What a network carries that says nothing of it, in bytes, on these nodes. */
+export function meshMtu(table: NodeTable): number {
+  return Object.values(table).some(isSix) ? SMALLEST_MESH_MTU : MESH_MTU;
+}
+
+function isSix({ addresses: [first = ''] }: TableEntry): boolean {
+  return first.includes(':');
+}

@@ -1,0 +1,131 @@
+import type { Logger } from 'pino';
+import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import { Informer } from '../../kube/cache/informer.ts';
+import { informerLog } from '../../kube/cache/informer-log.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { MakeController } from '../../kube/controller/leader-controller.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { REPORT_LABEL, TABLE_NAME } from '../api/names.ts';
+import type { ClusterNode } from '../ipam/cluster-objects.ts';
+import type { NetworkPod } from '../pods/network-pods.ts';
+import type { NodeCoverage } from './cluster-nodes.ts';
+import { meshCoverage } from './mesh-coverage.ts';
+import { NODE_REPORTS, NODE_TABLES, type ReportObject } from './node-objects.ts';
+import { NodeTableController } from './node-table-controller.ts';
+
+export interface MeshNodesOptions {
+  readonly client: KubeClient;
+  readonly leaderClient: KubeClient;
+  readonly makeController: MakeController;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly resyncMs: number;
+  /** The operator's own. */
+  readonly namespace: string;
+  readonly nodeAgentNamespace: string;
+  readonly nodes: Informer<ClusterNode>;
+  /** With the indices POD_INDEXERS. */
+  readonly pods: Lister<NetworkPod>;
+  /** Called when any Network may reach further, or less far. */
+  readonly onReach: () => void;
+  /** Called when this one may. */
+  readonly onReport: (key: ObjectKey) => void;
+}
+
+/** The nodes, as their agents join them: who has which number, and how far that has come. */
+export interface MeshNodes {
+  readonly reach: NodeCoverage;
+  /** To be waited for before anything is said. */
+  readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
+  /** Keeps the caches, on every replica, until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Keeps the table, for as long as this process leads. */
+  keep(signal: AbortSignal): Promise<void>;
+  /** For /debug/controllers. */
+  debug(): unknown;
+}
+
+const KEY = 'nodes';
+
+export function meshNodes(options: MeshNodesOptions): MeshNodes {
+  const { client, clock, log, namespace, nodeAgentNamespace, nodes, pods, resyncMs, onReach } = options;
+  const informer = <T extends KubeObject>(resource: Resource<T>, selection: Selection) =>
+    new Informer({ client, clock, resource, ...selection, onError: informerLog(log, resource.plural) });
+  const tables = informer(NODE_TABLES, { namespace, fieldSelector: `metadata.name=${TABLE_NAME}` });
+  const reports = informer(NODE_REPORTS, { namespace: nodeAgentNamespace, labelSelector: REPORT_LABEL });
+  const table = () => tables.lister.get(`${namespace}/${TABLE_NAME}`);
+  const controller = options.makeController('node-table', 1);
+  const keeper = new NodeTableController({
+    client: options.leaderClient,
+    namespace,
+    nodes: nodes.lister,
+    table,
+    reports: reports.lister,
+    isHeld: (node) => pods.byIndex('node', node).length > 0,
+  });
+  const onTable = () => {
+    controller.queue.add(KEY);
+    onReach();
+  };
+  tables.addEventHandler({ onAdd: onTable, onUpdate: onTable, onDelete: onTable });
+  reports.addEventHandler({
+    onAdd: (report) => changed(undefined, report),
+    onUpdate: changed,
+    onDelete: (report) => changed(report, undefined),
+  });
+  nodes.addEventHandler(
+    {
+      onAdd: onTable,
+      onUpdate: (previous, current) => {
+        // A resync: of nodes that are gone, the pods may be gone, too, by now.
+        if (previous === current) controller.queue.add(KEY);
+        else if (isOtherwise(previous, current)) onTable();
+      },
+      onDelete: onTable,
+    },
+    { resyncMs },
+  );
+
+  function changed(previous: ReportObject | undefined, current: ReportObject | undefined): void {
+    const [before, after] = [previous?.report, current?.report];
+    if (
+      before?.table !== after?.table ||
+      before?.number !== after?.number ||
+      before?.problem !== after?.problem
+    ) {
+      onReach();
+      return;
+    }
+    const keys = new Set([...Object.keys(before?.networks ?? {}), ...Object.keys(after?.networks ?? {})]);
+    for (const key of keys) {
+      if (before?.networks[key] !== after?.networks[key]) options.onReport(key);
+    }
+  }
+
+  return {
+    reach: meshCoverage({
+      nodes: nodes.lister,
+      table,
+      reportOf: (node) => reports.lister.get(`${nodeAgentNamespace}/${node}`),
+    }),
+    informers: [tables, reports],
+    async watch(signal) {
+      await Promise.all([tables.run(signal), reports.run(signal)]);
+    },
+    keep: (signal) => controller.run((_, running) => keeper.reconcile(running), [KEY], signal),
+    debug: () => controller.debug(),
+  };
+}
+
+interface Selection {
+  readonly namespace: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** A node tells of itself every few seconds. */
+function isOtherwise(a: ClusterNode, b: ClusterNode): boolean {
+  return a.isOpen !== b.isOpen || a.addresses.join() !== b.addresses.join();
+}

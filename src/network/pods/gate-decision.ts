@@ -1,0 +1,48 @@
+import { MULTUS_NETWORKS, NETWORK_ANNOTATION } from '../api/names.ts';
+import type { AttachOptions } from './attach.ts';
+import { mergeNetworks } from './merge.ts';
+import { parseRequest } from './request.ts';
+import { keyOfSelected, type Overlong, overlongProblem } from './selection.ts';
+
+/** Whether a gated pod may go on to be scheduled. */
+export type GateDecision =
+  | { readonly kind: 'open'; readonly networks: readonly string[] }
+  | {
+      readonly kind: 'closed';
+      readonly reason: 'WaitsForNetwork' | 'ProviderCannotAttach' | 'InvalidNetworkAnnotation';
+      readonly why: string;
+    };
+
+/** The annotations of a gated pod as they are now: anybody may have changed them since it was admitted. */
+export interface Annotated {
+  /** Ours. */
+  readonly asked: string | Overlong | undefined;
+  /** Multus' own. */
+  readonly multus: string | Overlong | undefined;
+  readonly namespace: string;
+}
+
+/** Judges a gated pod: it may go on when all Networks that it asks for are Ready, and Multus is told of each. */
+export function passageOf({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
+  if (asked === undefined) return { kind: 'open', networks: [] };
+  const invalid = (why: string): GateDecision => ({
+    kind: 'closed',
+    reason: 'InvalidNetworkAnnotation',
+    why,
+  });
+  const request = parseRequest(asked, namespace, options.sharedNamespaces);
+  if ('problem' in request) return invalid(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
+  const networks = request.networks.map(keyOfSelected);
+  const states = networks.map(options.stateOf);
+  const unattachable = states.find((state) => state.kind === 'unattachable');
+  if (unattachable) return { kind: 'closed', reason: 'ProviderCannotAttach', why: unattachable.why };
+  const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
+  if (waiting.length > 0) return { kind: 'closed', reason: 'WaitsForNetwork', why: waiting.join('; ') };
+  const merged =
+    typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
+  if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
+  if (merged.text === multus) return { kind: 'open', networks };
+  return invalid(
+    `annotation ${NETWORK_ANNOTATION} was changed after the pod was created: create the pod again, or write the same into ${MULTUS_NETWORKS}`,
+  );
+}

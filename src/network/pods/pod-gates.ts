@@ -1,0 +1,112 @@
+import type { Operation } from 'fast-json-patch';
+import { isInvalid, isNotFound } from '../../kube/api/api-error.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { apiVersionOf } from '../../kube/api/resource.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Reconcile, Result } from '../../kube/controller/controller.ts';
+import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
+import { FIELD_MANAGER, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import { type GateDecision, passageOf } from './gate-decision.ts';
+import { isGated, type NetworkPod } from './network-pods.ts';
+import type { NetworkState } from './network-state.ts';
+import type { NetworkUsers } from './network-users.ts';
+
+export interface PodGatesOptions {
+  readonly client: Pick<KubeClient, 'jsonPatch'>;
+  readonly pods: Pick<Lister<NetworkPod>, 'get'>;
+  readonly users: Pick<NetworkUsers, 'letIn' | 'settle'>;
+  readonly stateOf: (key: ObjectKey) => NetworkState;
+  /** As the webhook has them. */
+  readonly sharedNamespaces: readonly string[];
+  readonly events: EventRecorder;
+}
+
+/** Lifts the gate of a pod once every Network that it names is Ready, and tells what it waits for until then. */
+export class PodGates {
+  readonly #options: PodGatesOptions;
+  /** What was told last of a pod that waits, so that a resync tells it nothing. */
+  readonly #told = new Map<ObjectKey, string>();
+
+  constructor(options: PodGatesOptions) {
+    this.#options = options;
+  }
+
+  readonly reconcile: Reconcile = async (key, signal) => {
+    const pod = this.#options.pods.get(key);
+    if (!pod || !isGated(pod) || pod.metadata.deletionTimestamp) {
+      this.#told.delete(key);
+      return {};
+    }
+    const passage = this.#passageOf(pod);
+    if (passage.kind === 'open') return this.#lift(pod, passage, signal);
+    this.#tellOnce(pod, passage);
+    return {};
+  };
+
+  #passageOf(pod: NetworkPod): GateDecision {
+    const { sharedNamespaces, stateOf } = this.#options;
+    const { asked, told } = pod.selections ?? {};
+    const { namespace = '' } = pod.metadata;
+    return passageOf({ asked, multus: told, namespace }, { sharedNamespaces, stateOf });
+  }
+
+  async #lift(
+    pod: NetworkPod,
+    { networks }: GateDecision & { kind: 'open' },
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const { client, users } = this.#options;
+    const { name, namespace } = pod.metadata;
+    users.letIn(pod);
+    try {
+      const options = { fieldManager: FIELD_MANAGER, signal };
+      await client.jsonPatch(PODS, { name, namespace }, liftingPatch(pod), options);
+    } catch (error) {
+      users.settle(pod);
+      if (isNotFound(error)) return {};
+      // Somebody has changed the gates or the annotation, which is on its way to the cache.
+      if (isInvalid(error)) return { requeueAfterMs: 0 };
+      throw error;
+    }
+    this.#told.delete(keyOf(pod));
+    const note =
+      networks.length === 0
+        ? `the pod names no Network any more: it is scheduled`
+        : `Ready: Network ${networks.join(', ')}. The pod is scheduled`;
+    this.#tell(pod, { type: 'Normal', reason: 'NetworkReady', action: 'Ungate', note });
+    return {};
+  }
+
+  #tellOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'closed' }): void {
+    const key = keyOf(pod);
+    const note = `waits for its Network: ${why}`;
+    if (this.#told.get(key) === note) return;
+    this.#told.set(key, note);
+    const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
+    this.#tell(pod, { type, reason, action: 'Wait', note });
+  }
+
+  #tell({ metadata }: NetworkPod, notice: EventDetails): void {
+    const { name, namespace = '', uid = '' } = metadata;
+    const regarding = { name, namespace, uid };
+    this.#options.events.event(
+      { apiVersion: apiVersionOf(PODS), kind: PODS.kind, metadata: regarding },
+      notice,
+    );
+  }
+}
+
+/** Fails (422) where the pod is another by now, its gates have moved, or it asks for something else. */
+function liftingPatch(pod: NetworkPod): readonly Operation[] {
+  const path = `/spec/schedulingGates/${pod.gate}`;
+  const asked = pod.selections?.asked;
+  const annotation = `/metadata/annotations/${NETWORK_ANNOTATION.replace('/', '~1')}`;
+  return [
+    { op: 'test', path: '/metadata/uid', value: pod.metadata.uid },
+    ...(asked === undefined ? [] : [{ op: 'test' as const, path: annotation, value: asked }]),
+    { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
+    { op: 'remove', path },
+  ];
+}

@@ -1,0 +1,89 @@
+import ipaddr from 'ipaddr.js';
+import { quote } from '../../json/clip.ts';
+import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { isDnsLabel } from '../../podspec/names.ts';
+import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
+
+/** Interfaces that a pod has without us. */
+const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
+/** How many addresses a pod may ask for on one Network. */
+const MAX_ADDRESSES = 32;
+/** An IPv6 address in its longest form has 45 characters, and a prefix 4. */
+const MAX_ADDRESS = 49;
+const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
+
+/** What an option must be, where it is given, and how a message says so. Others are Multus' own to judge. */
+const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
+  namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
+  interface: [isInterfaceName, 'a name for an interface, such as net1'],
+  mac: [(value) => typeof value === 'string' && MAC.test(value), 'a MAC address, such as 02:00:00:00:00:07'],
+  ips: [
+    (value) => isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress),
+    `a list of at most ${MAX_ADDRESSES} addresses with the length of their prefix, such as ["192.168.7.7/16"]`,
+  ],
+};
+
+/**
+ * Reads the annotation by which a pod asks for Networks, and checks all of it. Networks of other namespaces may be named
+ * where they are shared (`*`: all are), as Multus' namespace isolation has it.
+ */
+export function parseRequest(
+  text: string | Overlong,
+  podNamespace: string,
+  sharedNamespaces: readonly string[],
+): Selection | Problem {
+  const selection = parseSelection(text, podNamespace);
+  if ('problem' in selection) return selection;
+  if (selection.networks.length === 0) return { problem: 'names no Network: write one, or leave it out' };
+  const seen = new Set<string>();
+  for (const selected of selection.networks) {
+    const key = keyOfSelected(selected);
+    const problem =
+      elementProblem(selected.element) ??
+      (seen.has(key) ? `names Network ${key} twice: write it once` : undefined) ??
+      isolationProblem(selected.namespace, podNamespace, sharedNamespaces);
+    if (problem !== undefined) return { problem };
+    seen.add(key);
+  }
+  return selection;
+}
+
+function elementProblem(element: JsonObject): string | undefined {
+  const name = own(element, 'name') ?? null;
+  if (!isName(name)) {
+    return `has ${quote(name)}, which is no name of a Network: write at most 63 of a-z, 0-9 and "-"`;
+  }
+  for (const [key, [is, must]] of Object.entries(RULES)) {
+    const value = own(element, key);
+    if (value !== undefined && !is(value)) return `has ${quote(value)} as ${key}: write ${must}`;
+  }
+  return undefined;
+}
+
+function isolationProblem(
+  namespace: string,
+  podNamespace: string,
+  sharedNamespaces: readonly string[],
+): string | undefined {
+  const isShared = sharedNamespaces.includes(namespace) || sharedNamespaces.includes('*');
+  if (namespace === podNamespace || isShared) return undefined;
+  return `names a Network of namespace ${namespace}, which pods of ${podNamespace} may not use: write one of ${podNamespace}`;
+}
+
+/** Whether Linux takes the name for an interface, Multus reads it, and the pod's own do not have it. */
+function isInterfaceName(value: JsonValue): boolean {
+  return (
+    typeof value === 'string' && isDnsLabel(value) && value.length <= 15 && !TAKEN_INTERFACES.includes(value)
+  );
+}
+
+function isName(value: JsonValue): boolean {
+  return typeof value === 'string' && isDnsLabel(value);
+}
+
+/** Asks for the one form that it can have: ipaddr.js throws and catches for each that it does not have. */
+function isAddress(value: JsonValue): boolean {
+  if (typeof value !== 'string' || value.length > MAX_ADDRESS) return false;
+  const family = value.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
+  return value.includes('/') ? family.isValidCIDR(value) : family.isValid(value);
+}

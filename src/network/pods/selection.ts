@@ -1,0 +1,114 @@
+import { parseAnnotation, sizeProblem } from '../../json/annotation-json.ts';
+import { quote } from '../../json/clip.ts';
+import { isArray, isObject, type JsonObject, ownString } from '../../json/json.ts';
+
+/** One network that a pod is to be attached to. */
+export interface Selected {
+  readonly namespace: string;
+  readonly name: string;
+  /** As Multus' JSON form has it, with whatever options were written. */
+  readonly element: JsonObject;
+}
+
+/** The networks that an annotation selects, in the one or the other of the forms that Multus knows. */
+export interface Selection {
+  readonly form: 'names' | 'json';
+  /** As it was written, without the space around it. */
+  readonly text: string;
+  readonly networks: readonly Selected[];
+}
+
+/** Stands for the text of an annotation that is longer than any selection: a cache does not hold it. */
+export interface Overlong {
+  /** In characters. */
+  readonly length: number;
+}
+
+/** What is wrong with an annotation, as the end of a sentence that begins with its key. */
+export interface Problem {
+  readonly problem: string;
+}
+
+/** In characters. Anybody may write annotations, and each replica reads those of all pods. */
+export const MAX_SELECTION = 32 * 1024;
+/** How many networks Multus is told of in all. */
+export const MAX_SELECTED = 100;
+
+const ADVICE = 'write the name of a Network, such as example-network, or several with commas between them';
+
+/**
+ * Reads a list of names (`a`, `namespace/a`, `a@net1`, with commas between them) or a list of objects as JSON: the two
+ * forms of the multi-network specification v1.3, section 4.1.1, told apart as Multus does. Networks without a namespace
+ * are of the pod's own. Whether names and options can be is not looked at.
+ */
+export function parseSelection(text: string | Overlong, podNamespace: string): Selection | Problem {
+  const kept = keptSelection(text);
+  return typeof kept === 'string' ? parseKept(kept, podNamespace) : overlongProblem(kept);
+}
+
+/** What is kept of an annotation to be parsed later: the text, where it is not too long. */
+export function keptSelection(text: string | Overlong): string | Overlong {
+  return text.length > MAX_SELECTION ? { length: text.length } : text;
+}
+
+export function overlongProblem({ length }: Overlong): Problem {
+  return { problem: `has ${length} characters: write at most ${MAX_SELECTION}` };
+}
+
+function parseKept(text: string, podNamespace: string): Selection | Problem {
+  const trimmed = text.trim();
+  if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
+  const problem = sizeProblem(text);
+  if (problem !== undefined) return { problem };
+  return /[[{"]/.test(trimmed) ? parseJson(trimmed, podNamespace) : parseNames(trimmed, podNamespace);
+}
+
+/** `namespace/name`: the key of the Network, and of its NetworkAttachmentDefinition. */
+export function keyOfSelected({ namespace, name }: Selected): string {
+  return `${namespace}/${name}`;
+}
+
+function parseNames(text: string, podNamespace: string): Selection | Problem {
+  const networks: Selected[] = [];
+  for (let start = 0; start <= text.length; ) {
+    if (networks.length === MAX_SELECTED) return tooMany();
+    const comma = text.indexOf(',', start);
+    const end = comma === -1 ? text.length : comma;
+    const item = text.slice(start, end).trim();
+    start = end + 1;
+    const [, namespace, name, device] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
+    if (name === undefined) return { problem: `has ${quote(item)}, which is no name: ${ADVICE}` };
+    const element = {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(device !== undefined && { interface: device }),
+    };
+    networks.push({ namespace: namespace ?? podNamespace, name, element });
+  }
+  return { form: 'names', text, networks };
+}
+
+function parseJson(text: string, podNamespace: string): Selection | Problem {
+  const list = parseAnnotation(text);
+  if (!isArray(list)) {
+    return {
+      problem: 'is no list in JSON: write one such as [{"name": "example-network"}], or a plain name',
+    };
+  }
+  if (list.length > MAX_SELECTED) return tooMany();
+  const networks: Selected[] = [];
+  for (const [index, element] of list.entries()) {
+    const name = ownString(element, 'name');
+    if (!isObject(element) || !name) {
+      return {
+        problem: `names no network in [${index}]: write an object such as {"name": "example-network"}`,
+      };
+    }
+    networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });
+  }
+  return { form: 'json', text, networks };
+}
+
+function tooMany(): Problem {
+  return { problem: `names more than ${MAX_SELECTED} networks: write fewer` };
+}

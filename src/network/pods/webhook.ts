@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { ownString } from '../../json/json.ts';
+import type { PatchOperation } from '../../json/patch.ts';
+import type { CallSignal } from '../../kube/admission/deadline.ts';
+import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/response.ts';
+import { isPodCreation } from '../../podspec/admission-target.ts';
+import type { Pod } from '../../podspec/pod.ts';
+
+/** What becomes of a pod that asks for Networks. */
+export type AttachResult =
+  | { readonly outcome: 'untouched'; readonly warning?: string }
+  | { readonly outcome: 'attached'; readonly operations: readonly PatchOperation[] }
+  /** For a fault of who wrote the pod. */
+  | { readonly outcome: 'refused'; readonly message: string };
+
+/**
+ * Attaches a pod that is being created in the namespace. `fresh`: judged by what the API server has, and not by a cache,
+ * which may be behind. Rejects when that cannot be had, and then the failurePolicy decides.
+ */
+export type Attach = (
+  pod: Pod,
+  namespace: string,
+  options: { readonly fresh: boolean; readonly signal: CallSignal },
+) => Promise<AttachResult>;
+
+/** The webhook that attaches pods to Networks. */
+export function createAttachHandler({ attach, log }: { attach: Attach; log: Logger }): ReviewHandler {
+  return async (request, signal) => {
+    const { uid, namespace, object: pod = {}, dryRun } = request;
+    if (!isPodCreation(request)) return { allowed: true };
+    const cached = await attach(pod, namespace, { fresh: false, signal });
+    // Nobody is refused for what only a cache says.
+    const result =
+      cached.outcome === 'refused' ? await attach(pod, namespace, { fresh: true, signal }) : cached;
+    const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
+    log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'Networks of a pod decided');
+    return toAdmissionAnswer(result);
+  };
+}
+
+function toAdmissionAnswer(result: AttachResult): AdmissionAnswer {
+  if (result.outcome === 'refused') return { allowed: false, code: 403, message: result.message };
+  if (result.outcome === 'attached') return { allowed: true, operations: result.operations };
+  return { allowed: true, warnings: result.warning === undefined ? [] : [result.warning] };
+}

@@ -1,0 +1,118 @@
+import { type KubeObject, keyOf, type OwnerReference } from '../../../kube/api/object.ts';
+import { apiVersionOf } from '../../../kube/api/resource.ts';
+import {
+  FIELD_MANAGER,
+  NETWORK_FINALIZER,
+  NETWORK_LABEL,
+  SHAPE_ANNOTATION,
+  UID_ANNOTATION,
+} from '../../api/names.ts';
+import {
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  NETWORKS,
+  type NetworkAttachmentDefinition,
+} from '../../api/resources.ts';
+import type { Subnet } from '../../api/subnet.ts';
+import type { Network } from '../../api/types.ts';
+import { cniConfig, isVni, type Mesh, meshIn } from './cni-config.ts';
+
+export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
+
+/** The parts of an attachment that are ours; whatever else is on it is left alone. */
+export interface WantedAttachment extends NetworkAttachmentDefinition {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly finalizers: readonly string[];
+    readonly ownerReferences: readonly OwnerReference[];
+  };
+  readonly spec: { readonly config: string };
+}
+
+/** The attachment that makes the network real, as it is created; with a mesh, one that is joined over the nodes. */
+export function attachmentFor(network: Network, shape: Subnet, mesh?: Mesh): WantedAttachment {
+  const { name, namespace = '', uid = '' } = network.metadata;
+  return {
+    apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS),
+    kind: NETWORK_ATTACHMENT_DEFINITIONS.kind,
+    metadata: {
+      name,
+      namespace,
+      labels: { [MANAGED_BY_LABEL]: FIELD_MANAGER, [NETWORK_LABEL]: name },
+      annotations: {
+        [SHAPE_ANNOTATION]: JSON.stringify({ ...shape, ...(mesh && { vni: mesh.vni }) }),
+        [UID_ANNOTATION]: uid,
+      },
+      finalizers: [NETWORK_FINALIZER],
+      ownerReferences: [
+        {
+          apiVersion: apiVersionOf(NETWORKS),
+          kind: NETWORKS.kind,
+          name,
+          uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec: { config: cniConfig(keyOf(network), { ...(mesh && { mtu: mesh.mtu }), ...shape }, mesh?.vni) },
+  };
+}
+
+/** The shape that we gave the attachment; undefined where that is not to be read from it any more. */
+export function shapeIn(attachment: NetworkAttachmentDefinition): Subnet | undefined {
+  const value = recorded(attachment);
+  if (!isSubnet(value)) return undefined;
+  const { cidr, gateway, mtu } = value;
+  return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
+}
+
+/** The VXLAN identifier that it records: for what was made before the status told. */
+export function vniIn(attachment: NetworkAttachmentDefinition): number | undefined {
+  const value = recorded(attachment);
+  const vni = typeof value === 'object' && value !== null && 'vni' in value ? value.vni : undefined;
+  return isVni(vni) ? vni : meshIn(attachment.spec?.config)?.vni;
+}
+
+function recorded({ metadata }: NetworkAttachmentDefinition): unknown {
+  try {
+    return JSON.parse(metadata.annotations?.[SHAPE_ANNOTATION] ?? '');
+  } catch {
+    // Somebody has written over it; the next repair writes it anew.
+    return undefined;
+  }
+}
+
+/** The reference to the Network that made the object, this one or an earlier one of its name. */
+export function networkOwner({ metadata }: KubeObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(
+    ({ apiVersion, kind, name }) =>
+      kind === NETWORKS.kind && apiVersion.startsWith(`${NETWORKS.group}/`) && name === metadata.name,
+  );
+}
+
+/** Whether the Network owns the object, or made it and a user has taken the owner away. */
+export function isMadeFor(object: KubeObject, { metadata: { uid } }: Network): boolean {
+  const { annotations, ownerReferences = [] } = object.metadata;
+  const owner = networkOwner(object);
+  if (owner) return owner.uid === uid;
+  // An object has one controller.
+  return (
+    uid !== undefined &&
+    annotations?.[UID_ANNOTATION] === uid &&
+    !ownerReferences.some(({ controller }) => controller)
+  );
+}
+
+function isSubnet(value: unknown): value is Subnet {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!('cidr' in value && 'gateway' in value)) return false;
+  const mtu = 'mtu' in value ? value.mtu : undefined;
+  return (
+    typeof value.cidr === 'string' &&
+    typeof value.gateway === 'string' &&
+    (mtu === undefined || typeof mtu === 'number')
+  );
+}

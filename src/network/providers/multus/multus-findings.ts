@@ -1,0 +1,41 @@
+import type { KubeObject } from '../../../kube/api/object.ts';
+import type { Network } from '../../api/types.ts';
+import type { NotReady, Removal } from '../provider.ts';
+
+/** How long until a missing CRD of Multus is looked for again. */
+const UNAVAILABLE_RETRY_MS = 10_000;
+
+export function nameConflict(found: KubeObject): NotReady {
+  const message = `${describe(found)} exists and does not belong to this Network: delete it, or give the Network another name`;
+  return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
+}
+
+export function terminating(found: KubeObject): NotReady {
+  const message = `${describe(found)} is being deleted: it is made anew once it is gone`;
+  return { kind: 'notReady', reason: 'Terminating', message, keepsKnown: true };
+}
+
+export function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
+  const message = `namespace ${namespace} is being deleted: nothing is created in it any more`;
+  return { kind: 'notReady', reason: 'NamespaceTerminating', message };
+}
+
+export function unavailable(): NotReady {
+  const message =
+    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, it is looked for again every 10 s';
+  return {
+    ...{ kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true },
+    retryAfterMs: UNAVAILABLE_RETRY_MS,
+  };
+}
+
+export function heldByOthers(found: KubeObject, finalizers: readonly string[]): Removal {
+  return {
+    kind: 'blocked',
+    message: `${describe(found)} waits for finalizers of others: ${finalizers.join(', ')}`,
+  };
+}
+
+function describe({ metadata: { namespace, name } }: KubeObject): string {
+  return `NetworkAttachmentDefinition ${namespace}/${name}`;
+}

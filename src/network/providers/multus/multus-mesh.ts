@@ -1,0 +1,58 @@
+import type { ObjectKey } from '../../../kube/api/object.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
+import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
+import type { Subnet } from '../../api/subnet.ts';
+import type { Network } from '../../api/types.ts';
+import { parseRange, podCapacity } from '../../ipam/cidr.ts';
+import type { NodeCoverage } from '../../nodes/cluster-nodes.ts';
+import type { Realised } from '../provider.ts';
+import { type Mesh, meshIn, meshNetwork, SMALLEST_MESH_MTU } from './cni-config.ts';
+import { vniIn } from './multus-attachment.ts';
+import { Vnis } from './multus-vnis.ts';
+
+/** Which networks are joined over the nodes, by what, and how far they reach for it. */
+export class MultusMesh {
+  readonly #reach: NodeCoverage;
+  readonly #vnis: Vnis;
+
+  constructor(
+    reach: NodeCoverage,
+    networks: Pick<Lister<Network>, 'byIndex'>,
+    attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
+  ) {
+    this.#reach = reach;
+    this.#vnis = new Vnis(networks, attachments);
+  }
+
+  /**
+   * What joins the Network; undefined where it is to be on each node apart. `ours` is its attachment, where there is one.
+   * While pods use it that stays as it is: an address of the whole range, which such a pod may have, is one of another
+   * node's when each has its slice.
+   */
+  choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
+    const { mesh } = this.#reach;
+    const isReal = network.status?.cidr !== undefined;
+    // An earlier release did not write it into the status.
+    const recorded = network.status?.vni ?? (isReal && ours ? vniIn(ours) : undefined);
+    const isJoined = isReal && inUse ? recorded !== undefined : mesh !== undefined;
+    if (!isJoined) return undefined;
+    const mtu = mesh?.mtu() ?? meshIn(ours?.spec?.config)?.mtu ?? SMALLEST_MESH_MTU;
+    return { vni: this.#vnis.vniFor(network, recorded), mtu };
+  }
+
+  /** The network is of this shape, and joined by this. */
+  ready(key: ObjectKey, shape: Subnet, joinedBy: Mesh | undefined, change: Realised['change']): Realised {
+    const { mesh } = this.#reach;
+    const joined = joinedBy && meshNetwork(key, shape, joinedBy);
+    const range = parseRange(shape.cidr);
+    const whole = range ? podCapacity(range) : 0;
+    const capacity = joined && mesh ? mesh.capacityOf(joined) : whole;
+    const vni = joinedBy && { vni: joinedBy.vni };
+    return { kind: 'ready', change, capacity, ...vni, limit: this.#reach.limitOf(joined) };
+  }
+
+  /** The Network is gone. */
+  release(key: ObjectKey): void {
+    this.#vnis.release(key);
+  }
+}

@@ -1,0 +1,174 @@
+import { isNamespaceTerminating, isNotFound } from '../../../kube/api/api-error.ts';
+import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
+import type { Lister } from '../../../kube/cache/store.ts';
+import { hasFinalizer, withoutFinalizer } from '../../api/finalizer.ts';
+import { NETWORK_FINALIZER } from '../../api/names.ts';
+import { NETWORKS, type NetworkAttachmentDefinition } from '../../api/resources.ts';
+import { type Subnet, sameSubnet } from '../../api/subnet.ts';
+import type { Network } from '../../api/types.ts';
+import type { NodeCoverage } from '../../nodes/cluster-nodes.ts';
+import type { NotReady, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
+import {
+  AttachmentStore,
+  type AttachmentStoreOptions,
+  refOf,
+  undefinedIfNotFound,
+} from './attachment-store.ts';
+import { attachmentFor, isMadeFor, networkOwner, shapeIn } from './multus-attachment.ts';
+import {
+  heldByOthers,
+  nameConflict,
+  terminating,
+  terminatingNamespace,
+  unavailable,
+} from './multus-findings.ts';
+import { MultusMesh } from './multus-mesh.ts';
+import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
+
+export interface MultusOptions extends AttachmentStoreOptions {
+  /** By their status it is known which VXLAN identifiers are taken. */
+  readonly networks: Pick<Lister<Network>, 'byIndex'>;
+  /** Who uses the Network of this key. Without it nobody counts them. */
+  readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
+  /** How far its networks reach: bridges are on each node apart, unless somebody joins them. */
+  readonly reach?: NodeCoverage | undefined;
+}
+
+/**
+ * Makes a Network real as a NetworkAttachmentDefinition of the same name, which Multus attaches pods to by the CNI
+ * plugins bridge and host-local. The definition is ours by the Network's UID in its owner reference, or in its annotation
+ * where a user has taken the reference away. A definition of others is never changed.
+ */
+export class MultusProvider implements Provider {
+  readonly name = 'multus';
+  readonly attachesPods = true;
+  readonly isRemote = false;
+  readonly #client: MultusOptions['client'];
+  readonly #usageOf: MultusOptions['usageOf'];
+  readonly #mesh: MultusMesh;
+  readonly #store: AttachmentStore;
+
+  constructor(options: MultusOptions) {
+    this.#client = options.client;
+    this.#usageOf = options.usageOf;
+    const reach = options.reach ?? { limitOf: () => undefined };
+    this.#mesh = new MultusMesh(reach, options.networks, options.attachments.lister);
+    this.#store = new AttachmentStore(options);
+  }
+
+  /** Its informer has seen a change of the definition of this key. */
+  settle(key: ObjectKey): void {
+    this.#store.settle(key);
+  }
+
+  /** Whatever the CRD's rules let through, bridge and host-local can do. */
+  validate(): SpecError | undefined {
+    return undefined;
+  }
+
+  /** Users may edit definitions: the status alone tells. */
+  async actual(): Promise<undefined> {
+    return undefined;
+  }
+
+  async usage(network: Network): Promise<Usage | undefined> {
+    const found = this.#store.known(keyOf(network));
+    // Who is attached to somebody else's of our name is none of ours.
+    if (this.#usageOf && found && !isMadeFor(found, network)) return { pods: [], allocated: 0 };
+    return this.#usageOf?.(keyOf(network));
+  }
+
+  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+    const known = this.#store.known(keyOf(network));
+    const step = (found: NetworkAttachmentDefinition | undefined) =>
+      this.#ensure(network, shape, found, signal);
+    try {
+      return await this.#store.fromLiveIfStale(network, known, step, signal);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return terminatingNamespace(network);
+      if (isNotFound(error)) return unavailable();
+      throw error;
+    }
+  }
+
+  async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    // A definition that the cache does not show may have been created a moment ago.
+    const first = this.#store.known(keyOf(network)) ?? (await this.#store.live(network, signal));
+    const step = (found: NetworkAttachmentDefinition | undefined) =>
+      this.#remove(network, found, retain, signal);
+    return this.#store.fromLiveIfStale(network, first, step, signal);
+  }
+
+  async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    this.#mesh.release(key);
+    const found = this.#store.known(key);
+    if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#letGo(found, signal);
+  }
+
+  async #ensure(
+    network: Network,
+    shape: Subnet,
+    found: NetworkAttachmentDefinition | undefined,
+    signal: AbortSignal,
+  ): Promise<Realised | NotReady> {
+    const ours = found && isMadeFor(found, network) ? found : undefined;
+    const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
+    const mesh = this.#mesh.choose(network, ours, inUse);
+    const wanted = attachmentFor(network, shape, mesh);
+    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), shape, mesh, change);
+    if (!found) {
+      await this.#store.create(wanted, signal);
+      return ready(network.status?.cidr === undefined ? 'created' : 'restored');
+    }
+    if (!ours) return this.#inTheWay(found, signal);
+    if (found.metadata.deletionTimestamp) {
+      const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+      if (left.metadata.finalizers?.length) return terminating(left);
+      await this.#store.create(wanted, signal);
+      return ready('restored');
+    }
+    const repair = repairOf(found, wanted);
+    if (repair.length === 0) return ready('none');
+    await this.#store.patch(found, repair, signal);
+    if (!undoesAnEdit(repair)) return ready('none');
+    const before = shapeIn(found);
+    return ready(before && !sameSubnet(before, shape) ? 'updated' : 'restored');
+  }
+
+  async #remove(
+    network: Network,
+    found: NetworkAttachmentDefinition | undefined,
+    retain: boolean,
+    signal: AbortSignal,
+  ): Promise<Removal> {
+    if (!found) return { kind: 'gone' };
+    const isOurs = networkOwner(found)?.uid === network.metadata.uid;
+    // Disowned by somebody (as by `kubectl delete --cascade=orphan`): our finalizer must not outlive the Network.
+    const isNobodys = !networkOwner(found);
+    if (!isOurs || retain) {
+      if (isOurs || isNobodys) await this.#store.patch(found, disownmentOf(found), signal);
+      return { kind: 'gone' };
+    }
+    if (!found.metadata.deletionTimestamp) await this.#store.delete(found, signal);
+    const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
+    const others = left.metadata.finalizers ?? [];
+    return others.length === 0 ? { kind: 'gone' } : heldByOthers(left, others);
+  }
+
+  /** Another's definition of our name is a conflict; one that an earlier Network left behind is helped to go. */
+  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady> {
+    if (!networkOwner(found)) return nameConflict(found);
+    await this.#letGo(found, signal);
+    return terminating(found);
+  }
+
+  /** Takes our finalizer off a definition whose Network is no more: the garbage collector does the rest. */
+  async #letGo(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
+    const owner = networkOwner(found);
+    const live = await this.#client.get(NETWORKS, refOf(found), { signal }).catch(undefinedIfNotFound);
+    // Our cache is behind: that Network is there.
+    if (owner && live?.metadata.uid === owner.uid) return;
+    const release = withoutFinalizer(found, NETWORK_FINALIZER);
+    await this.#store.patch(found, release, signal).catch(undefinedIfNotFound);
+  }
+}

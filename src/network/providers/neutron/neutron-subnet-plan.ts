@@ -1,0 +1,82 @@
+import type { Subnet } from '../../api/subnet.ts';
+import type { Action } from './neutron-action.ts';
+import type { SubnetChanges, SubnetToCreate } from './neutron-api.ts';
+import { differences } from './neutron-differences.ts';
+import type { Found, Wanted } from './neutron-found.ts';
+import { descriptionOf } from './neutron-marker.ts';
+import { poolsAround } from './neutron-pools.ts';
+import { holds, namePorts, usersOf } from './neutron-ports.ts';
+import type { NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
+
+/** What is to be called to make the network's subnet be as wanted. */
+export function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
+  const { shape, owner } = wanted;
+  const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));
+  const other = own.filter(({ cidr }) => cidr !== shape.cidr);
+  const there = own.find(({ cidr }) => cidr === shape.cidr);
+  // A range may meet the one before it, which Neutron refuses on one network: that goes first.
+  const deletions = other.map((subnet): Action => ({ kind: 'deleteSubnet', subnet }));
+  const users = usersOf(ports).filter(({ addresses }) =>
+    addresses.some(({ subnetId }) => other.some(({ id }) => id === subnetId)),
+  );
+  if (users.length > 0) {
+    const ranges = other.map(({ cidr }) => cidr).join(', ');
+    const message = `stays at ${ranges} until these ports are gone: ${namePorts(users)}`;
+    return [{ kind: 'wait', message }];
+  }
+  if (!there) return [...deletions, { kind: 'createSubnet', create: subnetFor(network, wanted) }];
+  return [...deletions, ...subnetUpdate(there, ports, wanted)];
+}
+
+function subnetFor(network: NeutronNetwork, { owner, shape, range }: Wanted): SubnetToCreate {
+  return {
+    network_id: network.id,
+    name: owner.key,
+    description: descriptionOf(owner),
+    ip_version: range.address.kind() === 'ipv4' ? 4 : 6,
+    cidr: shape.cidr,
+    gateway_ip: shape.gateway,
+  };
+}
+
+function subnetUpdate(
+  subnet: NeutronSubnet,
+  ports: readonly NeutronPort[],
+  { owner, shape, range }: Wanted,
+): readonly Action[] {
+  const texts = differences<SubnetChanges>({ name: owner.key, description: descriptionOf(owner) }, subnet);
+  const isGatewayRight = subnet.gateway === shape.gateway;
+  const holder = isGatewayRight ? undefined : ports.find((port) => holds(port, subnet, shape.gateway));
+  // Neutron would let two have the one address.
+  if (holder) {
+    const message = `gateway ${shape.gateway} is the address of a port, which must go first: ${namePorts([holder])}`;
+    return [{ kind: 'wait', message }];
+  }
+  // Both in one call: alone the gateway is refused as long as a pool holds it (GatewayConflictWithAllocationPools).
+  const gateway = isGatewayRight
+    ? {}
+    : { gateway_ip: shape.gateway, allocation_pools: poolsAround(range, shape.gateway) };
+  const changes = { ...texts, ...gateway };
+  return Object.keys(changes).length === 0 ? [] : [{ kind: 'updateSubnet', subnet, changes }];
+}
+
+/** By our mark, or, where somebody wrote over that, by being the range that we want there. */
+function isOwnSubnet(
+  { description, cidr }: NeutronSubnet,
+  network: NeutronNetwork,
+  { cidr: wanted }: Subnet,
+  mark = network.description,
+): boolean {
+  return cidr === wanted || (mark !== '' && description === mark);
+}
+
+/** The shape that the network has; undefined as long as it has no subnet of ours. */
+export function shapeOfFound({ network, subnets }: Found, wanted: Subnet): Subnet | undefined {
+  const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, wanted));
+  const subnet = own.find(({ cidr }) => cidr === wanted.cidr) ?? own[0];
+  if (subnet?.gateway === undefined) return undefined;
+  const { cidr, gateway } = subnet;
+  // Neutron always has one: it is part of the shape where somebody asked for it.
+  const mtu = wanted.mtu === undefined ? undefined : network.mtu;
+  return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
+}

@@ -1,0 +1,183 @@
+import { keyOf } from '../../../kube/api/object.ts';
+import { type Subnet, subnetOf } from '../../api/subnet.ts';
+import type { Network } from '../../api/types.ts';
+import { parseRange } from '../../ipam/cidr.ts';
+import type { NotReady, Provider, Realised, Removal, Usage } from '../provider.ts';
+import { type Action, perform } from './neutron-action.ts';
+import type { NeutronApi } from './neutron-api.ts';
+import { heldByPorts, realised, terminatingWithout, unavailable, waitsForPorts } from './neutron-findings.ts';
+import type { Found } from './neutron-found.ts';
+import type { Owner } from './neutron-marker.ts';
+import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
+import type { NeutronNetwork } from './neutron-resources.ts';
+import type { NeutronStore } from './neutron-store.ts';
+import { shapeOfFound } from './neutron-subnet-plan.ts';
+import {
+  isGone,
+  isInUse,
+  isStaleRevision,
+  isUnavailable,
+  NotConfiguredError,
+} from './openstack/openstack-error.ts';
+
+export interface NeutronOptions {
+  /** @throws NotConfiguredError while there is none. */
+  readonly api: () => NeutronApi;
+  readonly store: NeutronStore;
+  /** The UID of the namespace kube-system: what sets this cluster's networks apart from those of others. */
+  readonly clusterId: (signal: AbortSignal) => Promise<string>;
+}
+
+/** From nothing: the network, what belongs on it, and a look at all of it. The rest is for writes that crossed others'. */
+const MAX_ROUNDS = 8;
+
+/**
+ * Makes a Network real as a network of OpenStack Neutron with one subnet. It is ours by its description, which has the
+ * Network's UID and is written in the call that creates. Every write is decided on what was read just before, tied
+ * to that revision, and looked at again: whatever was cut off is gone on with, and of two that came to be one stays.
+ */
+export class NeutronProvider implements Provider {
+  readonly name = 'neutron';
+  readonly attachesPods = false;
+  readonly isRemote = true;
+  readonly #api: () => NeutronApi;
+  readonly #store: NeutronStore;
+  readonly #clusterId: NeutronOptions['clusterId'];
+
+  constructor({ api, store, clusterId }: NeutronOptions) {
+    this.#api = api;
+    this.#store = store;
+    this.#clusterId = clusterId;
+  }
+
+  /** Whatever the CRD's rules let through, Neutron is asked: what it takes, only it knows. */
+  validate(): undefined {
+    return undefined;
+  }
+
+  async actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined> {
+    const found = keptOf(await this.#known(network, signal));
+    return found && shapeOfFound(found, subnetOf(network.spec));
+  }
+
+  async usage(network: Network, signal: AbortSignal): Promise<Usage | undefined> {
+    const found = await this.#known(network, signal);
+    if (!this.#store.hasListed()) return undefined;
+    const addresses = found.flatMap(({ ports }) => ports.flatMap((port) => port.addresses));
+    return { pods: [], allocated: addresses.length };
+  }
+
+  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+    try {
+      await this.#store.refreshed(signal);
+      return await this.#ensure(network, shape, signal);
+    } catch (error) {
+      if (!signal.aborted && isUnavailable(error)) return unavailable(error);
+      throw error;
+    }
+  }
+
+  async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    try {
+      await this.#store.refreshed(signal);
+      return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
+    } catch (error) {
+      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the keeper finds its mark.
+      if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
+      if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
+      throw error;
+    }
+  }
+
+  /** What a Network left behind is found by its mark and not by its key: see NeutronGarbageCollector. */
+  async release(): Promise<void> {}
+
+  /** Removes what is marked as this owner's, or with `retain` the marks. */
+  async removeOf(owner: Owner, retain: boolean, signal: AbortSignal): Promise<Removal> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const actions = retain
+        ? (await this.#store.read(owner, signal)).flatMap(disownmentOf)
+        : (await this.#store.networksOf(owner, signal)).map(deletionOf);
+      if (actions.length === 0) {
+        this.#store.forget(owner.uid);
+        return { kind: 'gone' };
+      }
+      try {
+        await this.#performAll(actions, [], signal);
+      } catch (error) {
+        if (isInUse(error)) return await this.#heldByPorts(owner, error, signal);
+        if (!isStaleRevision(error) && !isGone(error)) throw error;
+      }
+    }
+    throw new Error(`the network of ${owner.key} in Neutron is changed by others as fast as it is removed`);
+  }
+
+  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+    const range = parseRange(shape.cidr);
+    if (!range) throw new Error(`expected a range in canonical form, got ${shape.cidr}`);
+    const owner = await this.#ownerOf(network, signal);
+    const wanted = { owner, shape, range, retain: network.spec.deletionPolicy === 'Retain' };
+    const known = this.#store.known(owner.uid);
+    const seen = keptOf(known);
+    // The only thing that is decided on what was known: that all is well.
+    if (seen && actionsFor(known, wanted).length === 0) return realised(network, seen, shape, []);
+    const done: Action[] = [];
+    let found = await this.#store.read(owner, signal);
+    let refusal: unknown;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const actions = actionsFor(found, wanted);
+      const kept = keptOf(found);
+      if (kept && actions.length === 0) return realised(network, kept, shape, done);
+      const [first] = actions;
+      if (first?.kind === 'wait') return waitsForPorts(first.message);
+      const created = await this.#performAll(actions, done, signal).catch((error: unknown) => {
+        // What was read is not how it is any more: the next round looks again.
+        if (!isStaleRevision(error) && !isGone(error) && !isInUse(error)) throw error;
+        refusal = error;
+      });
+      found = created ? [created] : await this.#store.read(owner, signal);
+    }
+    throw new Error(`the network of ${owner.key} in Neutron does not become as it should be`, {
+      cause: refusal,
+    });
+  }
+
+  /** Returns the network, where that is what there was to do. */
+  async #performAll(
+    actions: readonly Action[],
+    done: Action[],
+    signal: AbortSignal,
+  ): Promise<Found | undefined> {
+    let created: Found | undefined;
+    for (const action of actions) {
+      created = await perform(this.#api(), action, signal);
+      done.push(action);
+    }
+    return created;
+  }
+
+  async #heldByPorts(owner: Owner, refusal: Error, signal: AbortSignal): Promise<Removal> {
+    const ids = (await this.#store.networksOf(owner, signal)).map(({ id }) => id);
+    const ports = ids.length === 0 ? [] : await this.#api().ports({ network_id: ids }, signal);
+    return heldByPorts(ports, refusal);
+  }
+
+  /** As last seen, where Neutron cannot be asked: ensure and remove say so. */
+  async #known({ metadata }: Network, signal: AbortSignal): Promise<readonly Found[]> {
+    try {
+      await this.#store.refreshed(signal);
+    } catch (error) {
+      if (signal.aborted || !isUnavailable(error)) throw error;
+    }
+    return this.#store.known(metadata.uid ?? '');
+  }
+
+  async #ownerOf(network: Network, signal: AbortSignal): Promise<Owner> {
+    const cluster = await this.#clusterId(signal);
+    return { key: keyOf(network), uid: network.metadata.uid ?? '', cluster };
+  }
+}
+
+function deletionOf(network: NeutronNetwork): Action {
+  return { kind: 'deleteNetwork', network };
+}

@@ -1,0 +1,79 @@
+import { type JsonValue, own, ownObjects, ownString } from '../../../../json/json.ts';
+import { type Cloud, httpUrl, type Keystone } from './openstack-cloud.ts';
+import { NotConfiguredError, openStackErrorFrom, UnusableAnswerError } from './openstack-error.ts';
+import type { OpenStackHttp } from './openstack-http.ts';
+
+/** What Keystone gives for a credential. */
+export interface Token {
+  readonly value: string;
+  /** From its issue, in milliseconds: a difference of Keystone's own times, so that our clock may be any. */
+  readonly lifetimeMs: number;
+  /** Where the network service is, by Keystone's catalog. */
+  readonly endpoint: URL;
+}
+
+const NETWORK_SERVICE = 'network';
+
+/**
+ * Exchanges the application credential for a token (Identity API v3, POST /auth/tokens).
+ * @throws NotConfiguredError where Keystone refuses it, or its catalog has no such network service; OpenStackError.
+ */
+export async function fetchToken(
+  http: Pick<OpenStackHttp, 'send'>,
+  cloud: Cloud,
+  { url, credential }: Keystone,
+  signal: AbortSignal,
+): Promise<Token> {
+  const target = new URL(`${url.href.replace(/\/$/, '')}/auth/tokens`);
+  const identity = { methods: ['application_credential'], application_credential: credential };
+  const { status, header, body } = await http.send({
+    method: 'POST',
+    url: target,
+    body: { auth: { identity } },
+    signal,
+  });
+  if (status !== 201) throw refusalOf(target, status, body);
+  const token = own(body as JsonValue | undefined, 'token');
+  const value = header('x-subject-token');
+  const lifetimeMs = Date.parse(ownString(token, 'expires_at') ?? '') - issuedAt(token);
+  if (!value || !(lifetimeMs > 0)) {
+    throw new UnusableAnswerError(`POST ${target.href}: expected a token with its times, got none`);
+  }
+  return { value, lifetimeMs, endpoint: cloud.endpoint ?? endpointIn(token, cloud) };
+}
+
+/** A 404 is a credential that Keystone does not have (any more), and must not look like a network that is gone. */
+function refusalOf(target: URL, status: number, body: unknown): Error {
+  const isOurs = status >= 400 && status < 500;
+  const what = `Keystone, POST ${target.href}${isOurs ? ', refuses the application credential' : ''}`;
+  const error = openStackErrorFrom(what, status, body);
+  return isOurs ? new NotConfiguredError(error.message) : error;
+}
+
+function issuedAt(token: JsonValue | undefined): number {
+  return Date.parse(ownString(token, 'issued_at') ?? '');
+}
+
+function endpointIn(token: JsonValue | undefined, cloud: Cloud): URL {
+  const services = ownObjects(token, 'catalog').filter((s) => ownString(s, 'type') === NETWORK_SERVICE);
+  const endpoints = services
+    .flatMap((service) => ownObjects(service, 'endpoints'))
+    .filter((endpoint) => ownString(endpoint, 'interface') === cloud.interface);
+  const regionOf = (endpoint: JsonValue) => ownString(endpoint, 'region_id') ?? ownString(endpoint, 'region');
+  const regions = [...new Set(endpoints.map(regionOf))];
+  const fitting = endpoints.filter((e) => cloud.region === undefined || regionOf(e) === cloud.region);
+  const [endpoint] = fitting;
+  if (!endpoint) {
+    const where = cloud.region === undefined ? '' : ` in region ${cloud.region}`;
+    const known = `it has it in ${regions.join(', ') || 'no region'}`;
+    throw new NotConfiguredError(
+      `Keystone's catalog has no ${cloud.interface} endpoint of the network service${where} (${known})`,
+    );
+  }
+  if (cloud.region === undefined && regions.length > 1) {
+    throw new NotConfiguredError(
+      `Keystone's catalog has the network service in ${regions.join(', ')}: write region_name`,
+    );
+  }
+  return httpUrl(ownString(endpoint, 'url') ?? '', "the catalog's endpoint of the network service");
+}

@@ -1,0 +1,154 @@
+import { Agent, type Dispatcher } from 'undici';
+import { PROGRAM } from '../../../../json/own-names.ts';
+import { asTransportError } from '../../../../kube/api/api-error.ts';
+import { askAtStart } from '../../../../kube/client/ask-at-start.ts';
+import { within } from '../../../../kube/util/within.ts';
+import type { Clock } from '../../../../kube/workqueue/clock.ts';
+import { explained } from './openstack-authorities.ts';
+import { UnusableAnswerError } from './openstack-error.ts';
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+export interface HttpRequest {
+  readonly method: HttpMethod;
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly header: (name: string) => string | undefined;
+  /** The parsed JSON; a text where an answer that is no success has none; undefined where it is empty. */
+  readonly body: unknown;
+}
+
+export interface HttpMetrics {
+  /** An attempt ended: its HTTP status, or `<error>` where none came. */
+  requestFinished(method: HttpMethod, code: string, seconds: number): void;
+}
+
+export interface OpenStackHttpOptions {
+  readonly clock: Clock;
+  /** Authorities to trust in place of the system's, PEM. */
+  readonly ca?: string | undefined;
+  /** Bound of one request, from asking to the last byte: 30 s unless given. */
+  readonly timeoutMs?: number;
+  readonly metrics?: HttpMetrics | undefined;
+  /**
+   * Called before each request, and once more when a connection takes it, each time with its signal. It throws to refuse.
+   */
+  readonly mayRequest?: ((signal: AbortSignal) => void) | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** A page of a thousand networks is near 1 MiB. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Requests in flight to one server at once; more wait their turn. */
+const MAX_CONNECTIONS = 8;
+const QUOTED_CHARACTERS = 80;
+
+/**
+ * JSON over HTTP(S) to servers that are not trusted to be well: every request has an end, every body a bound, and no
+ * redirect is followed, which could carry a token elsewhere. Nothing is sent twice here.
+ */
+export class OpenStackHttp {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #metrics: HttpMetrics | undefined;
+  readonly #mayRequest: OpenStackHttpOptions['mayRequest'];
+  readonly #agent: Agent;
+
+  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, mayRequest }: OpenStackHttpOptions) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#metrics = metrics;
+    this.#mayRequest = mayRequest;
+    this.#agent = new Agent({
+      allowH2: false,
+      connections: MAX_CONNECTIONS,
+      pipelining: 1,
+      connect: { ...(ca !== undefined && { ca }), timeout: timeoutMs },
+    });
+  }
+
+  /**
+   * @throws TransportError where no whole answer came; UnusableAnswerError where a success is no JSON or too long; the
+   * signal's reason when it aborted; what `mayRequest` throws.
+   */
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    this.#mayRequest?.(request.signal);
+    const what = `${request.method} ${request.url.origin}${request.url.pathname}`;
+    const started = this.#clock.now();
+    let code = '<error>';
+    const attempt = async (signal: AbortSignal) => {
+      try {
+        const answer = await this.#send({ ...request, signal }, what);
+        code = String(answer.status);
+        return answer;
+      } catch (error) {
+        throw explained(asTransportError(error, what), what);
+      }
+    };
+    try {
+      return await within(this.#clock, this.#timeoutMs, request.signal, attempt, what);
+    } finally {
+      this.#metrics?.requestFinished(request.method, code, (this.#clock.now() - started) / 1000);
+    }
+  }
+
+  /** Ends what is in flight; nothing may be sent afterwards. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #send({ method, url, headers, body, signal }: HttpRequest, what: string): Promise<HttpAnswer> {
+    const mayRequest = this.#mayRequest;
+    const agent = mayRequest ? askAtStart(this.#agent, () => mayRequest(signal)) : this.#agent;
+    const response = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers: {
+        accept: 'application/json',
+        'user-agent': PROGRAM,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    const { statusCode: status } = response;
+    const text = await readBounded(response.body, what);
+    const header = (name: string) => [response.headers[name]].flat()[0];
+    return { status, header, body: parse(text, what, status) };
+  }
+}
+
+async function readBounded(body: Dispatcher.ResponseData['body'], what: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) {
+      body.destroy();
+      throw new UnusableAnswerError(`${what}: expected at most ${MAX_BODY_BYTES} bytes, got more`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string, what: string, status: number): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // An error page, of a proxy maybe: its status says enough.
+    if (status < 200 || status > 299) return text;
+    const quoted = JSON.stringify(text.slice(0, QUOTED_CHARACTERS));
+    throw new UnusableAnswerError(`${what}: expected JSON, got ${quoted}`, { cause });
+  }
+}

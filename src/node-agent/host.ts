@@ -1,0 +1,96 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
+import { type Leftover, type NodeState, withoutRulesOf } from './leftovers.ts';
+import { bridgeOfTunnel, type NodeLinks, parseLinks, tunnelName } from './links.ts';
+import type { MeshStep } from './mesh-plan.ts';
+import type { Programs } from './programs.ts';
+import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import { parseRoutes } from './routes.ts';
+import { SLICES } from './slice-ipam.ts';
+
+/** Where host-local keeps the addresses that it has given out, unless it is told otherwise: a directory a network. */
+const ADDRESSES = 'var/lib/cni/networks';
+const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
+
+/** The node that this process is on; its file system is at `root`, and has `ip`, `bridge` and `iptables`. */
+export class Host {
+  readonly #root: string;
+  readonly #programs: Programs;
+
+  constructor(root: string, programs: Programs) {
+    this.#root = root;
+    this.#programs = programs;
+  }
+
+  /** The interfaces that are ours. */
+  async links(): Promise<NodeLinks> {
+    const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
+    return parseLinks(addresses, await this.#programs('bridge', ['-json', 'fdb', 'show']));
+  }
+
+  /** What there is of networks. */
+  async state(): Promise<NodeState> {
+    const { bridges, tunnels, pods } = await this.links();
+    const networks = (await this.#entries(ADDRESSES)).filter((name) => CNI_NETWORK.test(name));
+    const names = new Set([...bridges.keys(), ...Array.from(tunnels.keys(), bridgeOfTunnel)]);
+    return {
+      bridges: Array.from(names, (name) => ({ name, ports: pods.get(name) ?? 0 })),
+      networks,
+    };
+  }
+
+  /** The bridge last: as long as it is there, what failed is tried again. */
+  async remove({ bridge, networks }: Leftover): Promise<void> {
+    for (const name of networks) {
+      await rm(join(this.#root, ADDRESSES, name), { recursive: true, force: true });
+    }
+    for (const iptables of networks.length === 0 ? [] : ['iptables', 'ip6tables']) {
+      const script = withoutRulesOf(networks, await this.#programs(`${iptables}-save`, ['-t', 'nat']));
+      if (script !== undefined) await this.#programs(`${iptables}-restore`, ['--noflush'], script);
+    }
+    const { tunnels, bridges } = await this.links();
+    const tunnel = tunnelName(bridge);
+    if (tunnels.has(tunnel)) await this.#programs('ip', ['link', 'delete', tunnel]);
+    if (bridges.has(bridge)) await this.#programs('ip', ['link', 'delete', bridge]);
+  }
+
+  /** The routes of its main table that are not ours, default routes apart. */
+  async routes(): Promise<readonly ClusterRange[]> {
+    const [four, six] = [
+      await this.#programs('ip', ['-json', 'route', 'show']),
+      await this.#programs('ip', ['-6', '-json', 'route', 'show']),
+    ];
+    return [...parseRoutes(four), ...parseRoutes(six)];
+  }
+
+  /** @throws Error with what the program said, where a line of the step fails; those before it are done. */
+  async take({ ip, bridge }: MeshStep): Promise<void> {
+    if (ip.length > 0) await this.#programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
+    if (bridge.length > 0) await this.#programs('bridge', ['-batch', '-'], `${bridge.join('\n')}\n`);
+  }
+
+  /** Makes these the node's slices, by their bridges. Of the others those are removed that are not to be kept. */
+  async keepSlices(
+    slices: ReadonlyMap<string, string>,
+    isKept: (bridge: string) => boolean = () => false,
+  ): Promise<void> {
+    for (const name of await this.#entries(SLICES)) {
+      if (!slices.has(name) && !isKept(name)) await rm(join(this.#root, SLICES, name), { force: true });
+    }
+    for (const [name, text] of slices) {
+      const path = join(this.#root, SLICES, name);
+      if ((await readIfThere(path)) !== text) await replaceFile(path, text);
+    }
+  }
+
+  /** None where there is no such directory. */
+  async #entries(directory: string): Promise<readonly string[]> {
+    try {
+      return await readdir(join(this.#root, directory));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { readRange } from '../network/ipam/cidr.ts';
+import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
+
+/** A bridge of our names. */
+export interface BridgeLink {
+  readonly mac: string;
+  readonly isUp: boolean;
+  /** Addresses that are not link-local, as `192.0.2.1/24`. */
+  readonly addresses: readonly string[];
+}
+
+/** A hardware address, and the peer that it is behind. */
+export interface RemoteEntry {
+  readonly mac: string;
+  readonly peer: string;
+}
+
+/** A VXLAN interface of our names. */
+export interface TunnelLink {
+  readonly vni: number;
+  readonly local: string | undefined;
+  readonly port: number;
+  readonly mtu: number;
+  readonly bridge: string | undefined;
+  readonly isUp: boolean;
+  readonly suppressesNeighbours: boolean;
+  /** Where it sends what is for all, and what it knows no better place for. */
+  readonly peers: readonly string[];
+  /** What it was told to take from one peer alone. */
+  readonly fixed: readonly RemoteEntry[];
+  /** What it has learned of where others are. */
+  readonly learned: readonly RemoteEntry[];
+}
+
+/** The interfaces of a node that are ours, by their names, and what addresses the others have. */
+export interface NodeLinks {
+  readonly bridges: ReadonlyMap<string, BridgeLink>;
+  readonly tunnels: ReadonlyMap<string, TunnelLink>;
+  /** Per bridge, how many pods are plugged into it. */
+  readonly pods: ReadonlyMap<string, number>;
+  /** Addresses of the other interfaces, as ranges of one. */
+  readonly others: readonly ClusterRange[];
+}
+
+export const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
+const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
+/** Where a VXLAN interface sends what it knows no better place for. */
+export const ALL_PEERS = '00:00:00:00:00:00';
+
+/** Whether the interface is ours. */
+export function isOurs(name: string): boolean {
+  return OUR_BRIDGE.test(name) || OUR_TUNNEL.test(name);
+}
+
+/** The name of the VXLAN interface that goes with a bridge of ours. */
+export function tunnelName(bridge: string): string {
+  return bridge.replace(/^nw-/, 'nx-');
+}
+
+/** The inverse of {@link tunnelName}. */
+export function bridgeOfTunnel(tunnel: string): string {
+  return tunnel.replace(/^nx-/, 'nw-');
+}
+
+/**
+ * Reads what `ip -json -details address show` and `bridge -json fdb show` of iproute2 print.
+ * @throws SyntaxError where that is no JSON.
+ */
+export function parseLinks(addresses: string, fdb: string): NodeLinks {
+  const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
+  const remote = new Map<unknown, Json[]>();
+  for (const entry of entries(fdb).filter(({ dst }) => typeof dst === 'string')) {
+    const others = remote.get(entry.ifname);
+    if (others) others.push(entry);
+    else remote.set(entry.ifname, [entry]);
+  }
+  const pods = new Map<string, number>();
+  for (const { link, name } of links) {
+    const bridge = String(link.master);
+    if (OUR_BRIDGE.test(bridge) && !OUR_TUNNEL.test(name)) pods.set(bridge, (pods.get(bridge) ?? 0) + 1);
+  }
+  const bridges = links.filter(({ name }) => OUR_BRIDGE.test(name));
+  const tunnels = links.filter(({ name }) => OUR_TUNNEL.test(name));
+  return {
+    pods,
+    others: links.filter(({ name }) => !isOurs(name)).flatMap(({ name, link }) => addressesOf(name, link)),
+    bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
+    tunnels: new Map(tunnels.map(({ name, link }) => [name, tunnelOf(link, remote.get(name) ?? [])])),
+  };
+}
+
+/** What JSON of iproute2 has for one thing. */
+export type Json = Readonly<Record<string, unknown>>;
+
+function addressesOf(name: string, link: Json): readonly ClusterRange[] {
+  return list(link.addr_info).flatMap(({ local }) => {
+    const range = readRange(String(local));
+    return range ? [{ range, of: `interface ${name} of this node` }] : [];
+  });
+}
+
+function bridgeOf(link: Json): BridgeLink {
+  const addresses = list(link.addr_info)
+    .filter(({ scope }) => scope !== 'link')
+    .map(({ local, prefixlen }) => `${local}/${prefixlen}`);
+  return { mac: String(link.address), isUp: isUp(link), addresses };
+}
+
+function tunnelOf(link: Json, remote: readonly Json[]): TunnelLink {
+  const info = json(link.linkinfo);
+  const { id, local, local6, port } = json(info.info_data);
+  const single = remote.filter(({ mac }) => mac !== ALL_PEERS);
+  const { neigh_suppress: suppresses } = json(info.info_slave_data);
+  return {
+    vni: Number(id),
+    local: text(local ?? local6),
+    port: Number(port),
+    mtu: Number(link.mtu),
+    bridge: text(link.master),
+    isUp: isUp(link),
+    suppressesNeighbours: suppresses === true,
+    peers: remote.filter(({ mac }) => mac === ALL_PEERS).map(({ dst }) => String(dst)),
+    fixed: single.filter(({ state }) => state === 'static').map(entryOf),
+    learned: single.filter(({ state }) => state !== 'static').map(entryOf),
+  };
+}
+
+function entryOf({ mac, dst }: Json): RemoteEntry {
+  return { mac: String(mac), peer: String(dst) };
+}
+
+function isUp({ flags }: Json): boolean {
+  return Array.isArray(flags) && flags.includes('UP');
+}
+
+/** What iproute2 has printed as JSON. @throws SyntaxError where that is none. */
+export function entries(output: string): readonly Json[] {
+  return list(JSON.parse(output || '[]'));
+}
+
+/** iproute2 leaves empty objects where it has passed something over. */
+function list(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map(json) : [];
+}
+
+function json(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import { PROGRAM } from '../json/own-names.ts';
+import { isNotFound, retryAfterMs } from '../kube/api/api-error.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { sleep } from '../kube/util/sleep.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
+
+/** The rules of the Network CRD are written in the CEL of this version. */
+const OLDEST_MINOR = 31;
+const RETRY_MS = 5_000;
+
+export interface PreflightOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly flags: SelectionFlags;
+}
+
+/**
+ * Looks at what the process meets, once the API server answers, and says loudly what will not work: a server that is too
+ * old, webhooks that are not applied, flags that the applied ones do not follow. It stops nothing.
+ */
+export async function preflight(
+  { client, clock, log, flags }: PreflightOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      checkVersion(await client.request('GET', '/version', { signal }), log);
+      await checkWebhooks(client, flags, log, signal);
+      return;
+    } catch (err) {
+      if (signal.aborted) return;
+      log.warn({ err }, 'the API server cannot be asked what it is: asking again');
+      await sleep(clock, Math.max(RETRY_MS, retryAfterMs(err)), signal).catch(() => undefined);
+    }
+  }
+}
+
+function checkVersion(version: unknown, log: Logger): void {
+  const fields = typeof version === 'object' && version !== null ? version : {};
+  const gitVersion = 'gitVersion' in fields ? String(fields.gitVersion) : 'unknown';
+  const minor = /^v1\.(\d+)\./.exec(gitVersion)?.[1];
+  log.info({ version: gitVersion }, 'connected to the API server');
+  if (minor !== undefined && Number(minor) < OLDEST_MINOR) {
+    log.error(
+      { version: gitVersion },
+      `this API server is too old: Kubernetes 1.${OLDEST_MINOR} is the floor`,
+    );
+  }
+}
+
+async function checkWebhooks(
+  client: KubeClient,
+  flags: SelectionFlags,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = PROGRAM;
+  try {
+    const configuration = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { signal });
+    for (const mismatch of configurationMismatches(configuration, flags)) {
+      log.warn({ configuration: name }, `a flag will not take effect: ${mismatch}`);
+    }
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    log.warn(
+      { configuration: name },
+      'there is no MutatingWebhookConfiguration of ours: no pod is sent here',
+    );
+  }
+}

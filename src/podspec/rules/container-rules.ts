@@ -1,0 +1,168 @@
+import type { Findings } from '../../json/diagnostic.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import type { Path } from '../../json/path.ts';
+import { isQualifiedName } from '../names.ts';
+import { parseQuantity } from '../quantity.ts';
+import { POD_SCHEMA } from '../schema/pod-schema.ts';
+import { formatPort } from './ports.ts';
+import { duplicates, exactlyOne, isSet, items } from './rules.ts';
+
+/** The image of a pod's own container that means: take the template's, and lay the rest over it. */
+export const AUTO_IMAGE = 'auto';
+
+const HANDLERS = ['exec', 'grpc', 'httpGet', 'sleep', 'tcpSocket'];
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
+/**
+ * What the API server's validation would refuse in a container whose shape is right
+ * (k8s.io/kubernetes/pkg/apis/core/validation, validateContainerCommon and its neighbours): every pod that
+ * got such a container would be refused with it.
+ */
+export function* containerFindings(container: JsonObject, path: Path): Findings {
+  yield* imageFindings(container, path);
+  yield* duplicates(items(container, 'ports', path), (port) => formatPort(port), 'containerPort');
+  yield* duplicates(items(container, 'ports', path), (port) => ownString(port, 'name'), 'name');
+  yield* duplicates(
+    items(container, 'resizePolicy', path),
+    (policy) => ownString(policy, 'resourceName'),
+    'resourceName',
+  );
+  yield* envFindings(container, path);
+  yield* mountFindings(container, path);
+  yield* resourceFindings(container, path);
+  yield* profileFindings(own(container, 'securityContext'), [...path, 'securityContext']);
+  for (const probe of PROBES) {
+    yield* handlerFindings(container, probe, path);
+    yield* probeFindings(own(container, probe), [...path, probe], probe);
+  }
+  for (const hook of ['postStart', 'preStop']) {
+    yield* handlerFindings(own(container, 'lifecycle'), hook, [...path, 'lifecycle']);
+  }
+}
+
+/** What an init container may not have: probes and hooks are for those that keep running (KEP-753). */
+export function* initContainerFindings(container: JsonObject, path: Path): Findings {
+  const restartPolicy = own(container, 'restartPolicy');
+  if (isSet(container, 'restartPolicy') && restartPolicy !== 'Always') {
+    yield { path: [...path, 'restartPolicy'], message: 'must be Always, for a native sidecar, or left out' };
+  }
+  if (restartPolicy === 'Always') return;
+  for (const field of [...PROBES, 'lifecycle', 'restartPolicyRules']) {
+    if (isSet(container, field)) {
+      const message = 'an init container may not have it: remove it, or add restartPolicy: Always';
+      yield { path: [...path, field], message };
+    }
+  }
+}
+
+function* imageFindings(container: JsonObject, path: Path): Findings {
+  const image = ownString(container, 'image') ?? '';
+  const at = [...path, 'image'];
+  if (image === '') yield { path: at, message: 'required: write the image to run' };
+  else if (image.trim() !== image) yield { path: at, message: 'has blanks around it: remove them' };
+  else if (image === AUTO_IMAGE) {
+    yield {
+      path: at,
+      message: `${AUTO_IMAGE} is for a pod that overrides the template: write the image here`,
+    };
+  }
+}
+
+/** What is wrong with the `env` of a container, or of the application's containers. */
+export function* envFindings(holder: JsonObject, path: Path): Findings {
+  for (const [variable, at] of items(holder, 'env', path)) {
+    const source = own(variable, 'valueFrom');
+    if (!isObject(source)) continue;
+    yield* exactlyOne(source, Object.keys(POD_SCHEMA.EnvVarSource ?? {}), [...at, 'valueFrom'], 'source');
+    if (ownString(variable, 'value')) yield { path: at, message: 'has both value and valueFrom: keep one' };
+  }
+  yield* duplicates(items(holder, 'env', path), (variable) => ownString(variable, 'name'), 'name');
+  for (const [from, at] of items(holder, 'envFrom', path)) {
+    yield* exactlyOne(from, ['configMapRef', 'secretRef'], at, 'source');
+  }
+}
+
+/** What is wrong with the `volumeMounts` of a container, or of the application's containers. */
+export function* mountFindings(holder: JsonObject, path: Path): Findings {
+  for (const [mount, at] of items(holder, 'volumeMounts', path)) {
+    if (ownString(mount, 'subPath') && ownString(mount, 'subPathExpr')) {
+      yield { path: at, message: 'has both subPath and subPathExpr: keep one' };
+    }
+  }
+  yield* duplicates(
+    items(holder, 'volumeMounts', path),
+    (mount) => ownString(mount, 'mountPath'),
+    'mountPath',
+  );
+}
+
+function* resourceFindings(container: JsonObject, path: Path): Findings {
+  const resources = own(container, 'resources');
+  const objectOf = (value: JsonValue | undefined) => (isObject(value) ? value : undefined);
+  const amounts = {
+    requests: objectOf(own(resources, 'requests')),
+    limits: objectOf(own(resources, 'limits')),
+  };
+  for (const [list, quantities] of Object.entries(amounts)) {
+    for (const [name, quantity] of Object.entries(quantities ?? {})) {
+      const at = [...path, 'resources', list, name];
+      if (!isResourceName(name)) {
+        yield {
+          path: at,
+          message: 'must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
+        };
+      }
+      if ((parseQuantity(quantity) ?? 0n) < 0n) yield { path: at, message: 'must not be negative' };
+    }
+  }
+  for (const [name, quantity] of Object.entries(amounts.requests ?? {})) {
+    const limit = own(amounts.limits, name);
+    const [request = 0n, most] = [parseQuantity(quantity), parseQuantity(limit)];
+    const at = [...path, 'resources', 'requests', name];
+    if (!isOvercommittable(name) && request !== most) {
+      yield { path: at, message: 'needs a limit that is just as much' };
+    } else if (most !== undefined && request > most) {
+      yield { path: at, message: `${quantity} is more than the limit ${limit}` };
+    }
+  }
+}
+
+/** Devices and huge pages cannot be promised twice. */
+function isOvercommittable(name: string): boolean {
+  return !name.includes('/') && !name.startsWith('hugepages-');
+}
+
+function isResourceName(name: string): boolean {
+  const standard = /^(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)$/.test(name);
+  return standard || (name.includes('/') && isQualifiedName(name));
+}
+
+function* handlerFindings(holder: JsonValue | undefined, field: string, path: Path): Findings {
+  const handler = own(holder, field);
+  if (!isObject(handler)) return;
+  yield* exactlyOne(handler, HANDLERS, [...path, field], `handler of ${HANDLERS.join(', ')}`);
+}
+
+/** Fields of a probe that only some kinds of probes may have. */
+function* probeFindings(probe: JsonValue | undefined, path: Path, kind: string): Findings {
+  const readiness = kind === 'readinessProbe';
+  if (!readiness && (own(probe, 'successThreshold') ?? 1) !== 1) {
+    yield { path: [...path, 'successThreshold'], message: 'must be 1, but for a readinessProbe' };
+  }
+  if (readiness && own(probe, 'terminationGracePeriodSeconds') !== undefined) {
+    const message = 'a readinessProbe may not have it, since it ends nothing: remove it';
+    yield { path: [...path, 'terminationGracePeriodSeconds'], message };
+  }
+}
+
+/** Profiles of the security context of a container or a pod: a file belongs to the type Localhost alone. */
+export function* profileFindings(context: JsonValue | undefined, path: Path): Findings {
+  for (const field of ['seccompProfile', 'appArmorProfile']) {
+    const profile = own(context, field);
+    const local = own(profile, 'type') === 'Localhost';
+    if (isObject(profile) && local !== Boolean(own(profile, 'localhostProfile'))) {
+      const message = 'must be there if the type is Localhost, and only then';
+      yield { path: [...path, field, 'localhostProfile'], message };
+    }
+  }
+}

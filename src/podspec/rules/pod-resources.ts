@@ -1,0 +1,82 @@
+import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { containers, initContainers, isNativeSidecar, nameOf, type Pod, specField } from '../pod.ts';
+import { parseQuantity } from '../quantity.ts';
+
+/** Amounts by the name of the resource, in thousand-millionths of its unit. */
+type Amounts = Map<string, bigint>;
+
+/**
+ * What the API server refuses in a pod with resources of its own (`spec.resources`): containers that
+ * together request more, and a container whose limit is higher
+ * (k8s.io/kubernetes/pkg/apis/core/validation, validatePodResourceConsistency).
+ */
+export function podResourceViolations(pod: Pod): readonly string[] {
+  const resources = specField(pod, 'resources');
+  if (resources === undefined || resources === null) return [];
+  return [...requestViolations(pod, resources), ...limitViolations(pod, resources)];
+}
+
+function requestViolations(pod: Pod, resources: JsonValue): readonly string[] {
+  const requests = amounts(own(resources, 'requests'));
+  return [...totalRequests(pod)]
+    .filter(([name, total]) => total > (requests.get(name) ?? total))
+    .map(([name]) => {
+      const most = own(own(resources, 'requests'), name);
+      return `its containers would request more than spec.resources.requests.${name}, which is ${most}`;
+    });
+}
+
+function limitViolations(pod: Pod, resources: JsonValue): readonly string[] {
+  const limits = amounts(own(resources, 'limits'));
+  return containers(pod).flatMap((container) =>
+    [...amounts(own(own(container, 'resources'), 'limits'))]
+      .filter(([name, limit]) => limit > (limits.get(name) ?? limit))
+      .map(([name]) => {
+        const most = own(own(resources, 'limits'), name);
+        return `the limit of container ${nameOf(container)} is higher than spec.resources.limits.${name}, which is ${most}`;
+      }),
+  );
+}
+
+/** What a pod asks of its node: native sidecars run beside everything that is started after them (KEP-753). */
+function totalRequests(pod: Pod): Amounts {
+  const total: Amounts = new Map();
+  for (const container of containers(pod)) add(total, requestsOf(container));
+  const natives: Amounts = new Map();
+  const starting: Amounts = new Map();
+  for (const container of initContainers(pod)) {
+    const requests = requestsOf(container);
+    if (isNativeSidecar(container)) {
+      add(total, requests);
+      add(natives, requests);
+    } else {
+      // Of what it does not request itself, the native sidecars alone request no more than the total has.
+      for (const [name, amount] of requests) raise(starting, name, (natives.get(name) ?? 0n) + amount);
+    }
+  }
+  for (const [name, amount] of starting) raise(total, name, amount);
+  return total;
+}
+
+/** A request that is not there is as much as the limit: the API server fills it in. */
+function requestsOf(container: JsonObject): Amounts {
+  const resources = own(container, 'resources');
+  return new Map([...amounts(own(resources, 'limits')), ...amounts(own(resources, 'requests'))]);
+}
+
+function amounts(quantities: JsonValue | undefined): Amounts {
+  const parsed: Amounts = new Map();
+  for (const [name, quantity] of Object.entries(isObject(quantities) ? quantities : {})) {
+    const amount = parseQuantity(quantity);
+    if (amount !== undefined) parsed.set(name, amount);
+  }
+  return parsed;
+}
+
+function add(to: Amounts, more: Amounts): void {
+  for (const [name, amount] of more) to.set(name, (to.get(name) ?? 0n) + amount);
+}
+
+function raise(to: Amounts, name: string, least: bigint): void {
+  if (least > (to.get(name) ?? 0n)) to.set(name, least);
+}

@@ -1,0 +1,65 @@
+import { isArray, isObject, type JsonArray, type JsonObject, type JsonValue, own } from '../json/json.ts';
+import { POD_SCHEMA } from './schema/pod-schema.ts';
+import type { FieldSchema, ObjectSchema } from './schema/schema.ts';
+
+/**
+ * Fields of which an object has at most one. The OpenAPI does not mark them; a strategic merge that kept
+ * both a template's `httpGet` and a user's `tcpSocket` would make a probe that the API server refuses.
+ */
+const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
+  AppArmorProfile: ['type', 'localhostProfile'],
+  EnvVar: ['value', 'valueFrom'],
+  EnvVarSource: ['configMapKeyRef', 'fieldRef', 'fileKeyRef', 'resourceFieldRef', 'secretKeyRef'],
+  LifecycleHandler: ['exec', 'httpGet', 'sleep', 'tcpSocket'],
+  Probe: ['exec', 'grpc', 'httpGet', 'tcpSocket'],
+  SeccompProfile: ['type', 'localhostProfile'],
+  Volume: Object.keys(POD_SCHEMA.Volume ?? {}).filter((field) => field !== 'name'),
+  VolumeMount: ['subPath', 'subPathExpr'],
+};
+
+/**
+ * Lays one object of a Kubernetes type over another, by the rules of a strategic merge patch: lists with
+ * merge keys item by item, atomic lists and scalars as a whole, maps and objects field by field. What is
+ * null in `over` counts as absent. Neither argument is changed.
+ */
+export function strategicMerge(base: JsonObject, over: JsonObject, type: string): JsonObject {
+  const fields: ObjectSchema = POD_SCHEMA[type] ?? {};
+  const exclusive = (EXCLUSIVE[type] ?? []).filter((field) => own(over, field) != null).length > 0;
+  const kept = Object.entries(base).filter(
+    ([field]) => !(exclusive && EXCLUSIVE[type]?.includes(field)) || own(over, field) != null,
+  );
+  const merged = new Map<string, JsonValue>(kept);
+  for (const [key, value] of Object.entries(over)) {
+    if (value === null) continue;
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    merged.set(key, mergeField(merged.get(key), value, field));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergeField(base: JsonValue | undefined, over: JsonValue, field: FieldSchema | undefined): JsonValue {
+  if (!field) return over;
+  if (field.list) {
+    return field.mergeKeys && isArray(base) && isArray(over) ? mergeLists(base, over, field) : over;
+  }
+  if (!isObject(base) || !isObject(over)) return over;
+  if (field.map) return { ...base, ...over };
+  return Object.hasOwn(POD_SCHEMA, field.type) ? strategicMerge(base, over, field.type) : over;
+}
+
+/** The items of both lists: those with the same keys merged in the place of the base's, new ones behind. */
+function mergeLists(base: JsonArray, over: JsonArray, field: FieldSchema): JsonArray {
+  const merged = new Map<string, JsonValue>(base.map((item) => [identity(item, field), item]));
+  for (const item of over) {
+    const key = identity(item, field);
+    const previous = merged.get(key);
+    const both = isObject(previous) && isObject(item);
+    merged.set(key, both ? strategicMerge(previous, item, field.type) : item);
+  }
+  return [...merged.values()];
+}
+
+/** What tells an item apart: its merge keys, with the defaults that the API server would fill in. */
+function identity(item: JsonValue, { type, mergeKeys = [] }: FieldSchema): string {
+  return JSON.stringify(mergeKeys.map((key) => own(item, key) ?? POD_SCHEMA[type]?.[key]?.default ?? null));
+}

@@ -1,0 +1,94 @@
+/** A kind of object that is a pod or holds the template of pods. */
+export interface WorkloadKind {
+  readonly kind: string;
+  readonly group: string;
+  /** Another group that had the kind in earlier releases of Kubernetes: files may still name it. */
+  readonly formerGroup?: string;
+  /** The keys down to the object with the pods' `metadata` and `spec`. */
+  readonly path: readonly string[];
+  /** In API paths, of version v1. Absent for kinds that the command line does not look up in a cluster. */
+  readonly plural?: string;
+  /** kubectl's short names. */
+  readonly shortNames?: readonly string[];
+  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns of opt-ins on it that no pod sees. */
+  readonly isApplied?: true;
+  /** Whether it replaces its pods when their template changes. */
+  readonly isRolling?: true;
+  /** Whether its selector is a plain map of labels. */
+  readonly hasPlainSelector?: true;
+  /** What its name ends in, after that of the workload that made it: the value of this label of its pods, or this. */
+  readonly nameSuffix?: { readonly label: string } | { readonly pattern: RegExp };
+}
+
+const TEMPLATE = ['spec', 'template'];
+
+/** All that is known of each kind of workload. After a change run `make generate`. */
+export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
+  {
+    kind: 'Deployment',
+    group: 'apps',
+    formerGroup: 'extensions',
+    path: TEMPLATE,
+    plural: 'deployments',
+    shortNames: ['deploy'],
+    isApplied: true,
+    isRolling: true,
+  },
+  {
+    kind: 'StatefulSet',
+    group: 'apps',
+    path: TEMPLATE,
+    plural: 'statefulsets',
+    shortNames: ['sts'],
+    isApplied: true,
+    isRolling: true,
+  },
+  {
+    kind: 'DaemonSet',
+    group: 'apps',
+    formerGroup: 'extensions',
+    path: TEMPLATE,
+    plural: 'daemonsets',
+    shortNames: ['ds'],
+    isApplied: true,
+    isRolling: true,
+  },
+  {
+    kind: 'ReplicaSet',
+    group: 'apps',
+    formerGroup: 'extensions',
+    path: TEMPLATE,
+    plural: 'replicasets',
+    shortNames: ['rs'],
+    nameSuffix: { label: 'pod-template-hash' },
+  },
+  // A CronJob's Job ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName).
+  {
+    kind: 'Job',
+    group: 'batch',
+    path: TEMPLATE,
+    plural: 'jobs',
+    isApplied: true,
+    nameSuffix: { pattern: /-\d{8,10}$/ },
+  },
+  {
+    kind: 'CronJob',
+    group: 'batch',
+    path: ['spec', 'jobTemplate', ...TEMPLATE],
+    plural: 'cronjobs',
+    shortNames: ['cj'],
+    isApplied: true,
+  },
+  {
+    kind: 'ReplicationController',
+    group: '',
+    path: TEMPLATE,
+    plural: 'replicationcontrollers',
+    shortNames: ['rc'],
+    isApplied: true,
+    hasPlainSelector: true,
+  },
+  { kind: 'Pod', group: '', path: [], plural: 'pods', shortNames: ['po'] },
+  { kind: 'PodTemplate', group: '', path: ['template'] },
+  { kind: 'DeploymentConfig', group: 'apps.openshift.io', path: TEMPLATE },
+];

@@ -1,0 +1,89 @@
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../json/json.ts';
+import type { Path } from '../json/path.ts';
+import { WORKLOAD_KINDS } from './workload-kinds.ts';
+
+/** Where a kind of object holds the template of its pods. Users add rules for their own kinds. */
+export interface PodTemplateRule {
+  readonly kind: string;
+  /** The API group; undefined for a kind of that name in any group. */
+  readonly group: string | undefined;
+  /** The keys down to the object with the pods' `metadata` and `spec`. */
+  readonly path: readonly string[];
+}
+
+const KNOWN: readonly PodTemplateRule[] = WORKLOAD_KINDS.flatMap(({ kind, group, formerGroup, path }) => [
+  { kind, group, path },
+  ...(formerGroup === undefined ? [] : [{ kind, group: formerGroup, path }]),
+]);
+
+/** A pod, or the template of pods, inside a document. */
+export interface PodSite {
+  /** The object that holds it: the pod itself, or the workload. */
+  readonly object: JsonObject;
+  /** Where the pod is in the document. */
+  readonly path: Path;
+  /** Its `metadata` and `spec`, as the webhook will see them. */
+  readonly pod: JsonObject;
+}
+
+/** Every object of a document: the items of Lists in place of these. */
+export function* objectsOf(document: JsonValue, path: Path = []): Generator<readonly [JsonObject, Path]> {
+  if (!isObject(document)) return;
+  const items = own(document, 'items');
+  if (!ownString(document, 'kind')?.endsWith('List') || !isArray(items)) {
+    yield [document, path];
+    return;
+  }
+  for (const [index, item] of items.entries()) yield* objectsOf(item, [...path, 'items', index]);
+}
+
+/** Every pod and pod template of a document, in the order of the text. */
+export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[] = []): Generator<PodSite> {
+  for (const [object, path] of objectsOf(document)) {
+    const rule = [...rules, ...KNOWN].find((candidate) => fits(candidate, object));
+    if (!rule) continue;
+    const pod = rule.path.reduce<JsonValue | undefined>(own, object);
+    if (isObject(pod)) yield { object, path: [...path, ...rule.path], pod };
+  }
+}
+
+function fits({ kind, group }: PodTemplateRule, object: JsonObject): boolean {
+  return ownString(object, 'kind') === kind && (group === undefined || groupOf(object) === group);
+}
+
+function groupOf(object: JsonObject): string {
+  const apiVersion = ownString(object, 'apiVersion') ?? '';
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
+
+/** Another value for what is at a path. */
+export type Replacement = readonly [path: Path, value: JsonValue];
+
+/** The document with other values at these paths; what is not on the way there is shared with the given one. */
+export function replaceAt(document: JsonValue, replacements: readonly Replacement[], depth = 0): JsonValue {
+  const whole = replacements.find(([path]) => path.length === depth);
+  if (whole) return whole[1];
+  const below = new Map<string | number | undefined, Replacement[]>();
+  for (const replacement of replacements) {
+    const segment = replacement[0][depth];
+    const others = below.get(segment);
+    if (others) others.push(replacement);
+    else below.set(segment, [replacement]);
+  }
+  const replaced = (segment: string | number, item: JsonValue): JsonValue => {
+    const inside = below.get(segment);
+    return inside ? replaceAt(item, inside, depth + 1) : item;
+  };
+  if (isArray(document)) return document.map((item, index) => replaced(index, item));
+  if (!isObject(document))
+    throw new TypeError(`nothing is at ${String(replacements[0]?.[0][depth])} to be replaced`);
+  // A spread with a computed `__proto__` would set the prototype.
+  return Object.fromEntries(Object.entries(document).map(([key, item]) => [key, replaced(key, item)]));
+}
+
+/** `deployment/web`, as kubectl writes it; the generateName where there is no name yet. */
+export function describeObject(object: JsonObject): string {
+  const metadata = own(object, 'metadata');
+  const name = ownString(metadata, 'name') ?? `${ownString(metadata, 'generateName') ?? ''}*`;
+  return `${(ownString(object, 'kind') ?? 'object').toLowerCase()}/${name}`;
+}

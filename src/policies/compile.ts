@@ -1,0 +1,154 @@
+import type { JsonObject } from '../json/json.ts';
+import { OWN_LABELS } from '../json/own-names.ts';
+import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
+import type { Keys } from '../sidecar/keys.ts';
+import type { Audience } from '../sidecar/rule.ts';
+import { SYSTEM_NAMESPACES } from '../sidecar/rules/system-namespace.ts';
+import type { Template } from '../sidecar/template/template.ts';
+import { DEFAULT_TEMPLATE, type TemplateSet } from '../sidecar/template/template-set.ts';
+import { matchConditions } from './conditions.ts';
+import { UnsupportedInCel } from './literal.ts';
+import { compileMutation, type Mutation } from './mutation.ts';
+import { brokenLevels } from './pod-security.ts';
+import { unseenPolicy } from './unseen.ts';
+
+export interface CompileOptions {
+  readonly keys: Keys;
+  /** False: pods that nobody opted in or out are injected too. */
+  readonly requireAnnotation: boolean;
+  readonly operatorNamespace: string;
+  /** The name of the policy for pods that opt in themselves, which is that of their webhook; others begin with a word. */
+  readonly name: string;
+  /**
+   * Whether no webhook stands behind the policies. Then a pod that opts in itself is refused if the policy fails on it,
+   * and who makes one that gets no sidecar is told so.
+   */
+  readonly alone: boolean;
+}
+
+/** What the API server is to do of itself. */
+export interface Compiled {
+  /** Policies, each followed by its bindings. */
+  readonly objects: readonly PolicyObject[];
+  /** What only the webhook can do, a sentence each without a full stop. */
+  readonly left: readonly string[];
+}
+
+/** A policy or a binding. */
+export interface PolicyObject extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: `${'Mutating' | 'Validating'}AdmissionPolicy${'' | 'Binding'}`;
+  readonly metadata: JsonObject & { readonly name: string };
+  readonly spec: JsonObject;
+}
+
+const API_VERSION = 'admissionregistration.k8s.io/v1';
+/** The parser of cel-go takes no more code points than this in one expression (ExpressionSizeCodePointLimit). */
+const MAX_EXPRESSION = 100_000;
+
+/**
+ * Compiles templates into policies that do what the webhook does, for pods in which there is nothing to weigh up: two
+ * of them, as there are two webhooks. The others are left as they are, and so reach the webhook.
+ */
+export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
+  const left = [...set.templates.keys()]
+    .filter((name) => name !== DEFAULT_TEMPLATE)
+    .map((name) => `config.${name}: pods ask for it by annotation, which is left to the webhook`);
+  const template = set.templates.get(DEFAULT_TEMPLATE);
+  if (!template) return { objects: [], left };
+  try {
+    const mutation = compileMutation(template, set.options, options.keys);
+    const broken = brokenLevels(template, set);
+    const objects = [
+      ...policyFor('pod', mutation, template, broken, options),
+      ...policyFor('namespace', mutation, template, broken, options),
+      ...(options.alone ? unseenFor(set, options) : []),
+    ];
+    const levels = broken.map(
+      (level) =>
+        `config: it breaks the pod security level ${level}: namespaces that enforce it are left to the webhook`,
+    );
+    return { objects, left: [...levels, ...left] };
+  } catch (error) {
+    if (!(error instanceof UnsupportedInCel)) throw error;
+    return { objects: [], left: [`config: ${error.message}: all pods are left to the webhook`, ...left] };
+  }
+}
+
+function policyFor(
+  audience: Audience,
+  { variables, expression }: Mutation,
+  template: Template,
+  broken: readonly string[],
+  options: CompileOptions,
+): readonly PolicyObject[] {
+  const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
+  const conditions = matchConditions({ audience, keys: options.keys, template });
+  for (const text of [expression, ...[...variables, ...conditions].map((each) => each.expression)]) {
+    if ([...text].length > MAX_EXPRESSION)
+      throw new UnsupportedInCel('the template is too long for a policy');
+  }
+  const policy = object('MutatingAdmissionPolicy', name, {
+    failurePolicy: audience === 'pod' && options.alone ? 'Fail' : 'Ignore',
+    // What comes after, from other webhooks, is for ours to look at.
+    reinvocationPolicy: 'Never',
+    matchConstraints: matchConstraints(broken, options),
+    matchConditions: conditions.map((condition) => ({ ...condition })),
+    variables: variables.map((variable) => ({ ...variable })),
+    mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
+  });
+  return [policy, ...bindingsFor(audience, name, options)];
+}
+
+function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
+  const { policy, binding: actions } = unseenPolicy(options.keys, set.options, matchConstraints([], options));
+  const { name } = options;
+  return [
+    object('ValidatingAdmissionPolicy', name, policy),
+    object('ValidatingAdmissionPolicyBinding', name, { policyName: name, ...actions }),
+  ];
+}
+
+function matchConstraints(broken: readonly string[], options: CompileOptions): JsonObject {
+  const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
+  return {
+    resourceRules: [{ ...creations, scope: 'Namespaced' }],
+    namespaceSelector: { matchExpressions: namespaceExpressions(broken, options) },
+  };
+}
+
+function namespaceExpressions(
+  broken: readonly string[],
+  { operatorNamespace }: CompileOptions,
+): JsonObject[] {
+  const never = [...SYSTEM_NAMESPACES, ...(operatorNamespace === '' ? [] : [operatorNamespace])];
+  return [
+    { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
+    ...(broken.length > 0 ? [{ key: ENFORCE_LABEL, operator: 'NotIn', values: broken }] : []),
+  ];
+}
+
+/** A pod that says nothing is injected where its namespace says so, or where that says nothing either and all are. */
+function bindingsFor(
+  audience: Audience,
+  policyName: string,
+  options: CompileOptions,
+): readonly PolicyObject[] {
+  if (audience === 'pod') return [binding(policyName, policyName)];
+  const key = options.keys.optIn;
+  const optedIn = binding(policyName, policyName, { key, operator: 'In', values: ['true'] });
+  if (options.requireAnnotation) return [optedIn];
+  return [optedIn, binding(`all.${options.name}`, policyName, { key, operator: 'DoesNotExist' })];
+}
+
+function binding(name: string, policyName: string, namespaces?: JsonObject): PolicyObject {
+  const matchResources = namespaces && { namespaceSelector: { matchExpressions: [namespaces] } };
+  return object('MutatingAdmissionPolicyBinding', name, {
+    policyName,
+    ...(matchResources && { matchResources }),
+  });
+}
+
+function object(kind: PolicyObject['kind'], name: string, spec: JsonObject): PolicyObject {
+  return { apiVersion: API_VERSION, kind, metadata: { name, labels: OWN_LABELS }, spec };
+}

@@ -1,0 +1,17 @@
+import { isObject, type JsonObject, sameJson } from '../json/json.ts';
+
+/** What the API server fills in (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
+const MATCH_DEFAULTS: JsonObject = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
+
+/** Whether a spec that was read from the API server is the one that was written there. */
+export function isSpec(live: JsonObject, written: JsonObject): boolean {
+  return sameJson(withDefaults(live), withDefaults(written));
+}
+
+function withDefaults(spec: JsonObject): JsonObject {
+  const matches = ['matchConstraints', 'matchResources'].flatMap((field) => {
+    const match = spec[field];
+    return isObject(match) ? [[field, { ...MATCH_DEFAULTS, ...match }]] : [];
+  });
+  return { ...spec, ...Object.fromEntries(matches) };
+}

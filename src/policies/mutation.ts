@@ -1,0 +1,115 @@
+import type { JsonObject } from '../json/json.ts';
+import { pointer } from '../json/path.ts';
+import { celGroup, celString } from '../podspec/cel.ts';
+import { DEFAULT_CONTAINER_KEY } from '../sidecar/inject.ts';
+import type { Keys } from '../sidecar/keys.ts';
+import type { InjectionOptions } from '../sidecar/template/options.ts';
+import type { Template } from '../sidecar/template/template.ts';
+import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
+import { celObject, UnsupportedInCel } from './literal.ts';
+import { celAdd, celMake, celSetFields } from './operations.ts';
+import { defaultContainerCondition, NATIVE_VARIABLE, nativeOf, sidecarOperations } from './sidecars.ts';
+import { statusExpression } from './status.ts';
+
+/** How a template is added to a pod: expressions of a MutatingAdmissionPolicy. */
+export interface Mutation {
+  readonly variables: readonly Variable[];
+  /** The list of the operations of a JSON Patch. */
+  readonly expression: string;
+}
+
+/**
+ * What `inject` does with a pod that has nothing of the template yet, as far as it conflicts.
+ * @throws Inexpressible
+ */
+export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
+  if (template.namesWorkload) throw new UnsupportedInCel('it says the name of the workload');
+  const additions = additionVariables(template, options);
+  const native = nativeOf(template, options) === 'variable';
+  const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];
+  const lists = [
+    ...toContainers('env', 'EnvVar', template.env),
+    ...toContainers('volumeMounts', 'VolumeMount', template.volumeMounts),
+    celGroup('[', fixedOperations(template, options), ']'),
+    ...conditionalOperations(template, options, additions),
+    celGroup('[', [celAdd(annotationPath(keys.status), 'variables.status')], ']'),
+  ];
+  return {
+    variables: [...variables, { name: 'status', expression: statusExpression(template, options, additions) }],
+    expression: lists.join(' +\n'),
+  };
+}
+
+/** To each of the pod's own containers, before others are put in front of them. */
+function toContainers(
+  list: 'env' | 'volumeMounts',
+  type: string,
+  items: readonly JsonObject[],
+): readonly string[] {
+  if (items.length === 0) return [];
+  const indices = 'lists.range(size(object.spec.containers))';
+  const path = (end: string) => `"/spec/containers/" + string(i) + ${celString(`/${list}${end}`)}`;
+  const adds = items.map((item) => celAdd(path('/-'), celObject(item, type, `spec.containers.${list}`)));
+  return [
+    `${indices}.filter(i, !has(object.spec.containers[i].${list})).map(i, ${celAdd(path(''), '[]')})`,
+    `${indices}.map(i, ${celGroup('[', adds, ']')}).flatten()`,
+  ];
+}
+
+function fixedOperations(template: Template, options: InjectionOptions): readonly string[] {
+  const { volumes, hostAliases, imagePullSecrets, securityContext, dnsConfig } = template;
+  return [
+    ...sidecarOperations(template, options),
+    ...toList('volumes', 'Volume', volumes),
+    ...toList('hostAliases', 'HostAlias', hostAliases),
+    ...(imagePullSecrets.length > 0 ? [celMake(['spec', 'imagePullSecrets'], '[]')] : []),
+    ...toObject('securityContext', 'PodSecurityContext', securityContext),
+    ...toObject('dnsConfig', 'PodDNSConfig', dnsConfig),
+    ...(Object.keys(template.labels).length > 0 ? [celMake(['metadata', 'labels'], '{}')] : []),
+    celMake(['metadata', 'annotations'], '{}'),
+  ];
+}
+
+function toList(list: string, type: string, items: readonly JsonObject[]): readonly string[] {
+  if (items.length === 0) return [];
+  const adds = items.map((item) =>
+    celAdd(celString(`/spec/${list}/-`), celObject(item, type, `spec.${list}`)),
+  );
+  return [celMake(['spec', list], '[]'), ...adds];
+}
+
+function toObject(
+  key: 'securityContext' | 'dnsConfig',
+  type: 'PodSecurityContext' | 'PodDNSConfig',
+  fields: JsonObject,
+): readonly string[] {
+  if (Object.keys(fields).length === 0) return [];
+  return [celMake(['spec', key], '{}'), ...celSetFields(key, type, fields)];
+}
+
+/** What of the names that the pod has not yet is added, one operation for each. */
+function conditionalOperations(
+  template: Template,
+  options: InjectionOptions,
+  additions: readonly Variable[],
+): readonly string[] {
+  const first = defaultContainerCondition(template, options) !== undefined;
+  const further = first && !Object.hasOwn(template.annotations, DEFAULT_CONTAINER_KEY);
+  const texts = {
+    labels: celTexts(template.labels),
+    annotations: celTexts(template.annotations, further ? [DEFAULT_CONTAINER_MEMBER] : []),
+  };
+  return additions.flatMap(({ name }) => {
+    if (name === 'imagePullSecrets') {
+      const add = celAdd('"/spec/imagePullSecrets/-"', 'Object.spec.imagePullSecrets{name: name}');
+      return [`variables.imagePullSecrets.map(name, ${add})`];
+    }
+    if (name !== 'labels' && name !== 'annotations') return [];
+    const add = celAdd(`"/metadata/${name}/" + jsonpatch.escapeKey(name)`, `${texts[name]}[name]`);
+    return [`variables.${name}.map(name, ${add})`];
+  });
+}
+
+function annotationPath(key: string): string {
+  return celString(pointer(['metadata', 'annotations', key]));
+}

@@ -1,0 +1,32 @@
+import { podCreation } from '../podspec/admission-target.ts';
+import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
+import { inject } from '../sidecar/inject.ts';
+import { keysFor } from '../sidecar/keys.ts';
+import type { Template } from '../sidecar/template/template.ts';
+import type { TemplateSet } from '../sidecar/template/template-set.ts';
+
+const LEVELS = ['baseline', 'restricted'] as const;
+
+/**
+ * The levels of pod security that a pod may break by this template: where a namespace enforces one of them, its pods
+ * are left to the webhook. What the template says about the pod as a whole is not counted on, since a pod may say
+ * otherwise; a sidecar that keeps to a level without it does so in every pod.
+ */
+export function brokenLevels(template: Template, set: TemplateSet): readonly string[] {
+  const alone = { ...template, securityContext: {} };
+  return LEVELS.filter((level) => [template, alone].some((each) => breaks(each, set, level)));
+}
+
+function breaks(template: Template, set: TemplateSet, level: string): boolean {
+  const keys = keysFor();
+  return ['Always', 'Never'].some((restartPolicy) => {
+    const injection = inject({
+      request: podCreation('default'),
+      pod: { metadata: {}, spec: { restartPolicy, containers: [{ name: 'envoy-initializer-policy' }] } },
+      namespaceLabels: { [ENFORCE_LABEL]: level },
+      options: { keys, requireAnnotation: false, operatorNamespace: '' },
+      state: { set: { ...set, templates: new Map([['config', template]]) } },
+    });
+    return injection.outcome !== 'injected';
+  });
+}

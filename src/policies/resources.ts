@@ -1,0 +1,34 @@
+import type { JsonObject } from '../json/json.ts';
+import { isObject } from '../json/json.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { narrowObject, type Resource } from '../kube/api/resource.ts';
+
+/** admissionregistration.k8s.io/v1, since Kubernetes 1.36: a policy, or what puts one into effect. */
+export interface LivePolicyObject extends KubeObject {
+  readonly spec: JsonObject;
+}
+
+const ADMISSION = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  namespaced: false,
+  narrow,
+} as const;
+
+export const POLICIES: Resource<LivePolicyObject> = {
+  ...ADMISSION,
+  kind: 'MutatingAdmissionPolicy',
+  plural: 'mutatingadmissionpolicies',
+};
+
+export const POLICY_BINDINGS: Resource<LivePolicyObject> = {
+  ...ADMISSION,
+  kind: 'MutatingAdmissionPolicyBinding',
+  plural: 'mutatingadmissionpolicybindings',
+};
+
+function narrow(value: unknown): LivePolicyObject {
+  const object = narrowObject(value);
+  const spec = 'spec' in object && isObject(object.spec) ? object.spec : {};
+  return { ...object, spec };
+}

@@ -1,0 +1,28 @@
+import type { DecideInput, DecisionInput } from './decision-input.ts';
+import { isExplicit, resolveOptIn } from './opt-in.ts';
+import { POD_RULES, type Skip } from './reason.ts';
+import type { Template } from './template/template.ts';
+import { selectTemplates } from './template/template-set.ts';
+
+export interface Go {
+  readonly inject: true;
+  /** At least one, in the order in which they are merged. */
+  readonly templates: readonly Template[];
+}
+
+/**
+ * Decides whether a pod gets a sidecar, and if not, why not: the first rule that finds something decides. Webhook,
+ * command line, Events, warnings and metrics all use this decision, through `inject`.
+ */
+export function decide(input: DecideInput): Go | Skip {
+  const optIn = resolveOptIn(input.pod, input.namespaceLabels, input.options);
+  const selected = selectTemplates(input.pod, input.options.keys, input.state);
+  const subject: DecisionInput = { ...input, optIn, ...selected };
+  for (const { reason, find, warn } of POD_RULES) {
+    const message = find(subject);
+    if (message === undefined) continue;
+    const explicit = isExplicit(optIn);
+    return { inject: false, reason, messages: [message], explicit, warn: warn === 'asked' ? explicit : warn };
+  }
+  return { inject: true, templates: selected.templates };
+}

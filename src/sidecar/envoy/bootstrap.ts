@@ -1,0 +1,84 @@
+import { type Fault, type Findings, toFaults } from '../../json/diagnostic.ts';
+import { isObject, type JsonValue, ownObjects } from '../../json/json.ts';
+import type { Path } from '../../json/path.ts';
+import { suggest } from '../../json/suggest.ts';
+import { parseYaml } from '../../json/yaml.ts';
+import { clusterFindings } from './cluster-findings.ts';
+import { v2Findings } from './v2-findings.ts';
+
+/** The fields that people write by hand of envoy.config.bootstrap.v3.Bootstrap; there are more, and newer ones. */
+const FIELDS = [
+  'admin',
+  'bootstrap_extensions',
+  'cluster_manager',
+  'dynamic_resources',
+  'layered_runtime',
+  'node',
+  'overload_manager',
+  'static_resources',
+  'stats_config',
+  'stats_sinks',
+];
+const STATIC_RESOURCES = ['listeners', 'clusters', 'secrets'];
+
+/**
+ * Looks for what would keep Envoy from starting with a bootstrap, JSON or YAML; `source` is the key or file that the text
+ * comes from. Without Envoy's own schema, which only its binary has: nothing found does not prove that it starts.
+ */
+export function bootstrapFaults(source: string, text: string): readonly Fault[] {
+  const parsed = parseYaml(text);
+  if ('error' in parsed) return [{ source, path: '', ...parsed.location, message: parsed.error }];
+  const faults = toFaults(source, findings(parsed.value), parsed.locate);
+  if (faults.length > 0 || !source.endsWith('.json') || isJson(text)) return faults;
+  return [{ source, path: '', message: 'is YAML, but a file of this name is JSON to Envoy: name it .yaml' }];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* findings(value: JsonValue): Findings {
+  if (!isObject(value)) {
+    yield { path: [], message: 'must be a bootstrap of Envoy: {"static_resources": …}' };
+    return;
+  }
+  yield* misspelt(value, [], FIELDS);
+  yield* misspelt(value.static_resources, ['static_resources'], STATIC_RESOURCES);
+  yield* v2Findings(value);
+  yield* unconfiguredFilters(value, []);
+  yield* clusterFindings(value);
+}
+
+/** Only what is near a known name: a field that is not known here may be one of a newer Envoy. */
+function* misspelt(object: JsonValue | undefined, path: Path, known: readonly string[]): Findings {
+  for (const key of isObject(object) ? Object.keys(object) : []) {
+    const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const meant = known.includes(name) ? undefined : suggest(name, known);
+    if (meant !== undefined) {
+      yield { path: [...path, key], message: `unknown field ${JSON.stringify(key)}: did you mean ${meant}?` };
+    }
+  }
+}
+
+/** Envoy finds a filter by the type of its configuration; by name alone it finds none. */
+function* unconfiguredFilters(value: JsonValue, path: Path): Findings {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, item] of Object.entries(value)) {
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    if (/^(http_?filters|filters)$/i.test(key)) {
+      for (const [index, filter] of ownObjects(value, key).entries()) {
+        const isConfigured = Object.keys(filter).some((field) => /config/i.test(field));
+        if (!isConfigured) {
+          const message = 'has no typed_config: write one, with the type of the filter as its "@type"';
+          yield { path: [...at, index], message };
+        }
+      }
+    }
+    yield* unconfiguredFilters(item, at);
+  }
+}

@@ -1,0 +1,83 @@
+import { clip } from '../../json/clip.ts';
+import type { Findings } from '../../json/diagnostic.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../../json/json.ts';
+import type { Path } from '../../json/path.ts';
+import { suggest } from '../../json/suggest.ts';
+
+/**
+ * Routes to clusters that there are not, and weights by which no cluster gets a request: Envoy refuses the first and
+ * answers 404 to all by the second. Nothing is said where clusters come from a server.
+ */
+export function* clusterFindings(bootstrap: JsonObject): Findings {
+  if (own(bootstrap, 'dynamic_resources') !== undefined || own(bootstrap, 'dynamicResources') !== undefined)
+    return;
+  const resources = own(bootstrap, 'static_resources') ?? own(bootstrap, 'staticResources');
+  const clusters = new Set(ownObjects(resources, 'clusters').map((cluster) => ownString(cluster, 'name')));
+  for (const { object, path } of routes(bootstrap, [])) {
+    yield* targetFindings(object, path, clusters);
+  }
+}
+
+interface Found {
+  readonly object: JsonObject;
+  readonly path: Path;
+}
+
+/** Every `route` action, and every configuration of a TCP proxy, which names its clusters the same way. */
+function* routes(value: JsonValue, path: Path): Generator<Found, void> {
+  if (isArray(value)) {
+    for (const [index, item] of value.entries()) yield* routes(item, [...path, index]);
+  } else if (isObject(value)) {
+    const isTcpProxy = ownString(value, '@type')?.endsWith('.tcp_proxy.v3.TcpProxy') ?? false;
+    if (isTcpProxy || (path.at(-1) === 'route' && path.includes('routes'))) yield { object: value, path };
+    for (const [key, item] of Object.entries(value)) yield* routes(item, [...path, key]);
+  }
+}
+
+function* targetFindings(route: JsonObject, path: Path, clusters: ReadonlySet<string | undefined>): Findings {
+  yield* nameFindings(route, 'cluster', path, clusters);
+  const key = Object.hasOwn(route, 'weightedClusters') ? 'weightedClusters' : 'weighted_clusters';
+  const weighted = ownObjects(own(route, key), 'clusters');
+  for (const [index, target] of weighted.entries()) {
+    yield* nameFindings(target, 'name', [...path, key, 'clusters', index], clusters);
+  }
+  if (weighted.length > 0 && weighted.every((target) => own(target, 'weight') === 0)) {
+    yield { path: [...path, key], message: 'all weights are 0: give at least one cluster more' };
+  }
+}
+
+/** How much of a name, and how many names, a message shows. */
+const SHOWN = 64;
+const LISTED = 10;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, LISTED).map((name) => clip(name, SHOWN));
+  const more = names.length - shown.length;
+  return `${shown.join(', ') || 'none'}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function* nameFindings(
+  object: JsonObject,
+  key: string,
+  path: Path,
+  clusters: ReadonlySet<string | undefined>,
+): Findings {
+  const name = ownString(object, key);
+  if (name === undefined || clusters.has(name)) return;
+  const known = [...clusters].filter((cluster) => cluster !== undefined);
+  const meant = suggest(name, known);
+  const hint =
+    meant === undefined ? `those of static_resources are ${listed(known)}` : `did you mean ${meant}?`;
+  yield {
+    path: [...path, key],
+    message: `there is no cluster ${JSON.stringify(clip(name, SHOWN))}: ${hint}`,
+  };
+}

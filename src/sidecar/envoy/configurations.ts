@@ -1,0 +1,96 @@
+import type { JsonObject } from '../../json/json.ts';
+import { CAPTURE_SCRIPT } from './capture-script.ts';
+import {
+  ACCESS_LOG,
+  address,
+  asItsClient,
+  cluster,
+  httpFilter,
+  patientRoute,
+  READINESS_PORT,
+  RENEWED,
+} from './parts.ts';
+import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
+
+const ADMIN = address('127.0.0.1', 9901);
+
+/**
+ * The configurations that come with the operator, each a bootstrap of Envoy (v3). In the first two port 80 is the
+ * sidecar's own, and the application is on port 8080; in the last its ports are those of the application.
+ */
+export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
+  'envoy.json': bootstrap([http({ cluster: 'app' })], [app('app', 'STATIC', '127.0.0.1')]),
+  'canary.json': {
+    ...bootstrap(
+      [
+        http({
+          weighted_clusters: {
+            runtime_key_prefix: 'canary',
+            clusters: [
+              { name: 'app_v1', weight: 100 },
+              { name: 'app_v2', weight: 0 },
+            ],
+          },
+        }),
+      ],
+      [app('app_v1', 'STRICT_DNS', 'app-v1'), app('app_v2', 'STRICT_DNS', 'app-v2')],
+    ),
+    // The kubelet replaces `..data` when the ConfigMap changes, and Envoy follows that link.
+    layered_runtime: {
+      layers: [{ name: 'weights', disk_layer: { symlink_root: '/etc/envoy-weights/..data' } }],
+    },
+  },
+  'transparent.json': bootstrap(CAPTURE_LISTENERS, CAPTURE_CLUSTERS),
+};
+
+/** What is in the ConfigMap `envoy`: the configurations, and the script of the init container that `transparent` takes. */
+export const ENVOY_FILES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(ENVOY_CONFIGURATIONS).map(([name, value]) => [
+      name,
+      `${JSON.stringify(value, null, 2)}\n`,
+    ]),
+  ),
+  'capture.sh': CAPTURE_SCRIPT,
+};
+
+function bootstrap(listeners: readonly JsonObject[], clusters: readonly JsonObject[]): JsonObject {
+  return {
+    admin: { address: ADMIN },
+    static_resources: {
+      listeners: [
+        ...listeners,
+        listener('readiness', READINESS_PORT, [{ match: { path: '/ready' }, route: { cluster: 'admin' } }]),
+      ],
+      clusters: [...clusters, cluster('admin', 'STATIC', ADMIN)],
+    },
+  };
+}
+
+/** Port 80, for the application. */
+function http(target: JsonObject): JsonObject {
+  return listener('http', 80, [{ match: { prefix: '/' }, route: patientRoute(target) }], {
+    ...ACCESS_LOG,
+    ...RENEWED,
+    // The address of the client goes on in X-Forwarded-For.
+    use_remote_address: true,
+    upgrade_configs: [{ upgrade_type: 'websocket' }],
+  });
+}
+
+function listener(
+  name: string,
+  port: number,
+  routes: readonly JsonObject[],
+  options: JsonObject = {},
+): JsonObject {
+  return {
+    name,
+    address: address('0.0.0.0', port),
+    filter_chains: [{ filters: [httpFilter(name, routes, options)] }],
+  };
+}
+
+function app(name: string, type: 'STATIC' | 'STRICT_DNS', host: string): JsonObject {
+  return { ...cluster(name, type, address(host, 8080)), ...asItsClient() };
+}

@@ -1,0 +1,49 @@
+import { clip } from '../../json/clip.ts';
+import { type Fault, MAX_FAULTS } from '../../json/diagnostic.ts';
+import { textExcess } from '../../json/text-bounds.ts';
+
+/** On a ConfigMap that holds weights: such a one is looked through when it is applied. */
+export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
+
+/** How much of a text a message shows. */
+const SHOWN = 80;
+
+/**
+ * Looks through the weights of a canary, as Envoy's runtime reads them from a ConfigMap's keys (`canary.app_v1: "90"`).
+ * Envoy takes what is no number for not there, and when all are 0 answers every request with 404: both without a word.
+ */
+export function weightFaults(data: Readonly<Record<string, string>>): readonly Fault[] {
+  const [firstKey = ''] = Object.keys(data);
+  const excess = textExcess(data);
+  if (excess !== undefined) return [{ source: firstKey, path: '', message: excess }];
+  const groups = new Map<string, { first: string; sum: number }>();
+  const faults: Fault[] = [];
+  for (const [source, text] of Object.entries(data)) {
+    const isNumber = /^\d{1,9}\s*$/.test(text);
+    if (!isNumber) {
+      const message = `must be a whole number such as "10", not ${JSON.stringify(clip(text, SHOWN))}`;
+      faults.push({ source, path: '', message });
+    }
+    const prefix = source.slice(0, source.lastIndexOf('.'));
+    const group = groups.get(prefix) ?? { first: source, sum: 0 };
+    // What is no number is a fault of its own already.
+    groups.set(prefix, { ...group, sum: group.sum + (isNumber ? Number(text) : 1) });
+  }
+  for (const [prefix, { first, sum }] of groups) {
+    if (sum > 0) continue;
+    const message = `all weights of ${prefix} are 0, so every request would get 404: give at least one more`;
+    faults.push({ source: first, path: '', message });
+  }
+  return faults.slice(0, MAX_FAULTS);
+}
+
+/** Whether a ConfigMap's keys are those of weights: `PREFIX.CLUSTER`, and none a file. */
+export function holdsWeights(data: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(data);
+  return keys.length > 0 && keys.every((key) => /^[\w-]+(\.[\w-]+)+$/.test(key) && !isBootstrapKey(key));
+}
+
+/** Whether a ConfigMap's key is a file that Envoy reads as its bootstrap. */
+export function isBootstrapKey(key: string): boolean {
+  return /\.(json|ya?ml)$/.test(key);
+}

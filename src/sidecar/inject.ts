@@ -1,0 +1,96 @@
+import { type PatchOperation, PodDraft } from '../json/patch.ts';
+import { annotation, containers, nameOf, type Pod } from '../podspec/pod.ts';
+import { decide } from './decide.ts';
+import type { DecideInput } from './decision-input.ts';
+import { invalidOverride, mergeTemplate } from './merge.ts';
+import { isExplicit, resolveOptIn } from './opt-in.ts';
+import type { Obstacle, Skip } from './reason.ts';
+import { predictRejection } from './refusal.ts';
+import { formatStatus, type Status, StatusBuilder } from './status.ts';
+import { DEFAULT_OPTIONS } from './template/options.ts';
+import { forWorkload } from './workload-name.ts';
+
+/** What is to become of a pod. */
+export type Injection =
+  | {
+      readonly outcome: 'injected';
+      /** What turns the given pod into `pod`: at least one operation. */
+      readonly operations: readonly PatchOperation[];
+      readonly pod: Pod;
+      readonly status: Status;
+      /** What the pod says about its sidecar and was passed over, since it is wrong. */
+      readonly ignored: Obstacle | undefined;
+    }
+  /** Left as it is. */
+  | { readonly outcome: 'skipped'; readonly skip: Skip }
+  /** Refused, by the operator's own choice (`onConflict: deny`). */
+  | { readonly outcome: 'denied'; readonly skip: Skip };
+
+/** Names the container that `kubectl exec` and `kubectl logs` take when none is given. */
+export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
+
+/**
+ * Decides about a pod and, if it is to have a sidecar, adds it. The pod that is given stays as it is.
+ * Throws PatchError when an operation does not fit the pod.
+ */
+export function inject(input: DecideInput): Injection {
+  const decision = decide(input);
+  if (!decision.inject) return { outcome: 'skipped', skip: decision };
+  const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
+  const draft = new PodDraft(input.pod);
+  const status = new StatusBuilder();
+  const ignored: string[] = [];
+  for (const [index, template] of decision.templates.entries()) {
+    const overrides = index === 0 ? input.options.keys : undefined;
+    const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
+      options,
+      status,
+      overrides,
+    });
+    if ('obstacle' in merged) {
+      const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
+      return { outcome, skip: toSkip(input, merged.obstacle) };
+    }
+    ignored.push(...merged.ignored);
+    if (status.isTooLong) return { outcome: 'skipped', skip: toSkip(input, tooMuchAdded(input)) };
+  }
+  const refusal = predictRejection(input.pod, draft.pod, input.namespaceLabels);
+  if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
+  keepDefaultContainer(draft, input.pod, status);
+  const done = status.build(decision.templates, input.pod, draft.pod);
+  draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
+  return {
+    outcome: 'injected',
+    operations: draft.operations,
+    pod: draft.pod,
+    status: done,
+    ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
+  };
+}
+
+/** The API server would refuse the pod for its annotations. */
+function tooMuchAdded({ options }: DecideInput): Obstacle {
+  const key = options.keys.status;
+  const message = `metadata.annotations[${key}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`;
+  return { reason: 'conflict', messages: [message] };
+}
+
+function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
+  const explicit = isExplicit(resolveOptIn(input.pod, input.namespaceLabels, input.options));
+  return { inject: false, ...obstacle, explicit, warn: true };
+}
+
+/**
+ * kubectl takes a pod's first container, so that `kubectl logs` shows the application's as before. Only
+ * where a sidecar was put before it does that have to be said.
+ */
+function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
+  const after = containers(draft.pod);
+  const first = nameOf(after[0]);
+  if (!status.hasContainer(first) || first === nameOf(containers(before)[0])) return;
+  const application = after.map(nameOf).find((name) => !status.hasContainer(name));
+  if (!application) return;
+  if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
+  draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
+  status.added('annotations', DEFAULT_CONTAINER_KEY);
+}

@@ -1,0 +1,94 @@
+import { isObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { readManifests, writeManifests } from '../../json/yaml-edit/manifests.ts';
+import { podCreation } from '../../podspec/admission-target.ts';
+import {
+  objectsOf,
+  type PodSite,
+  type PodTemplateRule,
+  podSites,
+  type Replacement,
+  replaceAt,
+} from '../../podspec/workload.ts';
+import type { DecideOptions } from '../decision-input.ts';
+import { type Injection, inject } from '../inject.ts';
+import { optInMistakes } from '../opt-in-mistakes.ts';
+import type { TemplateState } from '../template/template-set.ts';
+
+export interface InjectManifestsOptions {
+  readonly decide: DecideOptions;
+  readonly state: TemplateState;
+  /** Of the objects that name none. */
+  readonly namespace: string;
+  readonly podTemplates: readonly PodTemplateRule[];
+}
+
+/** What became of one pod or pod template. */
+export interface SiteResult {
+  readonly site: PodSite;
+  readonly injection: Injection;
+  /** What was meant as an opt-in and is none. */
+  readonly mistakes: readonly string[];
+}
+
+/**
+ * Injects the pods and pod templates of a text of manifests as the webhook would inject the pods made of them. What the
+ * webhook knows of a namespace is known here if its Namespace is in the text too.
+ * @throws ManifestError, and PatchError where a pod is not of the form that every pod has.
+ */
+export function injectManifests(
+  text: string,
+  options: InjectManifestsOptions,
+): { readonly text: string; readonly results: readonly SiteResult[] } {
+  const documents = readManifests(text);
+  const labels = namespaceLabels(documents);
+  const results: SiteResult[] = [];
+  const injected = documents.map((document) => {
+    const replacements: Replacement[] = [];
+    for (const site of podSites(document, options.podTemplates)) {
+      const result = injectSite(site, labels, options);
+      results.push(result);
+      if (result.injection.outcome === 'injected') replacements.push([site.path, result.injection.pod]);
+    }
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  });
+  return { text: writeManifests(text, injected), results };
+}
+
+/** Decides about one pod or pod template, as it would be created in its namespace. */
+export function injectSite(
+  site: PodSite,
+  labels: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  { decide, state, namespace: byDefault }: InjectManifestsOptions,
+): SiteResult {
+  const namespace = namespaceOf(site, byDefault);
+  const injection = inject({
+    request: podCreation(namespace),
+    pod: site.pod,
+    namespaceLabels: labels.get(namespace) ?? {},
+    options: decide,
+    state,
+    workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
+  });
+  return { site, injection, mistakes: [...optInMistakes(site, decide.keys)] };
+}
+
+export function namespaceOf({ object }: PodSite, byDefault: string): string {
+  return ownString(own(object, 'metadata'), 'namespace') || byDefault;
+}
+
+/** The labels of each Namespace that the documents hold, by its name. */
+export function namespaceLabels(
+  documents: readonly JsonValue[],
+): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const found = new Map<string, Readonly<Record<string, string>>>();
+  for (const [object] of documents.flatMap((document) => [...objectsOf(document)])) {
+    if (ownString(object, 'kind') !== 'Namespace' || ownString(object, 'apiVersion') !== 'v1') continue;
+    const metadata = own(object, 'metadata');
+    const labels = own(metadata, 'labels');
+    const strings = Object.entries(isObject(labels) ? labels : {}).filter(
+      ([, value]) => typeof value === 'string',
+    );
+    found.set(ownString(metadata, 'name') ?? '', Object.fromEntries(strings) as Record<string, string>);
+  }
+  return found;
+}

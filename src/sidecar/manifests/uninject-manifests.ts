@@ -1,0 +1,38 @@
+import { readManifests, writeManifests } from '../../json/yaml-edit/manifests.ts';
+import {
+  type PodSite,
+  type PodTemplateRule,
+  podSites,
+  type Replacement,
+  replaceAt,
+} from '../../podspec/workload.ts';
+import type { Keys } from '../keys.ts';
+import { uninject } from '../uninject.ts';
+
+/** One pod or pod template, and whether it had a sidecar of ours to take away. */
+export interface UninjectResult {
+  readonly site: PodSite;
+  readonly restored: boolean;
+}
+
+/**
+ * Gives the pods and pod templates of a text of manifests back as they were before they were injected.
+ * @throws ManifestError, and PatchError where a status annotation says what cannot be.
+ */
+export function uninjectManifests(
+  text: string,
+  keys: Keys,
+  podTemplates: readonly PodTemplateRule[],
+): { readonly text: string; readonly results: readonly UninjectResult[] } {
+  const results: UninjectResult[] = [];
+  const documents = readManifests(text).map((document) => {
+    const replacements: Replacement[] = [];
+    for (const site of podSites(document, podTemplates)) {
+      const pod = uninject(site.pod, keys);
+      results.push({ site, restored: pod !== undefined });
+      if (pod) replacements.push([site.path, pod]);
+    }
+    return replacements.length === 0 ? document : replaceAt(document, replacements);
+  });
+  return { text: writeManifests(text, documents), results };
+}

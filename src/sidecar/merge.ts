@@ -1,0 +1,157 @@
+import { finder } from '../json/finder.ts';
+import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import type { PodDraft } from '../json/patch.ts';
+import { containers, nameOf } from '../podspec/pod.ts';
+import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
+import type { Keys } from './keys.ts';
+import type { Obstacle } from './reason.ts';
+import { type Sidecar, sidecarsFor } from './sidecar.ts';
+import type { AddedKind, StatusBuilder } from './status.ts';
+import type { InjectionOptions } from './template/options.ts';
+import type { Template } from './template/template.ts';
+
+export interface MergeContext {
+  readonly options: InjectionOptions;
+  /** Takes down what is added, and knows what earlier templates have added. */
+  readonly status: StatusBuilder;
+  /** The keys of the annotations that change the template's first container; none: they are not for it. */
+  readonly overrides: Keys | undefined;
+}
+
+/** What came of it; nothing was added if there is an obstacle. */
+type Merged =
+  | { readonly obstacle: Obstacle }
+  /** What is wrong with the annotations of the pod that were passed over. */
+  | { readonly ignored: readonly string[] };
+
+/**
+ * Adds a template to a pod, or nothing at all. Wherever the pod and the template set the same scalar, the pod's own
+ * value stays.
+ */
+export function mergeTemplate(draft: PodDraft, template: Template, context: MergeContext): Merged {
+  const wanted = sidecarsFor(draft.pod, template, context.options, context.overrides);
+  if ('messages' in wanted) return { obstacle: invalidOverride(wanted.messages) };
+  const { sidecars, ignored } = wanted;
+  if (ignored.length > 0 && context.options.onConflict === 'deny')
+    return { obstacle: invalidOverride(ignored) };
+  const names = new Set(sidecars.map(({ name }) => name));
+  const isApp = (container: JsonObject) =>
+    !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container));
+  const apps = containers(draft.pod).filter(isApp);
+  const conflicts = findConflicts(draft.pod, template, sidecars, apps);
+  if (conflicts.length > 0)
+    return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
+  addSidecars(draft, sidecars, context);
+  if (template.env.length > 0 || template.volumeMounts.length > 0) addToApps(draft, isApp, template, context);
+  addToSpec(draft, template, context);
+  for (const field of ['securityContext', 'dnsConfig'] as const) {
+    addFields(draft, ['spec', field], template[field], field, context);
+  }
+  for (const field of ['labels', 'annotations'] as const) {
+    addFields(draft, ['metadata', field], template[field], field, context);
+  }
+  return { ignored };
+}
+
+/** What a pod says about its sidecar and cannot be done. */
+export function invalidOverride(messages: readonly string[]): Obstacle {
+  return { reason: 'invalid-override', messages };
+}
+
+function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {
+  const placed = { containers: 0, initContainers: 0 };
+  for (const { name, container, list, stub } of sidecars) {
+    if (stub) status.overlaid(name, stub.container);
+    else status.added(list, name);
+    if (stub?.list === list) {
+      draft.replace(['spec', list, indexOf(draft, list, name)], container);
+      continue;
+    }
+    if (stub) draft.remove(['spec', stub.list, indexOf(draft, stub.list, name)]);
+    draft.insert(['spec', list], container, options.position === 'first' ? placed[list] : 'end');
+    placed[list] += 1;
+  }
+}
+
+function indexOf(draft: PodDraft, list: string, name: string): number {
+  const all = own(own(draft.pod, 'spec'), list) as readonly JsonObject[];
+  return all.findIndex((container) => nameOf(container) === name);
+}
+
+/** Of containers of one name, which the API server refuses, the first gets it. */
+function addToApps(
+  draft: PodDraft,
+  isApp: (container: JsonObject) => boolean,
+  template: Template,
+  context: MergeContext,
+): void {
+  const all = own(own(draft.pod, 'spec'), 'containers') as readonly JsonObject[];
+  const done = new Set<string>();
+  for (const [index, container] of all.entries()) {
+    if (!isObject(container) || !isApp(container) || done.has(nameOf(container))) continue;
+    done.add(nameOf(container));
+    addToContainer(draft, index, container, template, context);
+  }
+}
+
+function addToContainer(
+  draft: PodDraft,
+  index: number,
+  container: JsonObject,
+  template: Template,
+  { status }: MergeContext,
+): void {
+  const [path, name] = [['spec', 'containers', index], nameOf(container)];
+  const findVariable = finder(ownObjects(container, 'env'), nameOf);
+  for (const variable of template.env) {
+    if (findVariable(nameOf(variable))) continue;
+    draft.insert([...path, 'env'], variable);
+    status.added('env', `${name}/${nameOf(variable)}`);
+  }
+  const findMount = mountFinder(container);
+  for (const mount of template.volumeMounts) {
+    const mountPath = ownString(mount, 'mountPath') ?? '';
+    if (findMount(mountPath)) continue;
+    draft.insert([...path, 'volumeMounts'], mount);
+    status.added('volumeMounts', `${name}/${mountPath}`);
+  }
+}
+
+/** Items that the pod has already are left as they are: conflicts have been ruled out. */
+function addToSpec(draft: PodDraft, template: Template, { status }: MergeContext): void {
+  const findVolume = volumeFinder(draft.pod);
+  for (const volume of template.volumes) {
+    if (findVolume(nameOf(volume))) continue;
+    draft.insert(['spec', 'volumes'], volume);
+    status.added('volumes', nameOf(volume));
+  }
+  const findSecret = finder(ownObjects(own(draft.pod, 'spec'), 'imagePullSecrets'), nameOf);
+  for (const secret of template.imagePullSecrets) {
+    if (findSecret(nameOf(secret))) continue;
+    draft.insert(['spec', 'imagePullSecrets'], secret);
+    status.added('imagePullSecrets', nameOf(secret));
+  }
+  const findAlias = hostAliasFinder(draft.pod);
+  for (const alias of template.hostAliases) {
+    const ip = ownString(alias, 'ip') ?? '';
+    if (findAlias(ip)) continue;
+    draft.insert(['spec', 'hostAliases'], alias);
+    status.added('hostAliases', ip);
+  }
+}
+
+function addFields(
+  draft: PodDraft,
+  path: readonly [string, string],
+  fields: JsonObject,
+  kind: AddedKind,
+  { status }: MergeContext,
+): void {
+  for (const [key, value] of Object.entries(fields)) {
+    const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
+    // To Kubernetes an empty list is the same as none.
+    if (!isArray(current) || current.length > 0) continue;
+    draft.set(path, key, value);
+    status.added(kind, key);
+  }
+}

@@ -1,0 +1,22 @@
+import { own, ownString } from '../json/json.ts';
+import type { PodSite } from '../podspec/workload.ts';
+import type { Keys } from './keys.ts';
+
+const PLACES = ['labels', 'annotations'] as const;
+
+/** What was meant as an opt-in and is none, a sentence each: only who sees the file or the workload can tell. */
+export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): Generator<string> {
+  for (const place of PLACES) {
+    const value = own(own(own(pod, 'metadata'), place), key);
+    if (value !== undefined && value !== null && typeof value !== 'string') {
+      yield `${place} hold strings, and ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}", with the quotes`;
+    }
+  }
+  if (PLACES.some((place) => own(own(own(pod, 'metadata'), place), key) !== undefined)) return;
+  for (const place of PLACES) {
+    if (own(own(own(object, 'metadata'), place), key) === undefined) continue;
+    const kind = ownString(object, 'kind') ?? 'object';
+    yield `${key} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
+    return;
+  }
+}

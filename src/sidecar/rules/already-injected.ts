@@ -1,0 +1,16 @@
+import { celAnnotated } from '../../podspec/cel.ts';
+import { annotation } from '../../podspec/pod.ts';
+import type { PodRule } from '../rule.ts';
+import { isInjected } from '../status.ts';
+
+export const alreadyInjected = {
+  reason: 'already-injected',
+  help: 'the pod has what the template adds',
+  warn: false,
+  // The status may be of another template, or a copy: the webhook looks closer.
+  cel: ({ keys }) => ({ unless: celAnnotated([keys.status]) }),
+  find: ({ pod, options, templates }) =>
+    isInjected(pod, annotation(pod, options.keys.status), templates)
+      ? 'the pod already has what the template adds'
+      : undefined,
+} as const satisfies PodRule;

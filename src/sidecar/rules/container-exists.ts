@@ -1,0 +1,35 @@
+import { own } from '../../json/json.ts';
+import { CEL_ALL_CONTAINERS, celString, celStrings } from '../../podspec/cel.ts';
+import { annotation, containerFinder, nameOf } from '../../podspec/pod.ts';
+import { AUTO_IMAGE } from '../../podspec/rules/container-rules.ts';
+import type { PodRule } from '../rule.ts';
+import { parseStatus } from '../status.ts';
+
+/** A container of the template's name is the user's own, unless it asks for the template's image. */
+export const containerExists = {
+  reason: 'container-exists',
+  help: "the pod has a container of the template's name",
+  warn: true,
+  cel({ template: { containers, initContainers } }) {
+    const names = [...containers, ...initContainers].map(nameOf);
+    const auto = `has(c.image) && c.image == ${celString(AUTO_IMAGE)}`;
+    const found = names.length === 0 ? auto : `c.name in ${celStrings(names)} || ${auto}`;
+    return { unless: `${CEL_ALL_CONTAINERS}.exists(c, ${found})` };
+  },
+  find({ pod, options, templates }) {
+    const find = containerFinder(pod);
+    for (const template of templates) {
+      for (const container of template.containers) {
+        const name = nameOf(container);
+        const existing = find(name);
+        if (!existing || own(existing, 'image') === AUTO_IMAGE) continue;
+        const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
+        const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
+        return earlier.includes(name)
+          ? `the pod has container ${name} of an earlier injection, by another state of the template`
+          : `the pod has a container ${name} of its own: to lay it over the template's, set its image to ${AUTO_IMAGE}`;
+      }
+    }
+    return undefined;
+  },
+} as const satisfies PodRule;

@@ -1,0 +1,14 @@
+import { gracePeriodViolations, longestSleep } from '../../podspec/rules/grace-period.ts';
+import type { ResultRule } from '../rule.ts';
+
+export const gracePeriod = {
+  reason: 'grace-period',
+  help: "the sidecar's hooks sleep for longer than the pod has to end",
+  warn: true,
+  cel({ template }) {
+    const seconds = longestSleep([...template.containers, ...template.initContainers]);
+    const given = 'object.spec.terminationGracePeriodSeconds';
+    return seconds === 0 ? undefined : { unless: `has(${given}) && ${given} < ${seconds}` };
+  },
+  violations: gracePeriodViolations,
+} as const satisfies ResultRule;

@@ -1,0 +1,14 @@
+import { celAnnotated } from '../../podspec/cel.ts';
+import { annotation, MIRROR_ANNOTATION } from '../../podspec/pod.ts';
+import type { PodRule } from '../rule.ts';
+
+export const mirrorPod = {
+  reason: 'mirror-pod',
+  help: 'a kubelet runs the pod from a file',
+  warn: false,
+  cel: () => ({ unless: celAnnotated([MIRROR_ANNOTATION]) }),
+  find: ({ pod }) =>
+    annotation(pod, MIRROR_ANNOTATION) === undefined
+      ? undefined
+      : 'a mirror pod only shows what a kubelet runs from a file, and cannot be changed',
+} as const satisfies PodRule;

@@ -1,0 +1,11 @@
+import { containers } from '../../podspec/pod.ts';
+import type { PodRule } from '../rule.ts';
+
+/** With a sidecar as its only container, a pod that the API server refuses would become valid. */
+export const noContainers = {
+  reason: 'no-containers',
+  help: 'there is nothing to put a sidecar beside',
+  warn: false,
+  cel: () => ({ only: 'has(object.spec.containers) && size(object.spec.containers) > 0' }),
+  find: ({ pod }) => (containers(pod).length === 0 ? 'the pod has no containers' : undefined),
+} as const satisfies PodRule;

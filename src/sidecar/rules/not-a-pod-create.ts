@@ -1,0 +1,16 @@
+import { isPodCreation } from '../../podspec/admission-target.ts';
+import type { PodRule } from '../rule.ts';
+
+export const notAPodCreate = {
+  reason: 'not-a-pod-create',
+  help: 'nothing but the creation of pods is looked at',
+  warn: false,
+  // The policy's matchConstraints select by it.
+  cel: 'elsewhere',
+  find({ request }) {
+    if (isPodCreation(request)) return undefined;
+    const { resource } = request.resource;
+    const name = request.subResource ? `${resource}/${request.subResource}` : resource;
+    return `only the creation of pods is looked at, not ${request.operation} of ${name}`;
+  },
+} as const satisfies PodRule;

@@ -1,0 +1,15 @@
+import { clip } from '../../json/clip.ts';
+import { celAnnotated } from '../../podspec/cel.ts';
+import type { PodRule } from '../rule.ts';
+
+export const unknownTemplate = {
+  reason: 'unknown-template',
+  help: 'the pod names a template that nobody wrote',
+  warn: true,
+  cel: ({ keys }) => ({ unless: celAnnotated([keys.templates]) }),
+  find({ unknownTemplates: [name], options }) {
+    return name === undefined
+      ? undefined
+      : `annotation ${options.keys.templates} names ${JSON.stringify(clip(name, 32))}, and there is no such template`;
+  },
+} as const satisfies PodRule;

@@ -1,0 +1,16 @@
+import { annotation, type Pod } from '../podspec/pod.ts';
+import type { Keys } from './keys.ts';
+import { isInjected, parseStatus } from './status.ts';
+import { selectTemplates, type TemplateState } from './template/template-set.ts';
+
+/**
+ * What of the sidecar a pod that exists has: that of the template as it is now, that of another state of it, or none.
+ */
+export type SidecarState = 'current' | 'stale' | 'absent';
+
+export function sidecarState(pod: Pod, keys: Keys, state: TemplateState): SidecarState {
+  const text = annotation(pod, keys.status);
+  if (!parseStatus(text)) return 'absent';
+  const { templates, unknownTemplates } = selectTemplates(pod, keys, state);
+  return unknownTemplates.length === 0 && isInjected(pod, text, templates) ? 'current' : 'stale';
+}

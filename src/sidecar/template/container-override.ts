@@ -1,0 +1,86 @@
+import { finder } from '../../json/finder.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
+import { containers, initContainers, nameOf, type Pod } from '../../podspec/pod.ts';
+import { AUTO_IMAGE } from '../../podspec/rules/container-rules.ts';
+
+export type ContainerList = 'containers' | 'initContainers';
+
+/** The pod's own container of a template's container's name, with the image `auto`. */
+export interface ContainerOverride {
+  readonly list: ContainerList;
+  readonly container: JsonObject;
+}
+
+/** Finds the stub of a name. */
+export function stubFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
+  const stubs = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
+    all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
+  return finder(
+    [...stubs('containers', containers(pod)), ...stubs('initContainers', initContainers(pod))],
+    ({ container }) => nameOf(container),
+  );
+}
+
+/** What the API server fills in before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
+const CONTAINER_DEFAULTS: JsonObject = {
+  imagePullPolicy: 'Always',
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+};
+const PROBE_DEFAULTS: JsonObject = {
+  failureThreshold: 3,
+  periodSeconds: 10,
+  successThreshold: 1,
+  timeoutSeconds: 1,
+};
+const PROBES: readonly string[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
+/** Fields of a container and of what it holds that the API server drops where they are false or 0, as if nobody had set them. */
+const ZEROABLE: readonly string[] = [
+  'hostPort',
+  'initialDelaySeconds',
+  'readOnly',
+  'stdin',
+  'stdinOnce',
+  'tty',
+];
+
+/**
+ * What a stub says about the sidecar: all but its image, and what was only filled in by the API server, or would be
+ * dropped there before a webhook sees it: the command line must come to the same. That a user wrote just such a value
+ * himself cannot be told; the template's is taken then.
+ */
+export function saidBy({ container }: ContainerOverride): JsonObject {
+  const { image: _, ...rest } = withoutZeros(container);
+  const said = Object.entries(without(rest, CONTAINER_DEFAULTS)).map(
+    ([field, value]): [string, JsonValue] => [
+      field,
+      PROBES.includes(field) && isObject(value) ? without(value, PROBE_DEFAULTS) : value,
+    ],
+  );
+  return Object.fromEntries(said);
+}
+
+/** Without null, empty text and empty lists (Go's omitempty); empty text is a value in a list, and in a map there is none. */
+function withoutZeros(object: JsonObject): JsonObject {
+  const value = (item: JsonValue): JsonValue => {
+    if (isArray(item)) return item.map(value);
+    return isObject(item) ? withoutZeros(item) : item;
+  };
+  const isZero = (field: string, item: JsonValue) =>
+    item === null ||
+    item === '' ||
+    (isArray(item) && item.length === 0) ||
+    (!item && ZEROABLE.includes(field));
+  return Object.fromEntries(
+    Object.entries(object)
+      .filter(([field, item]) => !isZero(field, item))
+      .map(([field, item]) => [field, value(item)]),
+  );
+}
+
+function without(object: JsonObject, defaults: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([field, value]) => own(defaults, field) !== value),
+  );
+}

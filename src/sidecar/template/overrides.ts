@@ -1,0 +1,84 @@
+import { clip } from '../../json/clip.ts';
+import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
+import type { Pod } from '../../podspec/pod.ts';
+import { parseQuantity } from '../../podspec/quantity.ts';
+import { type Keys, OVERRIDES, type Override } from '../keys.ts';
+import { withFlag } from './flags.ts';
+
+/** How an annotation of a pod changes the sidecar that it gets. */
+interface OverrideKind {
+  readonly valid: (value: string) => boolean;
+  /** What to write instead of a value that is not valid. */
+  readonly hint: string;
+  /** The container with the value; undefined when it has no place for it. */
+  readonly apply: (container: JsonObject, value: string) => JsonObject | undefined;
+}
+
+const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'];
+
+const KINDS: Readonly<Record<Override, OverrideKind>> = {
+  image: {
+    valid: (value) => /^[^\s]+$/.test(value) && value !== 'auto',
+    hint: 'an image such as envoyproxy/envoy:v1.36.0',
+    apply: (container, image) => ({ ...container, image }),
+  },
+  'cpu-request': quantity('requests', 'cpu', '100m'),
+  'cpu-limit': quantity('limits', 'cpu', '500m'),
+  'memory-request': quantity('requests', 'memory', '64Mi'),
+  'memory-limit': quantity('limits', 'memory', '256Mi'),
+  'log-level': {
+    valid: (value) => LOG_LEVELS.includes(value),
+    hint: `one of ${LOG_LEVELS.join(', ')}`,
+    apply: (container, value) => withFlag(container, ['--log-level', '-l'], value),
+  },
+  concurrency: {
+    valid: (value) => /^[0-9]{1,3}$/.test(value),
+    hint: 'a number of threads, or 0 for one for each CPU',
+    apply: (container, value) => withFlag(container, ['--concurrency'], value),
+  },
+};
+
+/** A container as a pod wants it. */
+interface Overridden {
+  readonly container: JsonObject;
+  /** What is wrong with the annotations that were passed over. */
+  readonly ignored: readonly string[];
+}
+
+/** Applies the annotations of a pod that change its sidecar; one that is wrong is passed over. */
+export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  if (!isObject(annotations)) return { container, ignored: [] };
+  const ignored: string[] = [];
+  let changed = container;
+  for (const name of OVERRIDES) {
+    const key = keys.overrides[name];
+    const value = ownString(annotations, key);
+    if (value === undefined) continue;
+    const { valid, hint, apply } = KINDS[name];
+    const next = valid(value) ? apply(changed, value) : undefined;
+    if (next) changed = next;
+    else ignored.push(valid(value) ? noPlace(key) : notValid(key, value, hint));
+  }
+  return { container: changed, ignored };
+}
+
+function quantity(list: 'requests' | 'limits', resource: string, example: string): OverrideKind {
+  return {
+    valid: (value) => (parseQuantity(value) ?? -1n) >= 0n,
+    hint: `a quantity such as ${example}`,
+    apply: (container, value) => {
+      const resources = (own(container, 'resources') ?? {}) as JsonObject;
+      const amounts = (own(resources, list) ?? {}) as JsonObject;
+      return { ...container, resources: { ...resources, [list]: { ...amounts, [resource]: value } } };
+    },
+  };
+}
+
+function notValid(key: string, value: string, hint: string): string {
+  return `annotation ${key} is ${JSON.stringify(clip(value, 32))}: write ${hint}`;
+}
+
+function noPlace(key: string): string {
+  return `annotation ${key}: the template's container has neither args nor command to which it could be added`;
+}

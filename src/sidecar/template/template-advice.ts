@@ -1,0 +1,79 @@
+import type { Findings } from '../../json/diagnostic.ts';
+import { isArray, type JsonObject, own, ownString } from '../../json/json.ts';
+import type { Path } from '../../json/path.ts';
+import { isNativeSidecar } from '../../podspec/pod.ts';
+import { podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
+import { isSet, items } from '../../podspec/rules/rules.ts';
+
+/** What is doubtful in a template that is right: things that pods get and their owners may not have meant. */
+export function* templateAdvice(spec: JsonObject, path: Path): Findings {
+  const running = [...items(spec, 'containers', path), ...nativeSidecars(spec, path)];
+  for (const [container, at] of [
+    ...items(spec, 'containers', path),
+    ...items(spec, 'initContainers', path),
+  ]) {
+    yield* imageAdvice(container, at);
+    yield* flagAdvice(container, at);
+  }
+  for (const [container, at] of running) yield* requestAdvice(container, at);
+  for (const [container, at] of nativeSidecars(spec, path)) {
+    if (isSet(container, 'startupProbe') || isSet(own(container, 'lifecycle') as JsonObject, 'postStart'))
+      continue;
+    yield { path: at, message: 'has no startupProbe: the containers after it start before it is ready' };
+  }
+  yield* securityAdvice(spec, path);
+}
+
+function nativeSidecars(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {
+  return [...items(spec, 'initContainers', path)].filter(([container]) => isNativeSidecar(container));
+}
+
+function* imageAdvice(container: JsonObject, path: Path): Findings {
+  const image = ownString(container, 'image') ?? '';
+  if (image.includes('@')) return;
+  const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
+  if (tag !== 'latest') return;
+  const message = `${image} is another image whenever somebody pushes one: write a version or a digest`;
+  yield { path: [...path, 'image'], message };
+}
+
+/** Envoy's parser of flags (TCLAP, with a blank as its delimiter) ends the process with "Couldn't find match". */
+function* flagAdvice(container: JsonObject, path: Path): Findings {
+  if (!ownString(container, 'image')?.includes('envoy')) return;
+  for (const field of ['command', 'args']) {
+    const list = own(container, field);
+    if (!isArray(list)) continue;
+    for (const [index, argument] of list.entries()) {
+      const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(String(argument)) ?? [];
+      if (flag === undefined) continue;
+      const message = `Envoy takes no "=" after a flag: write "${flag}" and "${value}" as two entries`;
+      yield { path: [...path, field, index], message };
+    }
+  }
+}
+
+function* requestAdvice(container: JsonObject, path: Path): Findings {
+  const { requests, limits } = (own(container, 'resources') ?? {}) as JsonObject;
+  const missing = ['cpu', 'memory'].filter(
+    (name) => own(requests, name) === undefined && own(limits, name) === undefined,
+  );
+  if (missing.length === 0) return;
+  const message = `requests no ${missing.join(' and no ')}: quotas refuse such pods, and autoscalers by utilization fail for them`;
+  yield { path: [...path, 'resources'], message };
+}
+
+/** The strictest pod security that pods keep to if they do without the template. */
+const CAREFUL: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+
+function* securityAdvice(spec: JsonObject, path: Path): Findings {
+  const context = own(spec, 'securityContext') as JsonObject | undefined;
+  const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...context } } };
+  for (const level of ['baseline', 'restricted']) {
+    const [first, ...more] = podSecurityViolations(pod, level);
+    if (first === undefined) continue;
+    const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+    const message = `pods stay without it in namespaces that enforce ${level} pod security: ${first}${others}`;
+    yield { path, message };
+    return;
+  }
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { MAX_LENGTH } from '../../json/annotation-json.ts';
+import type { Fault } from '../../json/diagnostic.ts';
+import { canonicalJson } from '../../json/json.ts';
+import { suggest } from '../../json/suggest.ts';
+import { textExcess } from '../../json/text-bounds.ts';
+import { isDnsLabel } from '../../podspec/names.ts';
+import { annotation, type Pod } from '../../podspec/pod.ts';
+import type { Keys } from '../keys.ts';
+import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
+import { parseTemplate } from './parse-template.ts';
+import type { Template } from './template.ts';
+
+/** The key of the ConfigMap with the default template, and the name under which it is known. */
+export const DEFAULT_TEMPLATE = 'config';
+const OPTIONS_KEY = 'options';
+const FURTHER_PREFIX = 'config.';
+
+/** Everything that one ConfigMap says about injection. */
+export interface TemplateSet {
+  /** By name: `config` for the default one, `NAME` for the key `config.NAME`. */
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly options: InjectionOptions;
+  /** sha256 in hex of all of it: other exactly when pods are injected otherwise. */
+  readonly hash: string;
+}
+
+/** The templates of the moment; or, while no good ones have been seen, what is wrong. */
+export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
+
+/** The templates that a pod asks for by its annotation, else the default one; and those nobody wrote. */
+export function selectTemplates(
+  pod: Pod,
+  keys: Keys,
+  state: TemplateState,
+): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
+  if ('fault' in state) return { templates: [], unknownTemplates: [] };
+  const asked = annotation(pod, keys.templates);
+  const names = asked === undefined ? [DEFAULT_TEMPLATE] : namesIn(asked);
+  const templates: Template[] = [];
+  for (const name of names) {
+    const template = state.set.templates.get(name);
+    // One is enough to leave the pod as it is, and a pod can name any number.
+    if (!template) return { templates, unknownTemplates: [name] };
+    templates.push(template);
+  }
+  return { templates, unknownTemplates: [] };
+}
+
+function namesIn(asked: string): Iterable<string> {
+  // No pod with such an annotation is ever stored.
+  if (asked.length > MAX_LENGTH) return [asked];
+  return new Set(asked.split(',').map((name) => name.trim()));
+}
+
+type ParsedTemplateSet =
+  | {
+      readonly set: TemplateSet;
+      /** What is doubtful in it. */
+      readonly advice: readonly Fault[];
+    }
+  | { readonly faults: readonly Fault[] };
+
+/**
+ * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes
+ * all of it unusable, since half of a change may be worse than none. Other keys are none of ours.
+ */
+export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+  const excess = textExcess(data);
+  if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
+  const templates = new Map<string, Template>();
+  const faults: Fault[] = [];
+  const advice: Fault[] = [];
+  for (const [key, text] of Object.entries(data)) {
+    const name = templateName(key);
+    if (name === undefined) {
+      advice.push(...keyAdvice(key));
+      continue;
+    }
+    const parsed = parseTemplate(key, name, text);
+    if ('template' in parsed) {
+      templates.set(name, parsed.template);
+      advice.push(...parsed.advice);
+    } else {
+      faults.push(...parsed.faults);
+    }
+    faults.push(...nameFaults(key, name));
+  }
+  if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
+    faults.push({ source: DEFAULT_TEMPLATE, path: '', message: 'required: the key is not there' });
+  }
+  const options = Object.hasOwn(data, OPTIONS_KEY)
+    ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
+    : { options: DEFAULT_OPTIONS };
+  if ('faults' in options) return { faults: [...faults, ...options.faults] };
+  return faults.length > 0
+    ? { faults }
+    : { set: { templates, ...options, hash: hashOf(templates, options.options) }, advice };
+}
+
+function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
+  const hashes = Object.fromEntries([...templates].map(([name, { hash }]) => [name, hash]));
+  return createHash('sha256')
+    .update(canonicalJson({ templates: hashes, options: { ...options } }))
+    .digest('hex');
+}
+
+function templateName(key: string): string | undefined {
+  if (key === DEFAULT_TEMPLATE) return key;
+  return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
+}
+
+/** A key that is none of ours, and looks as if it were to be. */
+function keyAdvice(key: string): readonly Fault[] {
+  if (key === OPTIONS_KEY) return [];
+  const meant = /^config[-_]./.test(key)
+    ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
+    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY]);
+  if (meant === undefined) return [];
+  return [{ source: key, path: '', message: `the key is not looked at: did you mean ${meant}?` }];
+}
+
+function nameFaults(key: string, name: string): readonly Fault[] {
+  if (key === DEFAULT_TEMPLATE) return [];
+  const taken = name === DEFAULT_TEMPLATE;
+  if (isDnsLabel(name) && !taken) return [];
+  const message = taken
+    ? `${DEFAULT_TEMPLATE} is the name of the default template: call this one otherwise`
+    : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
+  return [{ source: key, path: '', message }];
+}

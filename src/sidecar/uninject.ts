@@ -1,0 +1,159 @@
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../json/json.ts';
+import { PodDraft } from '../json/patch.ts';
+import type { Path } from '../json/path.ts';
+import { annotation, nameOf, type Pod } from '../podspec/pod.ts';
+import type { Keys } from './keys.ts';
+import type { Origin } from './moved.ts';
+import { type AddedKind, parseStatus, type Status } from './status.ts';
+
+type SpecList = 'containers' | 'initContainers' | 'volumes' | 'imagePullSecrets' | 'hostAliases';
+
+const SPEC_LISTS: readonly SpecList[] = [
+  'containers',
+  'initContainers',
+  'volumes',
+  'imagePullSecrets',
+  'hostAliases',
+];
+const FIELDS: readonly (readonly [AddedKind, Path])[] = [
+  ['securityContext', ['spec', 'securityContext']],
+  ['dnsConfig', ['spec', 'dnsConfig']],
+  ['labels', ['metadata', 'labels']],
+  ['annotations', ['metadata', 'annotations']],
+];
+
+/**
+ * The pod as it was before it was injected, by what its status annotation says; undefined when it has none. What was
+ * changed since then stays changed. A list or map that is left empty goes too: to Kubernetes it is the same as none.
+ */
+export function uninject(pod: Pod, keys: Keys): Pod | undefined {
+  const status = parseStatus(annotation(pod, keys.status));
+  if (!status) return undefined;
+  const draft = new PodDraft(pod);
+  for (const list of SPEC_LISTS)
+    removeItems(draft, ['spec', list], new Set(status.added[list]), nameIn(list));
+  giveBack(draft, status);
+  cleanContainers(draft, status);
+  for (const [kind, path] of FIELDS) removeFields(draft, path, status.added[kind] ?? []);
+  removeFields(draft, ['metadata', 'annotations'], [keys.status]);
+  removeIfEmpty(draft, ['metadata']);
+  for (const list of madeLists(status)) removeIfEmpty(draft, ['spec', list]);
+  return draft.pod;
+}
+
+/** The lists that injection may have made. A pod always has containers. */
+function madeLists({ added, moved }: Status): readonly SpecList[] {
+  const isGoal = (list: SpecList) => list === 'initContainers' && Object.keys(moved).length > 0;
+  return SPEC_LISTS.filter((list) => list !== 'containers' && (added[list]?.length || isGoal(list)));
+}
+
+/** Where a container of a pod is; `Origin` is where it was. */
+type Place = Origin;
+
+/** The pod's own containers that were laid over the template's, as they were and where they were. */
+function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
+  const places = placesOf(draft.pod);
+  const away: (readonly [JsonObject, Origin])[] = [];
+  const left: Place[] = [];
+  for (const [name, container] of Object.entries(overlaid)) {
+    const place = places.get(name);
+    if (!place || !isObject(container)) continue;
+    const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
+    if (!origin) {
+      draft.replace(pathOf(place), container);
+      continue;
+    }
+    left.push(place);
+    away.push([container, origin]);
+  }
+  // The last first, so that the indices of the others stay.
+  for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
+  // In the order in which they stood, each finds as many before it as there were.
+  for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
+    const all = at(draft.pod, ['spec', list]);
+    draft.insert(['spec', list], container, isArray(all) && index < all.length ? index : 'end');
+  }
+}
+
+/** Where the first container of each name is. */
+function placesOf(pod: Pod): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  for (const list of ['containers', 'initContainers'] as const) {
+    for (const [index, container] of ownObjects(own(pod, 'spec'), list).entries()) {
+      if (!places.has(nameOf(container))) places.set(nameOf(container), { list, index });
+    }
+  }
+  return places;
+}
+
+function pathOf({ list, index }: Place): Path {
+  return ['spec', list, index];
+}
+
+/** Takes away what the application's own containers were given. */
+function cleanContainers(draft: PodDraft, { added }: Status): void {
+  for (const [field, key] of [
+    ['env', 'name'],
+    ['volumeMounts', 'mountPath'],
+  ] as const) {
+    const places = placesOf(draft.pod);
+    for (const [name, items] of byContainer(added[field] ?? [])) {
+      const place = places.get(name);
+      if (!place) continue;
+      removeItems(draft, [...pathOf(place), field], items, key);
+      removeIfEmpty(draft, [...pathOf(place), field]);
+    }
+  }
+}
+
+/** What each container was given, by `CONTAINER/ITEM`. */
+function byContainer(given: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const text of given) {
+    const slash = text.indexOf('/');
+    if (slash === -1) continue;
+    const name = text.slice(0, slash);
+    found.set(name, (found.get(name) ?? new Set()).add(text.slice(slash + 1)));
+  }
+  return found;
+}
+
+/** What tells the items of a list apart. */
+function nameIn(list: SpecList): string {
+  return list === 'hostAliases' ? 'ip' : 'name';
+}
+
+/** The last first, so that the indices of the others stay. */
+function removeItems(draft: PodDraft, path: Path, names: ReadonlySet<string>, key: string): void {
+  const list = at(draft.pod, path);
+  if (names.size === 0 || !Array.isArray(list)) return;
+  for (let index = list.length - 1; index >= 0; index -= 1) {
+    if (names.has(ownString(list[index], key) ?? '')) draft.remove([...path, index]);
+  }
+}
+
+function removeFields(draft: PodDraft, path: Path, fields: readonly string[]): void {
+  const present = fields.filter((field) => own(at(draft.pod, path), field) !== undefined);
+  for (const field of present) draft.remove([...path, field]);
+  if (present.length > 0) removeIfEmpty(draft, path);
+}
+
+function removeIfEmpty(draft: PodDraft, path: Path): void {
+  const value = at(draft.pod, path);
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) draft.remove(path);
+}
+
+function at(pod: Pod, path: Path): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>(
+    (value, segment) => (Array.isArray(value) ? value[Number(segment)] : own(value, String(segment))),
+    pod,
+  );
+}

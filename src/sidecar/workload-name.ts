@@ -1,0 +1,86 @@
+import type { Findings } from '../json/diagnostic.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../json/json.ts';
+import type { Path } from '../json/path.ts';
+import { label, type Pod } from '../podspec/pod.ts';
+import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
+import { type Template, WORKLOAD_NAME } from './template/template.ts';
+
+/** A label takes no more, and that is where such names mostly end up. */
+const MAX_LENGTH = 63;
+
+/**
+ * The name of the workload that a user made and that the pod belongs to, by the pod's metadata alone: the name of the
+ * pod's controller, without the suffix if another workload made that controller.
+ */
+function workloadName(pod: Pod): string {
+  const metadata = own(pod, 'metadata');
+  const owner = ownObjects(metadata, 'ownerReferences').find((each) => own(each, 'controller') === true);
+  if (owner) return withoutSuffix(owner, pod);
+  return ownString(metadata, 'name') || (ownString(metadata, 'generateName') ?? '');
+}
+
+function withoutSuffix(owner: JsonObject, pod: Pod): string {
+  const name = ownString(owner, 'name') ?? '';
+  const kind = ownString(owner, 'kind');
+  const suffix = WORKLOAD_KINDS.find((each) => each.kind === kind)?.nameSuffix;
+  if (!suffix) return name;
+  if ('pattern' in suffix) return name.replace(suffix.pattern, '');
+  const hash = label(pod, suffix.label);
+  return hash && name.endsWith(`-${hash}`) ? name.slice(0, -hash.length - 1) : name;
+}
+
+function cut(name: string): string {
+  return name.slice(0, MAX_LENGTH).replace(/[-_.]+$/, '');
+}
+
+/** The template with the name of a pod's workload, if that is not known otherwise, in the place of `${workload.name}`. */
+export function forWorkload(template: Template, pod: Pod, known: string | undefined): Template {
+  if (!template.namesWorkload) return template;
+  const name = cut(known ?? workloadName(pod));
+  const named = (list: readonly JsonObject[]) => list.map((item) => replaced(item, name) as JsonObject);
+  const { containers, initContainers, env } = template;
+  return {
+    ...template,
+    containers: named(containers),
+    initContainers: named(initContainers),
+    env: named(env),
+  };
+}
+
+function replaced(value: JsonValue, name: string): JsonValue {
+  if (typeof value === 'string') return value.replaceAll(WORKLOAD_NAME, () => name);
+  if (isArray(value)) return value.map((item) => replaced(item, name));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaced(item, name)]));
+}
+
+/** The places that may say it: values of variables, commands and arguments. Elsewhere, and misspelt, it is a fault. */
+export function* placeholderFindings(value: JsonValue, path: Path): Findings {
+  if (typeof value === 'string') {
+    const [found] = /\$\{workload\.[^}]*\}/.exec(value.replaceAll(WORKLOAD_NAME, '')) ?? [];
+    if (found !== undefined) yield { path, message: `there is no ${found}: write ${WORKLOAD_NAME}` };
+    else if (value.includes(WORKLOAD_NAME) && !isPlaceFor(path)) {
+      yield {
+        path,
+        message: `${WORKLOAD_NAME} is for values of env, for command and for args: remove it here`,
+      };
+    }
+  } else if (isArray(value)) {
+    for (const [index, item] of value.entries()) yield* placeholderFindings(item, [...path, index]);
+  } else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) yield* placeholderFindings(item, [...path, key]);
+  }
+}
+
+function isPlaceFor(path: Path): boolean {
+  const [list, , key] = path.slice(-3);
+  return (list === 'env' && key === 'value') || ['args', 'command'].includes(String(path.at(-2)));
+}

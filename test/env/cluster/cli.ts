@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { cacheRoot } from '../control-plane/cache-directory.ts';
+import { shellExports } from '../control-plane/shell-exports.ts';
+import { ALL_IMAGES } from './images.ts';
+import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
+import { insideMachine, sweepMachines } from './machine.ts';
+import { ensureMultus } from './multus/multus.ts';
+import { type Extras, prepareCluster } from './prepare.ts';
+import { proveCluster } from './prove.ts';
+import { replaceImage } from './replace-image.ts';
+import { startCluster } from './start-cluster.ts';
+
+const USAGE = `usage: node test/env/cluster/cli.ts build|prove|up|down
+
+  build  install, build and make all that a cluster is made of
+  prove  the same, and run a pod on one; print what stands in the way, if anything does
+  up     the same, then start a cluster that stays, or bring new images to the one that does; print how to reach it
+  down   end that cluster, and remove what one that crashed has left
+`;
+
+const POLL_MS = 100;
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+/** What the demo and `deploy/` need; Multus only where it can be had, for a cluster is of use without it. */
+async function extras(): Promise<Extras> {
+  const multus = await ensureMultus(process.env, process.stderr).then(
+    () => true,
+    (err: unknown) => {
+      say(`NO MULTUS, so no pod will be attached to a Network: ${err instanceof Error ? err.message : err}`);
+      return false;
+    },
+  );
+  return { images: ALL_IMAGES, multus };
+}
+
+async function build(): Promise<void> {
+  await prepareCluster(await extras(), process.stderr);
+}
+
+/** Obstacles are the answer, not a failure of this program, unless E2E_REQUIRED says so. */
+async function prove(): Promise<void> {
+  if (process.env.E2E_KUBECONFIG)
+    return say(`no node of our own: tests run on E2E_KUBECONFIG=${process.env.E2E_KUBECONFIG}`);
+  const obstacle = await proveCluster(process.stderr);
+  if (obstacle === undefined) return;
+  const frame = '!'.repeat(79);
+  say(`${frame}\nNO TESTS ON A REAL NODE, since there can be none here:\n${obstacle}\n${frame}`);
+  if (process.env.E2E_REQUIRED) process.exitCode = 1;
+  process.stdout.write(`${obstacle.split('\n')[0]}\n`);
+}
+
+async function up(): Promise<void> {
+  const { layouts } = await prepareCluster(await extras(), process.stderr);
+  const before = findKeptCluster()?.ready;
+  if (before === undefined) await startKeeper();
+  else {
+    const machine = insideMachine(before.machinePid);
+    for (const [name, layout] of layouts) await replaceImage(machine, before.images, name, layout);
+  }
+  const ready = findKeptCluster()?.ready;
+  if (ready === undefined) throw new Error(`the cluster has ended: see ${logFile()}`);
+  say(
+    `The cluster is ready, its logs in ${ready.logs}. \`make cluster-down\` ends it and removes all of it.`,
+  );
+  process.stdout.write(`${(await shellExports(ready.kubeconfigPath)).join('\n')}\n`);
+}
+
+/** Starts `keep` as a program of its own, which stays when this one ends. Resolves once its cluster is ready. */
+async function startKeeper(): Promise<void> {
+  const log = openSync(logFile(), 'w', 0o600);
+  const keeper = spawn(process.execPath, [fileURLToPath(import.meta.url), 'keep'], {
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  const ended = once(keeper, 'exit').then(() => true);
+  const interrupted = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+  void interrupted.then(() => keeper.kill('SIGTERM'));
+  say('starting a cluster of one node');
+  while (findKeptCluster()?.ready === undefined) {
+    const hasEnded = await Promise.race([ended, delay(POLL_MS, false)]);
+    if (hasEnded) throw new Error(`the cluster did not start:\n${readFileSync(logFile(), 'utf8').trim()}`);
+  }
+  keeper.unref();
+}
+
+/** Holds a cluster until SIGTERM. */
+async function keep(): Promise<void> {
+  const keeping = keepCluster();
+  if (keeping === undefined) throw new Error('another program keeps a cluster');
+  try {
+    const told = Promise.race(['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal)));
+    const cluster = await startCluster({ ...(await extras()), log: say });
+    const { kubeconfigPath, images, machine } = cluster;
+    const logs = join(machine.directory, 'logs');
+    keeping.tell({ kubeconfigPath, logs, images, machinePid: machine.pid });
+    const failure = await Promise.race([cluster.failure, told.then(() => undefined)]);
+    await cluster.stop();
+    if (failure !== undefined) throw failure;
+  } finally {
+    keeping.end();
+  }
+}
+
+async function down(): Promise<void> {
+  const kept = findKeptCluster();
+  if (kept !== undefined) {
+    process.kill(kept.pid, 'SIGTERM');
+    await untilNoneIsKept();
+  }
+  await sweepMachines();
+}
+
+function logFile(): string {
+  return join(cacheRoot(process.env), 'cluster.log');
+}
+
+const commands: Readonly<Record<string, () => Promise<void>>> = { build, prove, up, down, keep };
+const command = commands[process.argv.slice(2).join(' ')];
+if (command === undefined) {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+} else {
+  try {
+    await command();
+  } catch (err) {
+    say(err instanceof Error && err.cause === undefined ? err.message : String(err));
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryBuildLock, waitForBuildLock } from '../../control-plane/build-lock.ts';
+import { cacheRoot } from '../../control-plane/cache-directory.ts';
+import { type ProgressStream, withProgress } from '../../control-plane/progress.ts';
+import { projectDirectory } from '../../control-plane/project-directory.ts';
+
+/** An image to be made once. */
+export interface CachedImage {
+  readonly name: string;
+  /** Changes with all that the image is made of: see `imageKey`. */
+  readonly key: string;
+  /** Makes its OCI layout in a directory that is there, and may use another, which is removed. */
+  readonly make: (layout: string, scratch: string, detail: (text: string) => void) => Promise<void>;
+}
+
+/** Of each image, those used last are kept: a cluster that runs may have been started with the one before. */
+const KEPT = 4;
+
+/** Twelve hex digits over the sources in this directory, the recipes, and over what an image is made from. */
+export async function imageKey(...inputs: readonly (string | Buffer)[]): Promise<string> {
+  const directory = join(projectDirectory(), 'test', 'env', 'cluster', 'images');
+  const recipes = (await readdir(directory)).toSorted().map((name) => readFile(join(directory, name)));
+  const hash = createHash('sha256');
+  for (const input of [...(await Promise.all(recipes)), ...inputs]) hash.update(input).update('\0');
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** Finds the directory of an image in the cache, and first makes it where it is not there. */
+export async function ensureImage(
+  { name, key, make }: CachedImage,
+  progress: ProgressStream,
+): Promise<string> {
+  const images = join(cacheRoot(process.env), 'images');
+  const layout = join(images, `${name}-${key}`);
+  await mkdir(images, { recursive: true });
+  const lockFile = join(images, `.${name}.lock`);
+  const lock =
+    tryBuildLock(lockFile) ??
+    (await withProgress(progress, `waiting for another build of image ${name}`, () =>
+      waitForBuildLock(lockFile),
+    ));
+  try {
+    if (!existsSync(layout)) {
+      await withProgress(progress, `making image ${name}`, (detail) =>
+        makeWhole(layout, (temporary, scratch) => make(temporary, scratch, detail)),
+      );
+    }
+    const now = new Date();
+    await utimes(layout, now, now);
+    await prune(images, name);
+  } finally {
+    lock.release();
+  }
+  return layout;
+}
+
+/** A layout is there whole or not at all: it is renamed once it is complete. */
+async function makeWhole(
+  layout: string,
+  make: (temporary: string, scratch: string) => Promise<void>,
+): Promise<void> {
+  const building = `${layout}.building`;
+  // Left by a build that was killed: the lock is ours.
+  await rm(building, { recursive: true, force: true });
+  try {
+    await mkdir(join(building, 'layout'), { recursive: true });
+    await mkdir(join(building, 'scratch'));
+    await make(join(building, 'layout'), join(building, 'scratch'));
+    await rename(join(building, 'layout'), layout);
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+async function prune(images: string, name: string): Promise<void> {
+  const layouts = (await readdir(images)).filter(
+    (entry) => entry.startsWith(`${name}-`) && /^[0-9a-f]{12}$/.test(entry.slice(name.length + 1)),
+  );
+  const used = await Promise.all(
+    layouts.map(async (entry) => ({ entry, time: (await stat(join(images, entry))).mtimeMs })),
+  );
+  for (const { entry } of used.sort((a, b) => b.time - a.time).slice(KEPT)) {
+    await rm(join(images, entry), { recursive: true, force: true });
+  }
+}

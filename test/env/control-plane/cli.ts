@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { delimiter, dirname } from 'node:path';
+import { ensureBinaries, findBinaries } from './build.ts';
+import { shellExports } from './shell-exports.ts';
+import { startControlPlane } from './start.ts';
+
+const USAGE = `usage: node test/env/control-plane/cli.ts build|up|path
+
+  build  build etcd, kube-apiserver, kube-controller-manager and kubectl into the cache
+  up     start a control plane, print how to reach it, and keep it until Ctrl-C
+  path   print the directory of the binaries
+`;
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+async function build(): Promise<void> {
+  await ensureBinaries(process.env, process.stderr);
+}
+
+async function path(): Promise<void> {
+  const directories = new Set(Object.values(await findBinaries(process.env)).map(dirname));
+  process.stdout.write(`${[...directories].join(delimiter)}\n`);
+}
+
+/** Until it is up, a signal simply ends this program: the supervisor tidies up after it. */
+async function up(): Promise<void> {
+  const binaries = await ensureBinaries(process.env, process.stderr);
+  const controlPlane = await startControlPlane({ binaries, log: say });
+  const ended = Promise.race([
+    controlPlane.failure,
+    ...['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal).then(() => undefined)),
+  ]);
+  say(`${controlPlane.server}, logs in ${controlPlane.directory}/logs; Ctrl-C ends it and removes all of it`);
+  process.stdout.write(`${(await shellExports(controlPlane.kubeconfigPath)).join('\n')}\n`);
+  const failure = await ended;
+  await controlPlane.stop();
+  if (failure !== undefined) throw failure;
+}
+
+const commands: Readonly<Record<string, () => Promise<void>>> = { build, up, path };
+const command = commands[process.argv.slice(2).join(' ')];
+if (command === undefined) {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+} else {
+  try {
+    await command();
+  } catch (err) {
+    say(err instanceof Error && err.cause === undefined ? err.message : String(err));
+    process.exitCode = 1;
+  }
+}

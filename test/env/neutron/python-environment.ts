@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { waitForBuildLock } from '../control-plane/build-lock.ts';
+import { cacheRoot } from '../control-plane/cache-directory.ts';
+import { requireDiskSpace } from '../control-plane/disk-space.ts';
+import { type ProgressStream, withProgress } from '../control-plane/progress.ts';
+import { projectDirectory } from '../control-plane/project-directory.ts';
+import { startSupervisor } from '../control-plane/supervisor.ts';
+import { writeKeystoneKeys } from './keystone-keys.ts';
+import { runToEnd } from './run-to-end.ts';
+import { keystoneConfig } from './settings.ts';
+
+/** What was installed once and is only read from then on. */
+export interface PythonEnvironment {
+  readonly python: string;
+  /** Neutron's own, as it comes with it. */
+  readonly apiPaste: string;
+  /** With empty tables, to be copied. */
+  readonly neutronDatabase: string;
+  /** With Keystone's administrator and the roles, to be copied. */
+  readonly keystoneDatabase: string;
+}
+
+/** openstack/neutron 29 `python_requires`. */
+const LEAST_PYTHON = [3, 11] as const;
+const NEEDED_BYTES = 600e6;
+const SOURCES = ['requirements.txt', 'make_neutron_tables.py', 'settings.ts'];
+export const ADMIN_PASSWORD = 'admin';
+
+/** The directory of our Python programs. */
+export function neutronDirectory(): string {
+  return join(projectDirectory(), 'test', 'env', 'neutron');
+}
+
+/** Where Neutron is in the cache. Rejects where this machine's Python cannot run it. */
+export async function environmentDirectory(env: NodeJS.ProcessEnv): Promise<string> {
+  const version = await pythonVersion(env);
+  const hash = createHash('sha256').update(`${version} ${process.platform} ${process.arch}`);
+  for (const file of SOURCES) hash.update(await readFile(join(neutronDirectory(), file)));
+  return join(cacheRoot(env), 'neutron', hash.digest('hex').slice(0, 12));
+}
+
+/** The installed Neutron; undefined where it has to be installed first. */
+export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<PythonEnvironment | undefined> {
+  const directory = await environmentDirectory(env);
+  return existsSync(directory) ? environmentIn(directory) : undefined;
+}
+
+/** Installs Neutron and Keystone from PyPI where they are not in the cache: half a minute, 400 MB. */
+export async function ensureEnvironment(
+  env: NodeJS.ProcessEnv,
+  progress: ProgressStream,
+): Promise<PythonEnvironment> {
+  const directory = await environmentDirectory(env);
+  if (!existsSync(directory)) await install(env, directory, progress);
+  return environmentIn(directory);
+}
+
+async function install(env: NodeJS.ProcessEnv, directory: string, progress: ProgressStream): Promise<void> {
+  const cache = join(directory, '..');
+  const need = { setting: 'XDG_CACHE_HOME', path: cache, bytes: NEEDED_BYTES };
+  await requireDiskSpace([need], undefined, 'install Neutron');
+  await mkdir(cache, { recursive: true });
+  const lock = await waitForBuildLock(join(cache, '.install.lock'));
+  const supervisor = await startSupervisor();
+  try {
+    // Another process may have installed it while we waited.
+    if (existsSync(directory)) return;
+    // In the cache itself: a rename within one file system is atomic, so it is there whole or not at all.
+    const temporary = await supervisor.makeDirectory(join(cache, '.installing-'));
+    const made = join(temporary, 'made');
+    await mkdir(made);
+    await withProgress(progress, 'installing Neutron and Keystone from PyPI', async (detail) => {
+      const run = (name: string, command: string, args: readonly string[]) => {
+        detail(name);
+        return runToEnd(supervisor, { name, command, args, env, cwd: temporary });
+      };
+      const { python } = environmentIn(made);
+      await run('python3 -m venv', 'python3', ['-m', 'venv', join(made, 'venv')]);
+      const requirements = join(neutronDirectory(), 'requirements.txt');
+      const options = ['--no-deps', '--disable-pip-version-check', '--progress-bar=off'];
+      await run('pip install', python, ['-m', 'pip', 'install', ...options, '--requirement', requirements]);
+      await makeDatabases(made, run);
+    });
+    await rename(made, directory);
+  } finally {
+    await supervisor.stop();
+    lock.release();
+  }
+}
+
+async function makeDatabases(
+  made: string,
+  run: (name: string, command: string, args: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const { python, neutronDatabase, keystoneDatabase } = environmentIn(made);
+  const program = (file: string) => join(neutronDirectory(), file);
+  await run('making the tables of Neutron', python, [program('make_neutron_tables.py'), neutronDatabase]);
+  await writeKeystoneKeys(made);
+  const config = join(made, 'keystone.conf');
+  await writeFile(config, keystoneConfig({ database: keystoneDatabase, keys: made, tokenLifetimeS: 60 }));
+  const manage = [program('keystone_manage.py'), '--config-file', config];
+  await run('making the tables of Keystone', python, [...manage, 'db_sync']);
+  const bootstrap = ['bootstrap', '--bootstrap-password', ADMIN_PASSWORD];
+  await run('making users of Keystone', python, [...manage, ...bootstrap]);
+}
+
+function environmentIn(directory: string): PythonEnvironment {
+  return {
+    python: join(directory, 'venv', 'bin', 'python'),
+    apiPaste: join(directory, 'venv', 'etc', 'neutron', 'api-paste.ini'),
+    neutronDatabase: join(directory, 'neutron.sqlite'),
+    keystoneDatabase: join(directory, 'keystone.sqlite'),
+  };
+}
+
+/** `3.11.7`. Rejects, saying what to do, where there is none, or too old a one. */
+async function pythonVersion(env: NodeJS.ProcessEnv): Promise<string> {
+  const least = LEAST_PYTHON.join('.');
+  const advice = `install Python ${least} or newer with its venv module (Debian: apt-get install python3-venv)`;
+  let version: string;
+  try {
+    const program = 'import platform, ensurepip; print(platform.python_version())';
+    const { stdout } = await promisify(execFile)('python3', ['-c', program], { env });
+    version = stdout.trim();
+  } catch (cause) {
+    throw new Error(`Neutron is a Python program, and there is no usable python3: ${advice}`, { cause });
+  }
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < LEAST_PYTHON[0] || (major === LEAST_PYTHON[0] && minor < LEAST_PYTHON[1])) {
+    throw new Error(`Neutron needs Python ${least}, and python3 is ${version}: ${advice}`);
+  }
+  return version;
+}

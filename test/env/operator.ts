@@ -1,0 +1,195 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { createAuthority, issueCertificate } from '../../src/certificates/x509/authority.ts';
+import type { ControlPlane } from './control-plane/control-plane.ts';
+import { freePorts } from './control-plane/free-ports.ts';
+import { projectDirectory } from './control-plane/project-directory.ts';
+import type { SupervisedProcess } from './control-plane/supervised-process.ts';
+import { eventually } from './eventually.ts';
+
+export const OPERATOR_NAMESPACE = 'envoy-initializer';
+const SERVICE_ACCOUNT = 'envoy-initializer';
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** Of Node, as in the Dockerfile. */
+export const NODE_FLAGS = ['--max-semi-space-size=8'];
+
+/** The path of each webhook of deploy/base. */
+const WEBHOOKS = {
+  MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
+  ValidatingWebhookConfiguration: ['/validate', '/validate-envoy'],
+};
+
+export interface OperatorOptions {
+  /** Of its process and of its files: `operator` unless there are several. */
+  readonly name?: string;
+  /** Flags beside those that say where things are. */
+  readonly args?: readonly string[];
+  /** Of Node, beside those of the Dockerfile. */
+  readonly nodeFlags?: readonly string[];
+  /** The port of the webhook; by default a free one. */
+  readonly port?: number;
+  /** File that its log goes to. */
+  readonly log: string;
+  /** The operator keeps its own certificates, in place of files that are written here. */
+  readonly ownCertificates?: boolean;
+  /** The manifests are there already and are left as they are: the webhooks call a Service, behind which is nobody. */
+  readonly isInstalled?: boolean;
+}
+
+/** The operator as a process of its own beside an embedded control plane, with the rights of its own service account. */
+export interface Operator {
+  readonly webhookUrl: string;
+  readonly metricsUrl: string;
+  /** The authority by which the webhook's certificate is trusted, PEM; empty where the operator keeps its own. */
+  readonly caPem: string;
+  readonly process: SupervisedProcess;
+  /** Starts it again after it has ended; resolves when it is ready. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Applies crd/ and deploy/overlays/dev, rendered with a free port's url and the caBundle of a certificate issued here,
+ * and starts `serve` as it is started in a cluster. Resolves when it is ready.
+ */
+export async function startOperator(controlPlane: ControlPlane, options: OperatorOptions): Promise<Operator> {
+  const { name = 'operator' } = options;
+  const directory = join(controlPlane.directory, name);
+  await mkdir(directory, { recursive: true });
+  const [freePort = 0, metricsPort = 0] = await freePorts(2);
+  const port = options.port ?? freePort;
+  const webhookUrl = `https://127.0.0.1:${port}`;
+  const metricsUrl = `http://127.0.0.1:${metricsPort}`;
+  const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
+  if (!options.isInstalled) await applyOverlay(controlPlane, directory, webhookUrl, files?.caPem);
+  const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
+
+  const start = async (): Promise<SupervisedProcess> => {
+    const started = await controlPlane.supervisor.start({
+      name,
+      command: process.execPath,
+      args: [
+        ...NODE_FLAGS,
+        ...(options.nodeFlags ?? []),
+        join(projectDirectory(), 'dist/main.js'),
+        'serve',
+        `--kubeconfig=${kubeconfig}`,
+        `--namespace=${OPERATOR_NAMESPACE}`,
+        `--port=${port}`,
+        `--metrics-port=${metricsPort}`,
+        ...(files ? files.args : [`--webhook-url=${webhookUrl}`]),
+        // Nobody is in front of this process who would have to learn that it ends.
+        '--shutdown-delay=0s',
+        ...(options.args ?? []),
+      ],
+      output: { file: options.log },
+    });
+    await untilReady(metricsUrl, started, options.log);
+    return started;
+  };
+
+  let running = await start();
+  return {
+    webhookUrl,
+    metricsUrl,
+    caPem: files?.caPem ?? '',
+    get process() {
+      return running;
+    },
+    async restart() {
+      await running.exited;
+      running = await start();
+    },
+  };
+}
+
+/** Writes a certificate and its key; the flags that name them, and the authority that issued it. */
+async function issueServingCertificate(
+  directory: string,
+): Promise<{ caPem: string; args: readonly string[] }> {
+  const now = Date.now();
+  const validity = { notBefore: new Date(now - MINUTE_MS), notAfter: new Date(now + 30 * DAY_MS) };
+  const authority = await createAuthority({ commonName: 'envoy-initializer', ...validity });
+  const { certPem, keyPem } = await issueCertificate(authority, {
+    commonName: 'envoy-initializer',
+    dnsNames: ['localhost'],
+    ipAddresses: ['127.0.0.1'],
+    usage: 'server',
+    ...validity,
+  });
+  const [certFile, keyFile] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
+  await writeFile(certFile, certPem);
+  await writeFile(keyFile, keyPem, { mode: 0o600 });
+  return { caPem: authority.certPem, args: [`--tls-cert-file=${certFile}`, `--tls-key-file=${keyFile}`] };
+}
+
+/** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
+async function applyOverlay(
+  controlPlane: ControlPlane,
+  directory: string,
+  url: string,
+  caPem: string | undefined,
+): Promise<void> {
+  const caBundle = caPem === undefined ? {} : { caBundle: Buffer.from(caPem).toString('base64') };
+  const patches = Object.entries(WEBHOOKS).map(([kind, paths]) => ({
+    target: { kind, name: 'envoy-initializer' },
+    patch: JSON.stringify(
+      paths.map((path, i) => ({
+        op: 'replace',
+        path: `/webhooks/${i}/clientConfig`,
+        value: { url: `${url}${path}`, ...caBundle },
+      })),
+    ),
+  }));
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [relative(directory, join(projectDirectory(), 'deploy/overlays/dev'))],
+    patches,
+  };
+  await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+  await must(controlPlane, ['apply', '-k', directory]);
+}
+
+async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: string): Promise<string> {
+  const { stdout: token } = await must(controlPlane, [
+    ...['create', 'token', SERVICE_ACCOUNT, '--namespace', OPERATOR_NAMESPACE, '--duration', '24h'],
+  ]);
+  const admin = await readFile(controlPlane.kubeconfigPath, 'utf8');
+  const path = join(directory, 'kubeconfig');
+  await writeFile(path, admin, { mode: 0o600 });
+  const config = ['config', '--kubeconfig', path];
+  const { stdout: adminUser } = await must(controlPlane, [
+    ...config,
+    'view',
+    '-o',
+    'jsonpath={.users[0].name}',
+  ]);
+  await must(controlPlane, [...config, 'delete-user', adminUser]);
+  await must(controlPlane, [...config, 'set-credentials', SERVICE_ACCOUNT, '--token', token.trim()]);
+  await must(controlPlane, [...config, 'set-context', '--current', '--user', SERVICE_ACCOUNT]);
+  return path;
+}
+
+async function untilReady(metricsUrl: string, started: SupervisedProcess, log: string): Promise<void> {
+  const ended = started.exited.then(async ({ code, signal }) => {
+    const tail = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-10).join('\n');
+    throw new Error(`the operator ended before it was ready (${signal ?? `exit code ${code}`}):\n${tail}`);
+  });
+  await Promise.race([
+    eventually(`${metricsUrl}/readyz says ok`, async () => (await fetch(`${metricsUrl}/readyz`)).ok),
+    ended,
+  ]);
+}
+
+/** kubectl, rejecting with what it printed when it failed. */
+export async function must(
+  controlPlane: Pick<ControlPlane, 'kubectl'>,
+  args: readonly string[],
+  input?: string,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const result = await controlPlane.kubectl(args, input === undefined ? {} : { input });
+  if (result.code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${result.stderr.trim()}`);
+  return result;
+}

@@ -1,0 +1,18 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { anchors, documents, prose } from '../../support/markdown.ts';
+
+test.each(documents())('every link of $path leads somewhere', ({ path, text }) => {
+  const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const dead = links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) return false;
+    const [file = '', anchor] = link.split('#');
+    const target = file === '' ? path : normalize(join(dirname(path), file));
+    const where = join(projectDirectory(), target);
+    if (!existsSync(where)) return true;
+    return anchor !== undefined && !anchors(readFileSync(where, 'utf8')).includes(anchor);
+  });
+  expect(dead).toEqual([]);
+});

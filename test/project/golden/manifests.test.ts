@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { isArray, isObject, type JsonValue } from '../../../src/json/json.ts';
+import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
+import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
+import { MemoryTerminal } from '../../support/memory-terminal.ts';
+
+/**
+ * Manifests through the command line: `input.yaml`, which may be JSON, through `inject` with `template.yaml` and the
+ * arguments in `args` gives exactly `expected.yaml` and prints `expected.stderr`.
+ */
+const FAMILY = 'manifests';
+/** Cases whose text `uninject` does not restore byte by byte: what was empty, aliased or moved is printed differently. */
+const REPRINTED: ReadonlySet<string> = new Set([
+  'anchored-document',
+  'anchors',
+  'list',
+  'overlay',
+  'rich-template',
+]);
+const cases = goldenCases(FAMILY);
+
+async function run(command: string, templates: string, args: readonly string[], input: string) {
+  const terminal = new MemoryTerminal({ 'input.yaml': input, 'template.yaml': templates });
+  const template = command === 'inject' ? ['--template', 'template.yaml'] : [];
+  const argv = ['node', 'envoy-initializer', command, '-f', 'input.yaml', ...template, ...args];
+  const code = await runCli(argv, terminal);
+  return { code, stdout: terminal.stdout, stderr: `${terminal.stderr}exit code ${code}\n` };
+}
+
+describe.each(cases)('%s', (name) => {
+  test('comes out as expected', async () => {
+    const golden = new GoldenCase(FAMILY, name);
+    const input = await golden.read('input.yaml');
+    const templates = await golden.read('template.yaml');
+    const args = (await golden.read('args')).split(/\s+/).filter((arg) => arg !== '');
+    const { code, stdout, stderr } = await run('inject', templates, args, input);
+    await golden.expect('expected.stderr', stderr);
+    await golden.expect('expected.yaml', stdout);
+    await golden.done();
+    if (code === 2) return;
+    expect((await run('inject', templates, args, stdout)).stdout).toBe(stdout);
+    const back = await run(
+      'uninject',
+      templates,
+      args.filter((arg) => arg !== '--all'),
+      stdout,
+    );
+    const objects = (text: string) => readManifests(text).map(withoutBlanks);
+    expect(objects(back.stdout)).toEqual(objects(input));
+    if (!REPRINTED.has(name)) expect(back.stdout).toBe(input);
+  });
+});
+
+/** To Kubernetes an empty list or map is the same as none. */
+function withoutBlanks(value: JsonValue): JsonValue {
+  if (isArray(value)) return value.map(withoutBlanks);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, withoutBlanks(item)] as const)
+      .filter(([, item]) => item !== null && !(typeof item === 'object' && Object.keys(item).length === 0)),
+  );
+}
+
+test('there are cases', () => {
+  expect(cases.length).toBeGreaterThan(15);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
+import { MemoryTerminal } from '../../support/memory-terminal.ts';
+
+/**
+ * Templates as admission policies: `policy` with `input.yaml`, a ConfigMap or a template, and the arguments in `args`
+ * prints exactly `expected.yaml`, and on standard error what it leaves to the webhook.
+ */
+const FAMILY = 'policies';
+const cases = goldenCases(FAMILY);
+
+test.each(cases)('%s', async (name) => {
+  const golden = new GoldenCase(FAMILY, name);
+  const terminal = new MemoryTerminal({ 'input.yaml': await golden.read('input.yaml') });
+  const args = (await golden.read('args')).split(/\s+/).filter((arg) => arg !== '');
+  const code = await runCli(['node', 'envoy-initializer', 'policy', '-f', 'input.yaml', ...args], terminal);
+  await golden.expect('expected.stderr', `${terminal.stderr}exit code ${code}\n`);
+  await golden.expect('expected.yaml', terminal.stdout);
+  await golden.done();
+});
+
+test('there are cases', () => {
+  expect(cases.length).toBeGreaterThanOrEqual(5);
+});

@@ -1,0 +1,88 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pinBases } from '../../../hack/release/pin-bases.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
+
+const BASE = `node:26-slim@sha256:${'a'.repeat(64)}`;
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'release-command-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Writes a shell script that stands for a program, and resolves to its path. */
+async function program(name: string, script: string): Promise<string> {
+  const file = join(directory, name);
+  await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return file;
+}
+
+// The packages are there: this test runs from them.
+const MAKE = [
+  '--no-print-directory',
+  '--assume-old=node_modules/.installed',
+  '--directory',
+  projectDirectory(),
+];
+const make = (...args: readonly string[]): Promise<CommandResult> =>
+  runCommand('make', [...MAKE, ...args], environment(), '');
+
+function environment(): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH, HOME, COSIGN_PASSWORD: '' };
+}
+
+describe('make release', () => {
+  test('refuses an image without a registry, a base without a digest and a key that is missing, by name', async () => {
+    const { code, stderr } = await make(
+      'release',
+      'BASE=node:26-slim',
+      'KEY=missing.key',
+      'BUILDER=true',
+      'FORCE=1',
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('IMAGE=envoy-initializer:0.0.1 names no registry');
+    expect(stderr).toContain('BASE=node:26-slim has no digest');
+    expect(stderr).toContain('KEY=missing.key: there is no such file');
+  });
+});
+
+describe.each(['image', 'capture-image'])('make %s', (target) => {
+  test('warns of a base without a digest, and builds', async () => {
+    const builder = await program('builder', 'echo "$1"');
+    const { code, stdout, stderr } = await make(target, 'BASE=node:26-slim', `BUILDER=${builder}`);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'build\n' });
+    expect(stderr).toContain('warning: BASE=node:26-slim has no digest');
+  });
+
+  test.each([`BASE=${BASE}`, 'BASE='])('says nothing of %s', async (base) => {
+    const { code, stderr } = await make(target, base, 'BUILDER=true');
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('warning');
+  });
+});
+
+describe('make base-digest', () => {
+  test("writes the registry's digest in place of the one before, and keeps the tag", async () => {
+    const digest = `sha256:${'b'.repeat(64)}`;
+    const crane = await program('crane', `[ "$*" = "digest node:26-slim" ] && echo ${digest}`);
+    await writeFile(join(directory, 'Dockerfile'), `ARG BASE=${BASE}\nFROM \${BASE}\n`);
+    await pinBases(crane, directory, ['Dockerfile'], { write: () => true });
+    const text = await readFile(join(directory, 'Dockerfile'), 'utf8');
+    expect(text).toBe(`ARG BASE=node:26-slim@${digest}\nFROM \${BASE}\n`);
+  });
+
+  test('leaves the Dockerfile as it is where the registry has no such image', async () => {
+    const crane = await program('crane', 'echo MANIFEST_UNKNOWN >&2; exit 1');
+    const text = `ARG BASE=${BASE}\nFROM \${BASE}\n`;
+    await writeFile(join(directory, 'Dockerfile'), text);
+    await expect(pinBases(crane, directory, ['Dockerfile'], { write: () => true })).rejects.toThrow(
+      'MANIFEST_UNKNOWN',
+    );
+    expect(await readFile(join(directory, 'Dockerfile'), 'utf8')).toBe(text);
+  });
+});

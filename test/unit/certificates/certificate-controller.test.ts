@@ -1,0 +1,249 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
+import type { StoredContent } from '../../../src/certificates/certificate-secret.ts';
+import { replacement } from '../../../src/certificates/renewal.ts';
+import type { SecretContent } from '../../../src/certificates/secret-content.ts';
+import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
+import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
+import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
+import { FakeSigner } from './fake-signer.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const signal = new AbortController().signal;
+const lifetimes = { authorityMs: 360 * DAY, leafMs: 90 * DAY, skewMs: 0, settleMs: 1_000 };
+const start = Date.parse('2026-01-01T00:00:00Z');
+
+let now: number;
+let signer: FakeSigner;
+let stored: StoredContent | undefined;
+let written: { readonly material: KeyMaterial; readonly resourceVersion: string | undefined }[];
+let distributed: string[];
+let heldForMs: number | undefined;
+let owned: number;
+let rotated: string[];
+let levels: number[];
+let lastGood: KeyMaterial | undefined;
+let failing: { replace?: Error; distribute?: Error; own?: Error };
+let keeper: CertificateController;
+beforeEach(() => {
+  now = start;
+  signer = new FakeSigner();
+  stored = undefined;
+  written = [];
+  distributed = [];
+  heldForMs = 0;
+  owned = 0;
+  rotated = [];
+  levels = [];
+  lastGood = undefined;
+  failing = {};
+  keeper = new CertificateController({
+    signer,
+    lifetimes,
+    wallClock: () => now,
+    lastGood: () => lastGood,
+    log: pino({ level: 'trace', base: null }, { write: (line) => levels.push(JSON.parse(line).level) }),
+    secret: {
+      read: async () => stored,
+      async replace(material, resourceVersion) {
+        if (failing.replace) throw failing.replace;
+        written.push({ material, resourceVersion });
+      },
+    },
+    bundle: {
+      observe: () => [],
+      async distribute(_, bundle) {
+        if (failing.distribute) throw failing.distribute;
+        distributed.push(bundle);
+        return heldForMs;
+      },
+    },
+    owner: {
+      async own() {
+        if (failing.own) throw failing.own;
+        owned += 1;
+        return [];
+      },
+    },
+    metrics: {
+      expires() {},
+      bundleInSync() {},
+      rotated: (certificate) => rotated.push(certificate),
+    },
+  });
+});
+
+function store(content: SecretContent): void {
+  stored = { content, resourceVersion: '7' };
+}
+
+async function storeOwn(): Promise<KeyMaterial> {
+  const material = await replacement(undefined, { signer, lifetimes, now });
+  store({ kind: 'own', material, damage: [] });
+  return material;
+}
+
+const names = (certificates: readonly (Certificate | undefined)[] = []) =>
+  certificates.map((certificate) => certificate?.fingerprint);
+const reconcile = () => keeper.reconcile(signal);
+const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
+const WARN = 40;
+
+describe('the keeper', () => {
+  test('does nothing while there is no Secret', async () => {
+    expect(await reconcile()).toEqual({});
+    expect(distributed).toEqual([]);
+  });
+
+  test('distributes the bundle, lets the namespace own the configurations, and looks again within an hour', async () => {
+    await storeOwn();
+    expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
+    expect(distributed).toEqual(['authority-1\n']);
+    expect(owned).toBe(1);
+    expect(written).toEqual([]);
+  });
+
+  test('leaves the owner for later when the bundle was just written', async () => {
+    await storeOwn();
+    heldForMs = undefined;
+    await reconcile();
+    expect(owned).toBe(0);
+  });
+
+  test('renews a leaf by a write that fails if somebody else has written', async () => {
+    const { issuer, bundle } = await storeOwn();
+    now += 60 * DAY;
+    await reconcile();
+    expect(written).toEqual([
+      { resourceVersion: '7', material: expect.objectContaining({ issuer, bundle }) },
+    ]);
+    expect(written[0]?.material.leaf?.notAfter).toBe(now + 90 * DAY);
+    expect(rotated).toEqual(['serving']);
+  });
+
+  test('comes back when the leaf is due', async () => {
+    await storeOwn();
+    now += 60 * DAY - 5_000;
+    expect(await reconcile()).toEqual({ requeueAfterMs: 5_000 });
+  });
+
+  test('renews the leaf although a configuration cannot be written, and then says so', async () => {
+    await storeOwn();
+    now += 60 * DAY;
+    failing.distribute = forbidden;
+    await expect(reconcile()).rejects.toBe(forbidden);
+    expect(written).toHaveLength(1);
+  });
+
+  test('changes the authority in two writes, with time in between, and counts it once', async () => {
+    const { issuer } = await storeOwn();
+    now += 240 * DAY;
+    const leaf = await signer.leaf(issuer ?? fail(), {
+      notBefore: new Date(now),
+      notAfter: new Date(now + 90 * DAY),
+    });
+    store({ kind: 'own', material: { leaf, issuer, bundle: [issuer ?? fail()] }, damage: [] });
+    await reconcile();
+    const added = written[0]?.material ?? fail();
+    expect(added).toMatchObject({ leaf, issuer });
+    expect(names(added.bundle)).toEqual(names([issuer, added.next]));
+
+    store({ kind: 'own', material: added, damage: [] });
+    expect(await reconcile()).toEqual({ requeueAfterMs: lifetimes.settleMs });
+    heldForMs = lifetimes.settleMs;
+    await reconcile();
+    const promoted = written[1]?.material ?? fail();
+    expect(promoted).toMatchObject({ issuer: added.next, next: undefined, bundle: added.bundle });
+    expect(signer.issuerOf.get(promoted.leaf?.fingerprint ?? '')).toBe(added.next?.fingerprint);
+    expect(rotated).toEqual(['serving', 'authority']);
+  });
+
+  test('issues a leaf that says a new name', async () => {
+    await storeOwn();
+    signer.upToDate = false;
+    await reconcile();
+    expect(rotated).toEqual(['serving']);
+  });
+
+  test('looks again, without a fuss, when somebody else was quicker', async () => {
+    await storeOwn();
+    now += 60 * DAY;
+    failing.replace = new ApiError({ status: 409, reason: 'Conflict', message: 'modified' });
+    expect(await reconcile()).toEqual({ requeueAfterMs: 0 });
+    expect(levels.filter((level) => level >= WARN)).toEqual([]);
+  });
+
+  test('tries again to let the namespace own the configurations, after what does not depend on it', async () => {
+    await storeOwn();
+    now += 60 * DAY;
+    failing.own = new TransportError('cut', 'ECONNRESET', undefined);
+    await expect(reconcile()).rejects.toBe(failing.own);
+    expect(written).toHaveLength(1);
+  });
+
+  test('warns, and goes on, when the namespace may not own the configurations', async () => {
+    await storeOwn();
+    now += 60 * DAY;
+    failing.own = forbidden;
+    await reconcile();
+    expect(levels).toContain(WARN);
+    expect(written).toHaveLength(1);
+  });
+});
+
+describe('a damaged Secret', () => {
+  test('is mended as far as it is damaged, with a warning', async () => {
+    const { issuer, bundle } = await storeOwn();
+    store({ kind: 'own', material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
+    await reconcile();
+    expect(written[0]?.material).toMatchObject({ issuer, bundle });
+    expect(written[0]?.material.leaf).toBeDefined();
+    expect(levels).toContain(WARN);
+  });
+
+  test('gets its last good content back, with a new authority on its way, when nothing in it is of use', async () => {
+    lastGood = await storeOwn();
+    store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
+    await reconcile();
+    expect(distributed).toEqual([]);
+    expect(written[0]?.material).toMatchObject({ leaf: lastGood.leaf, issuer: lastGood.issuer });
+    expect(written[0]?.material.bundle).toHaveLength(2);
+  });
+
+  test('is made anew when nobody knows what was in it', async () => {
+    store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
+    await reconcile();
+    expect(names(written[0]?.material.bundle)).toEqual(names([written[0]?.material.issuer]));
+  });
+});
+
+describe("somebody else's Secret", () => {
+  test('is never written, and its authority distributed', async () => {
+    const { leaf } = await storeOwn();
+    store({ kind: 'provided', leaf: leaf ?? fail(), bundle: 'theirs' });
+    now += 400 * DAY;
+    expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
+    expect(distributed).toEqual(['theirs']);
+    expect(written).toEqual([]);
+  });
+
+  test.each<[string, () => Promise<SecretContent>]>([
+    [
+      'without an authority',
+      async () => ({ kind: 'provided', leaf: (await storeOwn()).leaf ?? fail(), bundle: undefined }),
+    ],
+    ['of no use', async () => ({ kind: 'unusable', problem: 'rubbish' })],
+  ])('%s leaves the caBundle to them, but not the owner', async (_, content) => {
+    store(await content());
+    await reconcile();
+    expect(distributed).toEqual([]);
+    expect(written).toEqual([]);
+    expect(owned).toBe(1);
+  });
+});
+
+function fail(): never {
+  throw new Error('expected it to be there');
+}

@@ -1,0 +1,191 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { type KeyPair, KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
+import { OWN_CERTIFICATE } from '../../../src/certificates/names.ts';
+import { replacement } from '../../../src/certificates/renewal.ts';
+import { secretData } from '../../../src/certificates/secret-content.ts';
+import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
+import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
+import { x509Signer } from '../../../src/certificates/x509/x509-signer.ts';
+
+const DAY = 86_400_000;
+const signal = new AbortController().signal;
+const signer = x509Signer({ dnsNames: ['envoy-initializer.mesh.svc'], ipAddresses: [] });
+const lifetimes = { authorityMs: 360 * DAY, leafMs: 90 * DAY, skewMs: 0, settleMs: 0 };
+const start = Date.parse('2026-01-01T00:00:00Z');
+
+let now: number;
+let version: number;
+let handed: KeyPair[];
+let made: KeyMaterial[];
+let expiries: Record<string, number>;
+let log: { readonly level: number; readonly msg: string }[];
+let refuse: boolean;
+let source: KeyPairSource;
+beforeEach(() => {
+  now = start;
+  version = 0;
+  handed = [];
+  made = [];
+  expiries = {};
+  log = [];
+  refuse = false;
+  source = new KeyPairSource({
+    secret: {
+      namespace: 'mesh',
+      name: 'envoy-initializer-tls',
+      async create(material) {
+        made.push(material);
+        return true;
+      },
+    },
+    signer,
+    lifetimes,
+    wallClock: () => now,
+    onKeyPair(pair) {
+      if (refuse) throw new Error('the server does not take it');
+      handed.push(pair);
+    },
+    log: pino({ base: null }, { write: (line) => log.push(JSON.parse(line)) }),
+    metrics: {
+      expires(certificate, at) {
+        expiries[certificate] = at;
+      },
+      bundleInSync() {},
+      rotated() {},
+    },
+  });
+});
+
+const make = () => replacement(undefined, { signer, lifetimes, now });
+const names = (certificates: readonly (Certificate | undefined)[] = []) =>
+  certificates.map((certificate) => certificate?.fingerprint);
+const warnings = () => log.filter(({ level }) => level === 40).map(({ msg }) => msg);
+
+/** The Secret comes to hold this. */
+async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, broken = {} } = {}) {
+  version += 1;
+  const metadata = {
+    name: 'envoy-initializer-tls',
+    resourceVersion: String(version),
+    ...(mark && { annotations: { [OWN_CERTIFICATE]: mark } }),
+  };
+  const values = Object.entries({ ...secretData(material), ...broken });
+  const data = Object.fromEntries(values.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+  await source.reconcile({ metadata, data }, signal);
+}
+
+const gone = () => source.reconcile(undefined, signal);
+
+describe('a replica', () => {
+  test('makes the certificates where there are none, and serves none before it sees them', async () => {
+    await gone();
+    expect(made).toHaveLength(1);
+    expect(made[0]?.next).toBeUndefined();
+    expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
+    expect(source.isServing).toBe(false);
+  });
+
+  test('is handed the key pair, and tells when it expires, in seconds', async () => {
+    const material = await make();
+    await see(material);
+    expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
+    expect(expiries).toEqual({ serving: (start + 90 * DAY) / 1000, authority: (start + 360 * DAY) / 1000 });
+  });
+
+  test('is handed a new one, and the same one once', async () => {
+    const [first, second] = [await make(), await make()];
+    await see(first);
+    await see(first);
+    await see(second);
+    expect(handed.map(({ cert }) => cert)).toEqual([first.leaf?.pem, second.leaf?.pem]);
+  });
+
+  test('is handed again what its server did not take', async () => {
+    const material = await make();
+    refuse = true;
+    await expect(see(material)).rejects.toThrow('does not take it');
+    expect(source.isServing).toBe(false);
+    refuse = false;
+    version -= 1;
+    await see(material);
+    expect(handed).toHaveLength(1);
+  });
+
+  test('keeps what it serves when the Secret is damaged, and says so once', async () => {
+    const material = await make();
+    await see(material);
+    await see(material, { broken: { 'tls.key': '' } });
+    version -= 1;
+    await see(material, { broken: { 'tls.key': '' } });
+    expect(handed).toHaveLength(1);
+    expect(warnings()).toEqual(['the certificates in the Secret are damaged']);
+    expect(source.lastGood?.leaf).toEqual(material.leaf);
+  });
+
+  test('puts back what it serves when the Secret is deleted, and a new authority on its way', async () => {
+    const material = await make();
+    await see(material);
+    await gone();
+    expect(made[0]).toMatchObject({ leaf: material.leaf, issuer: material.issuer });
+    expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
+  });
+
+  test('puts back the same authority on its way, however often the Secret is deleted', async () => {
+    await see(await make());
+    await gone();
+    const [again] = made;
+    if (!again) throw new Error('nothing was made');
+    await see(again);
+    await gone();
+    expect(made[1]).toEqual(again);
+  });
+
+  test('begins anew when what it serves has expired', async () => {
+    const material = await make();
+    await see(material);
+    now += 91 * DAY;
+    await gone();
+    expect(made[0]?.bundle).toHaveLength(1);
+    expect(made[0]?.issuer).not.toEqual(material.issuer);
+  });
+});
+
+describe('a certificate that somebody else provides', () => {
+  test('is served', async () => {
+    const material = await make();
+    await see(material, { mark: '' });
+    expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
+    expect(warnings()).toEqual([]);
+  });
+
+  test('is waited for when it is gone', async () => {
+    await see(await make(), { mark: '' });
+    await gone();
+    expect(made).toEqual([]);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  test('is warned of when it lacks a name', async () => {
+    const other = x509Signer({ dnsNames: ['elsewhere'], ipAddresses: [] });
+    await see(await replacement(undefined, { signer: other, lifetimes, now }), { mark: '' });
+    expect(warnings()).toEqual(['the provided certificate lacks names that we are called by']);
+    expect(source.isServing).toBe(true);
+  });
+
+  test('is not put back by us once it has taken the place of ours', async () => {
+    await see(await make());
+    await see(await make(), { mark: '' });
+    expect(source.lastGood).toBeUndefined();
+  });
+
+  test('is warned of, and nothing changes, when it is of no use', async () => {
+    const material = await make();
+    await see(material);
+    await see(material, { mark: '', broken: { 'ca.crt': Buffer.from('rubbish').toString('base64') } });
+    expect(handed).toHaveLength(1);
+    expect(warnings()).toEqual([
+      'the Secret is not ours and of no use: mend it, or delete it to have one made',
+    ]);
+  });
+});

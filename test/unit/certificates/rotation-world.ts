@@ -1,0 +1,225 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import { pino } from 'pino';
+import { CaBundle } from '../../../src/certificates/ca-bundle.ts';
+import { CertificateController } from '../../../src/certificates/certificate-controller.ts';
+import { replacement } from '../../../src/certificates/renewal.ts';
+import { bundlePem, type KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
+import type { Lifetimes } from '../../../src/certificates/x509/lifetimes.ts';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  type WebhookConfiguration,
+} from '../../../src/kube/api/core-resources.ts';
+import { FakeSigner } from './fake-signer.ts';
+
+/** Something as it was from a moment on. */
+interface Version<T> {
+  readonly since: number;
+  readonly value: T;
+}
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+
+/** A Secret and a webhook configuration. All that ever was is kept, because nobody sees the present. */
+export class RotationWorld {
+  now = START;
+  /** How old is what the keepers' caches hold. */
+  cacheLagMs = 0;
+  readonly signer = new FakeSigner();
+  readonly lifetimes: Lifetimes;
+  readonly #secrets: Version<KeyMaterial>[] = [];
+  readonly #configurations: Version<WebhookConfiguration>[] = [];
+
+  private constructor(lifetimes: Lifetimes) {
+    this.lifetimes = lifetimes;
+  }
+
+  /** One in which the certificates have been made, and the API servers know of it. */
+  static async create(lifetimes: Lifetimes): Promise<RotationWorld> {
+    const world = new RotationWorld(lifetimes);
+    const { signer, now } = world;
+    const material = await replacement(undefined, { signer, lifetimes, now });
+    world.#secrets.push({ since: now, value: material });
+    world.#writeConfiguration(bundlePem(material));
+    world.now += lifetimes.settleMs;
+    return world;
+  }
+
+  get material(): KeyMaterial {
+    return last(this.#secrets).value;
+  }
+
+  /**
+   * The leaves that a replica may serve while an API server may not trust them, with what it trusts in their place.
+   * Either may be as far behind as told.
+   */
+  refused(lag: { readonly replicaMs: number; readonly apiServerMs: number }): readonly string[] {
+    const bundles = since(this.#configurations, this.now - lag.apiServerMs).map(authoritiesIn);
+    return since(this.#secrets, this.now - lag.replicaMs).flatMap(({ leaf }) => {
+      if (!leaf || leaf.notAfter <= this.now) return [];
+      const issuer = this.signer.issuerOf.get(leaf.fingerprint) ?? 'nobody';
+      return bundles
+        .filter((bundle) => !bundle.includes(issuer))
+        .map((bundle) => `${leaf.fingerprint} by ${issuer}, trusted: ${bundle}`);
+    });
+  }
+
+  /** Somebody adds an authority of their own to the caBundle, which a keeper then wants to take out again. */
+  meddle(): void {
+    this.#writeConfiguration(`${caBundleOf(last(this.#configurations).value)}foreign\n`);
+  }
+
+  readSecret() {
+    const content = { kind: 'own', material: this.material, damage: [] } as const;
+    return { content, resourceVersion: String(this.#secrets.length) };
+  }
+
+  replaceSecret(material: KeyMaterial, resourceVersion: string | undefined): void {
+    if (resourceVersion !== String(this.#secrets.length)) throw conflict();
+    this.#secrets.push({ since: this.now, value: material });
+  }
+
+  cachedConfiguration(): WebhookConfiguration {
+    const [cached = last(this.#configurations).value] = since(
+      this.#configurations,
+      this.now - this.cacheLagMs,
+    );
+    return cached;
+  }
+
+  patchConfiguration(operations: readonly Operation[]): void {
+    const { value } = last(this.#configurations);
+    for (const operation of operations) {
+      const isPrecondition = operation.op === 'replace' && operation.path === '/metadata/resourceVersion';
+      if (isPrecondition && operation.value !== value.metadata.resourceVersion) throw conflict();
+    }
+    const { newDocument } = jsonpatch.applyPatch(structuredClone(value), operations);
+    this.#writeConfiguration(caBundleOf(newDocument));
+  }
+
+  #writeConfiguration(bundle: string): void {
+    const caBundle = Buffer.from(bundle).toString('base64');
+    const resourceVersion = String(this.#configurations.length + 1);
+    const value = {
+      metadata: { name: 'envoy-initializer', resourceVersion },
+      webhooks: [{ name: 'envoy.initializer.kubernetes.io', clientConfig: { caBundle } }],
+    };
+    this.#configurations.push({ since: this.now, value });
+  }
+}
+
+/**
+ * A leader, or one that takes itself for one. Its requests, and their responses, arrive when the test says so. It can be
+ * killed at any moment: a request of its own that is on its way then arrives all the same.
+ */
+export class SimulatedKeeper {
+  readonly #keeper: CertificateController;
+  readonly #abort = new AbortController();
+  #message: (() => void) | undefined;
+  #busy = false;
+
+  constructor(world: RotationWorld) {
+    const { signer, lifetimes } = world;
+    const clock = { now: () => world.now, setTimer: () => ({ cancel() {} }) };
+    const cached = () => world.cachedConfiguration();
+    const lister = { get: cached, list: () => [cached()], byIndex: () => [], size: 1 };
+    this.#keeper = new CertificateController({
+      signer,
+      lifetimes,
+      wallClock: () => world.now,
+      lastGood: () => undefined,
+      log: pino({ level: 'silent' }),
+      owner: { own: async () => [] },
+      secret: {
+        read: () => this.#request(() => world.readSecret()),
+        replace: (...args) => this.#request(() => world.replaceSecret(args[0], args[1])),
+      },
+      bundle: new CaBundle({
+        clock,
+        targets: [
+          {
+            resource: MUTATING_WEBHOOK_CONFIGURATIONS,
+            name: 'envoy-initializer',
+            informer: { hasSynced: () => true, lister },
+          },
+        ],
+        client: {
+          jsonPatch: async (resource, _, operations) => {
+            await this.#request(() => world.patchConfiguration(operations));
+            return resource.narrow(cached());
+          },
+        },
+      }),
+    });
+  }
+
+  /** A request or a response is on its way. */
+  get isWaiting(): boolean {
+    return this.#message !== undefined;
+  }
+
+  /** Begins to reconcile, unless it is at it. */
+  async wake(): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    const done = () => {
+      this.#busy = false;
+    };
+    this.#keeper.reconcile(this.#abort.signal).then(done, done);
+    await eventLoopTurn();
+  }
+
+  /** What is on its way arrives, and what comes of it happens. */
+  async move(): Promise<void> {
+    const message = this.#message;
+    this.#message = undefined;
+    message?.();
+    await eventLoopTurn();
+  }
+
+  kill(): void {
+    this.#abort.abort();
+  }
+
+  async #request<T>(effect: () => T): Promise<T> {
+    this.#abort.signal.throwIfAborted();
+    await this.#onItsWay();
+    try {
+      return effect();
+    } finally {
+      await this.#onItsWay();
+      this.#abort.signal.throwIfAborted();
+    }
+  }
+
+  #onItsWay(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#message = resolve;
+    });
+  }
+}
+
+function authoritiesIn(configuration: WebhookConfiguration): readonly string[] {
+  return caBundleOf(configuration).trimEnd().split('\n');
+}
+
+function caBundleOf({ webhooks }: WebhookConfiguration): string {
+  return Buffer.from(webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString();
+}
+
+/** All values from the one that held at the moment on. */
+function since<T>(versions: readonly Version<T>[], moment: number): readonly T[] {
+  const first = versions.findLastIndex((version) => version.since <= moment);
+  return versions.slice(Math.max(0, first)).map(({ value }) => value);
+}
+
+function last<T>(versions: readonly Version<T>[]): Version<T> {
+  const version = versions.at(-1);
+  if (!version) throw new Error('there is none yet');
+  return version;
+}
+
+function conflict(): ApiError {
+  return new ApiError({ status: 409, reason: 'Conflict', message: 'the object has been modified' });
+}

@@ -1,0 +1,116 @@
+// Before @peculiar/x509, which asks for this polyfill.
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { PemConverter, X509Certificate, X509CertificateGenerator } from '@peculiar/x509';
+import { issueCertificate } from '../../../../src/certificates/x509/authority.ts';
+import {
+  type Certificate,
+  type CertifiedKey,
+  isIssuedBy,
+  missingNames,
+  readCertificates,
+  readCertifiedKey,
+} from '../../../../src/certificates/x509/certificate.ts';
+import { x509Signer } from '../../../../src/certificates/x509/x509-signer.ts';
+
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+const names = { dnsNames: ['envoy-initializer.mesh.svc'], ipAddresses: ['127.0.0.1', 'fd00::1'] };
+const signer = x509Signer(names);
+
+let authority: CertifiedKey;
+let leaf: CertifiedKey;
+beforeAll(async () => {
+  authority = await signer.authority(validity);
+  leaf = await signer.leaf(authority, validity);
+});
+
+/** As simple tools make them: nothing but the issuer's name tells who signed it. */
+async function leafWithoutKeyIdentifier({ pem, keyPem }: CertifiedKey): Promise<Certificate> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const { publicKey } = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const key = PemConverter.decodeFirst(keyPem);
+  const certificate = await X509CertificateGenerator.create(
+    {
+      subject: 'CN=leaf',
+      issuer: new X509Certificate(pem).subjectName,
+      publicKey,
+      signingKey: await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']),
+      signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+      ...validity,
+    },
+    webcrypto,
+  );
+  const [read] = readCertificates(certificate.toString('pem'));
+  if (!read) throw new Error('there is one');
+  return read;
+}
+
+describe('reading certificates', () => {
+  test('gives each of a bundle, with its times in milliseconds', () => {
+    const bundle = readCertificates(`# a comment\n${authority.pem}\n${leaf.pem}`);
+    expect(bundle.map(({ fingerprint }) => fingerprint)).toEqual([authority.fingerprint, leaf.fingerprint]);
+    expect(bundle[0]).toMatchObject({
+      notBefore: validity.notBefore.getTime(),
+      notAfter: validity.notAfter.getTime(),
+    });
+  });
+
+  test('keeps the chain that follows a certificate', () => {
+    const chain = leaf.pem + authority.pem;
+    const read = readCertifiedKey(chain, leaf.keyPem);
+    expect(read).toEqual({ ...leaf, pem: chain });
+  });
+
+  test.each([
+    ['no certificate', '', 'expected PEM certificates'],
+    ['a key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'expected PEM certificates'],
+    ['a certificate of rubbish', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'asn1'],
+  ])('refuses %s', (_, pem, message) => {
+    expect(() => readCertificates(pem)).toThrow(message);
+  });
+
+  test('refuses the key of another certificate', () => {
+    expect(() => readCertifiedKey(leaf.pem, authority.keyPem)).toThrow('got that of another');
+  });
+});
+
+describe('a leaf', () => {
+  test('is issued by its authority, and by no other, nor by another leaf', async () => {
+    const stranger = await signer.authority(validity);
+    expect(isIssuedBy(leaf, authority)).toBe(true);
+    expect(isIssuedBy(leaf, stranger)).toBe(false);
+    expect(isIssuedBy(leaf, leaf)).toBe(false);
+  });
+
+  test('is not issued by an authority that only has the name of its own', async () => {
+    const stranger = await signer.authority(validity);
+    const unmarked = await leafWithoutKeyIdentifier(authority);
+    expect(isIssuedBy(unmarked, authority)).toBe(true);
+    expect(isIssuedBy(unmarked, stranger)).toBe(false);
+  });
+
+  test('does not say its name by its subject: no API server would take it', async () => {
+    const [commonName = ''] = names.dnsNames;
+    const issuer = { certPem: authority.pem, keyPem: authority.keyPem };
+    const { certPem } = await issueCertificate(issuer, { commonName, usage: 'server', ...validity });
+    const [certificate = leaf] = readCertificates(certPem);
+    expect(missingNames(certificate, { ...names, ipAddresses: [] })).toEqual(names.dnsNames);
+  });
+
+  test('lacks the names that it does not say', () => {
+    const wanted = {
+      dnsNames: [...names.dnsNames, 'envoy-initializer'],
+      ipAddresses: ['::1', '127.0.0.1'],
+    };
+    expect(missingNames(leaf, names)).toEqual([]);
+    expect(missingNames(leaf, wanted)).toEqual(['envoy-initializer', '::1']);
+    expect(x509Signer(wanted).isUpToDate(leaf)).toBe(false);
+    expect(signer.isUpToDate(leaf)).toBe(true);
+  });
+
+  test('is not issued for a name that no certificate can hold', async () => {
+    const impossible = x509Signer({ dnsNames: ['ü.example'], ipAddresses: [] });
+    await expect(impossible.leaf(authority, validity)).rejects.toThrow('ü.example');
+  });
+});

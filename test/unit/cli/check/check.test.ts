@@ -1,0 +1,128 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatReport } from '../../../../src/cli/check/check-report.ts';
+import { runCli } from '../../../../src/cli/program.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../../support/demo.ts';
+import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+
+const deployment = (name: string, own: string, pod: string, more = '') => `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ${name}, labels: {${own}}}
+spec:
+  template:
+    metadata: {labels: {${pod}}}
+    spec: {containers: [{name: app, image: app}]${more}}
+`;
+const YES = `${OPT_IN}: "true"`;
+
+async function check(manifests: string, ...args: readonly string[]) {
+  const terminal = new MemoryTerminal({ 'web.yaml': manifests, 'template.yaml': DEMO_TEMPLATE });
+  const argv = [
+    'node',
+    'envoy-initializer',
+    'check',
+    '-f',
+    'web.yaml',
+    '--template',
+    'template.yaml',
+    ...args,
+  ];
+  const code = await runCli(argv, terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+test('of many pods the first are named, and the others counted', () => {
+  const pods = Array.from({ length: 14 }, (_, i) => {
+    return { name: `web-${i}`, sidecar: i < 12 ? ('current' as const) : ('absent' as const) };
+  });
+  const lines = formatReport({
+    object: 'deployment/web',
+    namespace: 'default',
+    decision: 'inject',
+    askedBy: 'the annotation x of the pod',
+    because: [],
+    templates: [],
+    pods,
+    findings: [],
+  });
+  expect(lines.slice(3)).toEqual([
+    '  pods      web-0: current',
+    ...[1, 2, 3, 4, 5, 6, 7, 8].map((i) => `            web-${i}: current`),
+    '            and 3 more: current',
+    '            and 2 more: absent',
+    '  nothing to be done',
+  ]);
+});
+
+describe('check of a file, without a cluster', () => {
+  test.each<[string, string, object]>([
+    [
+      'a workload that gets its sidecar',
+      deployment('web', '', YES),
+      { code: 0, decision: 'inject', reasons: [] },
+    ],
+    ['one that did not ask', deployment('web', '', ''), { code: 0, decision: 'skip', reasons: [] }],
+    [
+      'one that opted out',
+      deployment('web', '', `${OPT_IN}: "false"`),
+      { code: 0, decision: 'skip', reasons: [] },
+    ],
+    [
+      'a value that is mistyped',
+      deployment('web', '', `${OPT_IN}: "yes"`),
+      { code: 1, decision: 'skip', reasons: ['invalid-value'] },
+    ],
+    [
+      'a value without quotes',
+      deployment('web', '', `${OPT_IN}: true`),
+      { code: 1, decision: 'skip', reasons: ['opt-in-mistake'] },
+    ],
+    [
+      'a label in the wrong place',
+      deployment('web', YES, ''),
+      { code: 1, decision: 'skip', reasons: ['opt-in-mistake'] },
+    ],
+    [
+      'a conflict',
+      deployment('web', '', YES, ', volumes: [{name: envoy-conf, emptyDir: {}}]'),
+      { code: 1, decision: 'skip', reasons: ['conflict'] },
+    ],
+    [
+      'a workload of an opted-in namespace of the file',
+      `apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {${YES}}}\n${deployment('web', '', '')}`,
+      { code: 0, decision: 'inject', reasons: [] },
+    ],
+  ])('%s', async (_, manifests, expected) => {
+    const { code, stdout } = await check(manifests, '-o', 'json');
+    const [{ decision, findings, object }] = JSON.parse(stdout);
+    const reasons = findings.map(({ reason }: { reason: string }) => reason);
+    expect({ code, decision, reasons }).toEqual(expected);
+    expect(object).toBe('deployment/web');
+  });
+
+  test('tells people what to do', async () => {
+    const { stdout } = await check(deployment('web', YES, ''), '-n', 'shop');
+    expect(stdout).toBe(`\
+deployment/web in namespace shop
+  decision  without the sidecar (not-opted-in)
+  asked by  nobody
+            neither the pod nor its namespace has ${YES}
+  ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
+`);
+  });
+
+  test('a target is not checked with the template of a file', async () => {
+    const terminal = new MemoryTerminal();
+    const argv = ['node', 'envoy-initializer', 'check', 'deploy/web', '--template', 'template.yaml'];
+    expect(await runCli(argv, terminal)).toBe(2);
+    expect(terminal.stderr).toMatch(/^error: --template is for files/);
+  });
+
+  test('a file without pods is a mistake of whoever named it', async () => {
+    expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: no pod and no workload is in what was given\n',
+    });
+  });
+});

@@ -1,0 +1,106 @@
+import { expect, test } from '@jest/globals';
+import { runCli } from '../../../../src/cli/program.ts';
+import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
+import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+
+const BAD = `\
+# A ConfigMap with three faults.
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: envoy-initializer}
+data:
+  options: "onConflict: dney"
+  config: |
+
+      containers:
+        - name: envoy
+          image: x
+          ports:
+            - containerPort: "80"
+  config.second: "containers: [{name: Bad, image: x}]"
+`;
+
+const COVERED = `\
+policy: config: the API server can inject it by a policy
+policy: config: it breaks the pod security level restricted: namespaces that enforce it are left to the webhook
+`;
+
+async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const terminal = new MemoryTerminal(files);
+  const code = await runCli(['node', 'envoy-initializer', 'lint', ...Object.keys(files), ...args], terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+test('says of every fault of a ConfigMap where it is in the file', async () => {
+  const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
+  expect(stdout.trim().split('\n').sort()).toEqual([
+    'bad.yaml:13:15: config: containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    'bad.yaml:14:18: config.second: containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
+    'bad.yaml:6:12: options: onConflict: must be one of skip, deny',
+  ]);
+  expect(stderr).toBe('3 faults\n');
+  expect(code).toBe(1);
+});
+
+test('says so to programs too', async () => {
+  const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD }, '-o', 'json');
+  expect(JSON.parse(stdout)).toContainEqual({
+    file: 'bad.yaml',
+    line: 13,
+    column: 15,
+    key: 'config',
+    path: 'containers[0].ports[0].containerPort',
+    message: 'must be a whole number, not "80"',
+    severity: 'error',
+  });
+  expect(stderr).toBe('');
+  expect(code).toBe(1);
+});
+
+test('takes a template alone, and several files', async () => {
+  const { code, stdout, stderr } = await lint({ 'a.yaml': DEMO_TEMPLATE, 'b.yaml': 'containers: [' });
+  expect(stdout).toMatch(/^b\.yaml:1:14: config: /m);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '1 fault\n' });
+});
+
+test('warns of what is doubtful, which is no fault', async () => {
+  expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^a\.yaml:1:1: warning: config: pods stay without it in namespaces that enforce restricted pod security: .*\n$/,
+    ),
+    stderr: `no faults: template config\n${COVERED}`,
+  });
+});
+
+test('finds nothing in the template that an installation starts with', async () => {
+  expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `no faults: template config\n${COVERED.split('\n', 1)}\n`,
+  });
+});
+
+test.each<[string, Readonly<Record<string, string>>, RegExp]>([
+  ['a file that is not there', {}, /^error: cannot read gone\.yaml: there is no such file\n$/],
+  [
+    'a manifest without a template',
+    { 'gone.yaml': 'apiVersion: v1\nkind: Secret\n' },
+    /^error: gone\.yaml holds no template/,
+  ],
+])('fails on %s', async (_, files, message) => {
+  const terminal = new MemoryTerminal(files);
+  expect(await runCli(['node', 'envoy-initializer', 'lint', 'gone.yaml'], terminal)).toBe(2);
+  expect(terminal.stderr).toMatch(message);
+  expect(terminal.stdout).toBe('');
+});
+
+test('says what is left to the webhook where a policy cannot do it', async () => {
+  const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
+  const { stderr } = await lint({ 'long.yaml': long });
+  expect(stderr.split('\n').slice(1)).toEqual([
+    'policy: config: the template is too long for a policy: all pods are left to the webhook',
+    '',
+  ]);
+});

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { loadAll } from 'js-yaml';
+import { runCli } from '../../../src/cli/program.ts';
+import { DEMO_TEMPLATE } from '../../support/demo.ts';
+import { MemoryTerminal } from '../../support/memory-terminal.ts';
+
+async function policy(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const terminal = new MemoryTerminal(files);
+  const code = await runCli(['node', 'envoy-initializer', 'policy', ...args], terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+test('prints what kubectl can apply, and says what it leaves out', async () => {
+  const { code, stdout, stderr } = await policy({ 't.yaml': DEMO_TEMPLATE }, '-f', 't.yaml');
+  const objects = loadAll(stdout) as { kind: string; spec: { failurePolicy?: string } }[];
+  expect(objects.map(({ kind, spec }) => [kind, spec.failurePolicy])).toEqual([
+    ['MutatingAdmissionPolicy', 'Fail'],
+    ['MutatingAdmissionPolicyBinding', undefined],
+    ['MutatingAdmissionPolicy', 'Ignore'],
+    ['MutatingAdmissionPolicyBinding', undefined],
+    ['ValidatingAdmissionPolicy', 'Ignore'],
+    ['ValidatingAdmissionPolicyBinding', undefined],
+  ]);
+  expect(stderr).toMatch(/^config: it breaks the pod security level restricted/);
+  expect(code).toBe(0);
+});
+
+test('follows the flags of the installation', async () => {
+  const { stdout } = await policy(
+    { 't.yaml': DEMO_TEMPLATE },
+    ...['-f', 't.yaml', '--annotation=example.com/mesh', '--initializer-name=mesh.example.com'],
+    '--require-annotation=false',
+  );
+  expect(stdout).not.toContain('initializer.kubernetes.io/envoy');
+  expect([...stdout.matchAll(/^ {2}name: (.*)$/gm)].map(([, name]) => name)).toEqual([
+    'mesh.example.com',
+    'mesh.example.com',
+    'namespace.mesh.example.com',
+    'namespace.mesh.example.com',
+    'all.mesh.example.com',
+    'mesh.example.com',
+    'mesh.example.com',
+  ]);
+});
+
+test('fails where nothing of a template can be a policy', async () => {
+  const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
+  const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe('config: the template is too long for a policy: all pods are left to the webhook\n');
+});
+
+test('is wrong usage without a file', async () => {
+  expect(await policy({})).toMatchObject({ code: 2, stderr: expect.stringContaining('--filename') });
+});

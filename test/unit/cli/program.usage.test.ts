@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+
+/** Runs the command line as a user does; its exit code and what it printed on standard error. */
+async function run(...args: readonly string[]) {
+  let stderr = '';
+  const terminal = {
+    read: () => Promise.reject(new Error('nothing is read')),
+    out: () => {},
+    err: (text: string) => {
+      stderr += text;
+    },
+  };
+  return { code: await runCli(['node', 'envoy-initializer', ...args], terminal), stderr };
+}
+
+test.each([
+  [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Write a port/],
+  [['serve', '--prot=1'], /unknown option '--prot=1'/],
+  [['serve', 'more'], /too many arguments/],
+  [['serve', '--tls-cert-file=a'], /--tls-cert-file and --tls-key-file go together/],
+  [['serve', '--tls-key-file=a'], /--tls-cert-file and --tls-key-file go together/],
+  [['serve', '--kubeconfig=/nowhere/config'], /no usable kubeconfig: .*no such file.*\/nowhere\/config/],
+  [['sevre'], /unknown command 'sevre'/],
+])('%j ends with 2 and one line that says what to write', async (args, message) => {
+  const { code, stderr } = await run(...args);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test.each([
+  [['serve'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server, got http://10.0.0.1'],
+  [
+    ['serve'],
+    { server: 'https://10.0.0.1', 'proxy-url': 'socks5://10.0.0.2' },
+    'got one of socks5: use another',
+  ],
+  [['node-agent'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
+  [['check', 'deploy/web'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
+])('%j with the cluster %j ends before anything starts', async (args, cluster, message) => {
+  const folder = await mkdtemp(join(tmpdir(), 'usage-'));
+  const kubeconfig = join(folder, 'config');
+  const config = {
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: {} }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  await writeFile(kubeconfig, JSON.stringify(config));
+  const { code, stderr } = await run(...args, `--kubeconfig=${kubeconfig}`);
+  await rm(folder, { recursive: true });
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('--version and --help end with 0', async () => {
+  expect(await run('--version')).toEqual({ code: 0, stderr: '' });
+  expect(await run('serve', '--help')).toEqual({ code: 0, stderr: '' });
+});

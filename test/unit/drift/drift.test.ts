@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { FleetBasis } from '../../../src/drift/classify.ts';
+import { Drift, type Finding } from '../../../src/drift/drift.ts';
+import { podSummary } from '../../../src/drift/fleet-pods.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import type { KubeObject, ObjectKey } from '../../../src/kube/api/object.ts';
+import { podCreation } from '../../../src/podspec/admission-target.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
+import { refusal } from '../../support/fake-events.ts';
+
+const keys = keysFor();
+const options = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
+const summary = podSummary(keys);
+
+const templates = (config: string) => templateSet({ config });
+
+function pod(name: string, metadata: object = {}, spec: object = {}): KubeObject & JsonObject {
+  return {
+    metadata: { name, namespace: 'web', uid: `uid-${name}`, ...metadata },
+    spec: { containers: [{ name: 'app', image: 'app' }], ...spec },
+  };
+}
+
+function injected(plain: KubeObject & JsonObject, set: TemplateSet): KubeObject & JsonObject {
+  const opted = {
+    ...plain,
+    metadata: { name: plain.metadata.name, namespace: 'web', uid: 'a', labels: { [OPT_IN]: 'true' } },
+  };
+  const subject = { request: podCreation('web'), namespaceLabels: {}, options, state: { set } };
+  const result = inject({ ...subject, pod: opted });
+  if (result.outcome !== 'injected') throw new Error('the pod of the test takes no sidecar');
+  return result.pod as KubeObject & JsonObject;
+}
+
+describe('drift', () => {
+  const pods = new Map<ObjectKey, KubeObject & JsonObject>();
+  const got: string[] = [];
+  const told: string[] = [];
+  let namespaceLabels: Readonly<Record<string, string>>;
+  let basis: FleetBasis;
+  let drift: Drift;
+
+  beforeEach(() => {
+    pods.clear();
+    got.length = 0;
+    told.length = 0;
+    namespaceLabels = { [OPT_IN]: 'true' };
+    basis = { options, state: { set: templates(DEMO_TEMPLATE) } };
+    drift = new Drift({
+      client: {
+        async get(resource, { namespace, name }) {
+          got.push(name);
+          const found = pods.get(`${namespace}/${name}`);
+          if (!found) throw refusal(404, 'NotFound');
+          return resource.narrow(found);
+        },
+      },
+      pods: { get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined) },
+      namespaceLabels: () => namespaceLabels,
+      basis: () => basis,
+      onFinding: ({ kind, pod: found }: Finding) => told.push(`${kind} ${found.metadata.name}`),
+    });
+  });
+
+  async function look(...some: readonly (KubeObject & JsonObject)[]): Promise<readonly string[]> {
+    for (const each of some) pods.set(`web/${each.metadata.name}`, each);
+    for (const key of pods.keys()) await drift.reconcile(key, new AbortController().signal);
+    return drift.findings.map(({ kind, pod: found }) => `${kind} ${found.metadata.name}`);
+  }
+
+  test('finds a pod of an opted-in namespace without its sidecar, and tells so once', async () => {
+    expect(await look(pod('a'))).toEqual(['missed a']);
+    await look();
+    expect(told).toEqual(['missed a']);
+  });
+
+  test('finds nothing wrong with a pod that has the sidecar of today', async () => {
+    expect(await look(injected(pod('a'), templates(DEMO_TEMPLATE)))).toEqual([]);
+    expect(got).toEqual([]);
+  });
+
+  test('finds a pod stale once the template is another', async () => {
+    await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
+    basis = { options, state: { set: templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2')) } };
+    expect(await look()).toEqual(['stale a']);
+  });
+
+  test.each<[string, KubeObject & JsonObject]>([
+    ['opts out', pod('a', { labels: { [OPT_IN]: 'false' } })],
+    ['is on its way out', pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+  ])('leaves a pod alone that %s, without reading it', async (_, found) => {
+    expect(await look(found)).toEqual([]);
+    expect(got).toEqual([]);
+  });
+
+  test('reads the whole pod once where only that can tell that it needs none', async () => {
+    expect(await look(pod('a', {}, { hostNetwork: true }))).toEqual([]);
+    await look();
+    expect(got).toEqual(['a']);
+  });
+
+  test('reads it again after the template or the namespace has changed', async () => {
+    await look(pod('a', {}, { hostNetwork: true }));
+    drift.reset(['web/another']);
+    await look();
+    expect(got).toEqual(['a']);
+    drift.reset(['web/a']);
+    await look();
+    expect(got).toEqual(['a', 'a']);
+  });
+
+  test('takes a pod of the same name for the other that it is', async () => {
+    await look(pod('a', {}, { hostNetwork: true }));
+    expect(await look(pod('a', { uid: 'another' }))).toEqual(['missed a']);
+  });
+
+  test('forgets a pod that has gone, and one whose namespace is not opted in any more', async () => {
+    await look(pod('a'), pod('b'));
+    pods.delete('web/a');
+    await drift.reconcile('web/a', new AbortController().signal);
+    expect(drift.findings).toHaveLength(1);
+    namespaceLabels = {};
+    expect(await look()).toEqual([]);
+  });
+
+  test('tells of the same pods again to who leads next, and of none until then', async () => {
+    await look(pod('a'), pod('b', {}, { hostNetwork: true }));
+    drift.forget();
+    expect(drift.findings).toEqual([]);
+    await look();
+    expect(told).toEqual(['missed a', 'missed a']);
+    expect(got).toEqual(['a', 'b', 'a', 'b']);
+  });
+
+  test('says nothing while no good template has been seen', async () => {
+    basis = { options, state: { fault: 'none yet' } };
+    expect(await look(pod('a'))).toEqual([]);
+  });
+});

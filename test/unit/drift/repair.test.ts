@@ -1,0 +1,106 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RepairBreaker } from '../../../src/drift/repair-breaker.ts';
+import { spared } from '../../../src/drift/repair-plan.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const rules = { windowMs: 15 * 60_000, busy: new Set(['busy']), now: NOW };
+
+function pod(more: object = {}, owner: object = {}) {
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true, ...owner },
+  ];
+  return { metadata: { name: 'web-1', creationTimestamp: '2026-01-01T11:59:00Z', ownerReferences, ...more } };
+}
+
+test.each<[string, ReturnType<typeof pod>, string | undefined]>([
+  ['a young pod of a workload', pod(), undefined],
+  ['a pod of nobody', pod({ ownerReferences: [] }), 'no-controller'],
+  ['a pod that is owned but not controlled', pod({}, { controller: false }), 'no-controller'],
+  ['a pod of a Job', pod({}, { kind: 'Job' }), 'job'],
+  ['a pod that is going', pod({ deletionTimestamp: '2026-01-01T12:00:00Z' }), 'going'],
+  ['a pod from before the window', pod({ creationTimestamp: '2026-01-01T11:44:59Z' }), 'too-old'],
+  ['a pod at the end of the window', pod({ creationTimestamp: '2026-01-01T11:45:00Z' }), undefined],
+  ['the next pod of a workload', pod({}, { uid: 'busy' }), 'workload-busy'],
+])('%s is spared: %s', (_, candidate, reason) => {
+  expect(spared(candidate, rules)).toBe(reason);
+});
+
+describe('eviction', () => {
+  let breaker: RepairBreaker;
+  const back = (uid: string, injected: boolean, createdAt = NOW) =>
+    breaker.seen(uid, { uid: `${uid}-new`, createdAt, injected }, NOW);
+
+  beforeEach(() => {
+    breaker = new RepairBreaker();
+  });
+
+  test('begins with one pod, and waits for what comes in its place', () => {
+    expect(breaker.mayEvict(NOW)).toBe(true);
+    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+    expect(breaker.busy).toEqual(new Set(['a']));
+  });
+
+  test('does twice as many after each that came back with its sidecar, up to eight workloads at once', () => {
+    const widths: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      let width = 0;
+      for (; breaker.mayEvict(NOW); width += 1) breaker.evicted(`${round}-${width}`, new Set(['old']), NOW);
+      widths.push(width);
+      for (let n = 0; n < width; n += 1) back(`${round}-${n}`, true);
+    }
+    expect(widths).toEqual([1, 2, 8, 8, 8]);
+  });
+
+  test('stops when one comes back without, until a later pod has its sidecar', () => {
+    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    back('a', false);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+    expect(breaker.stopped).toBe('a pod that was evicted came back without its sidecar');
+    back('z', true, NOW);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+    back('z', true, NOW + 1);
+    expect(breaker.stopped).toBeUndefined();
+    expect(breaker.mayEvict(NOW)).toBe(true);
+  });
+
+  test('tries one more pod after ten seconds, then after twenty, and so on', () => {
+    for (const [round, wait] of [10_000, 20_000, 40_000].entries()) {
+      breaker.evicted(`${round}`, new Set(['old']), NOW);
+      back(`${round}`, false);
+      expect(breaker.mayEvict(NOW + wait - 1)).toBe(false);
+      expect(breaker.mayEvict(NOW + wait)).toBe(true);
+    }
+    breaker.evicted('next', new Set(['old']), NOW + 40_000);
+    expect(breaker.mayEvict(NOW + 40_000)).toBe(false);
+  });
+
+  test('takes none of the pods that were there for the replacement', () => {
+    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    for (const uid of ['a-old', 'a-sibling'])
+      breaker.seen('a', { uid, createdAt: NOW, injected: false }, NOW);
+    expect(breaker.stopped).toBeUndefined();
+    expect(breaker.busy).toEqual(new Set(['a']));
+  });
+
+  test('begins with one pod again in the next term, whatever was in the last', () => {
+    breaker.evicted('a', new Set(['old']), NOW);
+    back('a', false);
+    breaker.evicted('b', new Set(['old']), NOW);
+    breaker.reset();
+    expect(breaker.stopped).toBeUndefined();
+    expect(breaker.busy).toEqual(new Set());
+    expect(breaker.mayEvict(NOW)).toBe(true);
+    breaker.evicted('c', new Set(['old']), NOW);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+  });
+
+  test('gives up a workload that makes no new pod, which says nothing about injection', () => {
+    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    breaker.giveUp(NOW);
+    expect(breaker.mayEvict(NOW)).toBe(false);
+    breaker.giveUp(NOW + 1);
+    expect(breaker.mayEvict(NOW)).toBe(true);
+    expect(breaker.stopped).toBeUndefined();
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals';
+import { createInjectHandler, type InjectionRecord } from '../../../src/injector/inject-handler.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { HttpError } from '../../../src/kube/admission/http-error.ts';
+import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import type { TemplateState } from '../../../src/sidecar/template/template-set.ts';
+import { podRequest } from '../../support/admission-review.ts';
+import { DEMO_TEMPLATE, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
+import { memoryLog } from '../../support/memory-log.ts';
+
+interface Setting {
+  readonly state?: TemplateState;
+  readonly labels?: (namespace: string, fresh: boolean) => Promise<Record<string, string>>;
+}
+
+function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Setting = {}) {
+  const records: InjectionRecord[] = [];
+  const asked: string[] = [];
+  const logged = memoryLog();
+  let time = 0;
+  const handler = createInjectHandler({
+    decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
+    templates: () => state,
+    namespaceLabels: (namespace, { fresh }) => {
+      asked.push(fresh ? `${namespace}, fresh` : namespace);
+      return labels(namespace, fresh);
+    },
+    observe: (record) => records.push(record),
+    log: logged.log,
+    now: () => {
+      time += 1.5;
+      return time;
+    },
+  });
+  const review = (request: Partial<AdmissionRequest> = {}) =>
+    handler(podRequest(request), () => new AbortController().signal);
+  return { review, records, asked, logged };
+}
+
+const plain = (): JsonObject => podWith({}, { annotations: {}, name: '', generateName: 'myapp-' });
+const optedInNamespace = async () => ({ [OPT_IN]: 'true' });
+const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+const clashing = podWith({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] });
+
+describe('the inject webhook', () => {
+  test('patches a pod that opted in', async () => {
+    const { review, records } = setUp();
+    expect(await review()).toMatchObject({ allowed: true, operations: { length: 3 } });
+    expect(records).toMatchObject([
+      { decision: 'injected', reason: undefined, told: [], operations: { length: 3 }, milliseconds: 1.5 },
+    ]);
+  });
+
+  test('asks for the namespace of the request, not of the object', async () => {
+    const { review, asked } = setUp({ labels: optedInNamespace });
+    expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
+    expect(asked).toEqual(['shop']);
+  });
+
+  test('asks once more, and not the cache, before it leaves a pod that was sent for its namespace', async () => {
+    const { review, asked } = setUp({ labels: async (_, fresh) => (fresh ? { [OPT_IN]: 'true' } : {}) });
+    expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
+    expect(asked).toEqual(['shop', 'shop, fresh']);
+  });
+
+  test.each(['UPDATE', 'DELETE', 'CONNECT'])(
+    'leaves an %s alone without asking anything',
+    async (operation) => {
+      const { review, asked, records } = setUp();
+      expect(await review({ operation, object: undefined })).toEqual({
+        allowed: true,
+        operations: [],
+        warnings: [],
+      });
+      expect(asked).toEqual([]);
+      expect(records).toMatchObject([{ decision: 'skipped', reason: 'not-a-pod-create' }]);
+    },
+  );
+
+  test('looks at 1,000 containers, and refuses a pod of more with 413', async () => {
+    const { review, records } = setUp();
+    const containers = Array.from({ length: 1_000 }, (_, i) => ({ name: `app-${i}` }));
+    const initContainers = [{ name: 'init' }];
+    expect(await review({ object: podWith({ containers }) })).toHaveProperty('operations.length', 3);
+    await expect(review({ object: podWith({ containers, initContainers }) })).rejects.toEqual(
+      new HttpError(413, 'the pod has 1001 containers: at most 1000 are looked at'),
+    );
+    expect(records).toMatchObject([{ decision: 'injected' }, { decision: 'failed' }]);
+  });
+
+  test('warns who asked for a sidecar and gets none', async () => {
+    const { review } = setUp();
+    expect(await review({ object: clashing })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: [
+        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+      ],
+    });
+    expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: [
+        `no sidecar: invalid-value: the pod's annotation ${OPT_IN} is "yes": write "true" or "false"`,
+      ],
+    });
+  });
+
+  test('warns of what it passes over of the wishes of a pod', async () => {
+    const { review, records } = setUp();
+    const object = podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-concurrency`]: 'all' } });
+    expect(await review({ object })).toMatchObject({
+      allowed: true,
+      operations: { length: 3 },
+      warnings: [expect.stringMatching(/^invalid-override: annotation \S+-concurrency is "all": write /)],
+    });
+    expect(records).toMatchObject([
+      { decision: 'injected', reason: 'invalid-override', told: { length: 1 } },
+    ]);
+  });
+
+  test('does not warn who did not ask', async () => {
+    const { review } = setUp();
+    expect(await review({ object: plain() })).toEqual({ allowed: true, operations: [], warnings: [] });
+  });
+
+  test('refuses a pod in conflict where the operator wants that', async () => {
+    const { review, records } = setUp({ state: deny });
+    expect(await review({ object: clashing })).toEqual({
+      allowed: false,
+      code: 403,
+      message:
+        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+    });
+    expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
+  });
+
+  test('fails without a good template for a pod that asked for itself, so that its failurePolicy decides', async () => {
+    const { review, records } = setUp({ state: { fault: 'config: line 1, column 1: bad' } });
+    await expect(review()).rejects.toMatchObject({
+      status: 500,
+      message: 'no-template: there is no good template: config: line 1, column 1: bad',
+    });
+    expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
+  });
+
+  test('admits a pod whose namespace asked without a good template, and says so', async () => {
+    const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
+    expect(await review({ object: plain() })).toEqual({
+      allowed: true,
+      operations: [],
+      warnings: ['no sidecar: no-template: there is no good template: config: bad'],
+    });
+  });
+
+  test('fails when the labels of the namespace cannot be had', async () => {
+    const failure = new Error('no connection');
+    const { review, records } = setUp({ labels: () => Promise.reject(failure) });
+    await expect(review()).rejects.toBe(failure);
+    expect(records).toMatchObject([{ decision: 'failed', reason: undefined }]);
+  });
+
+  test('logs one line for a pod, with nothing of what is in it', async () => {
+    const { review, logged } = setUp();
+    const env = [{ name: 'PASSWORD', value: 'hunter2' }];
+    await review({ object: podWith({ containers: [{ name: 'a', image: 'private', env }] }), dryRun: true });
+    await review({ name: undefined, object: plain() });
+    expect(logged.lines).toEqual([
+      {
+        level: 30,
+        uid: '0a1b',
+        namespace: 'default',
+        name: 'myapp-pod',
+        decision: 'injected',
+        dryRun: true,
+        milliseconds: 1.5,
+        operations: 3,
+        msg: 'pod decided',
+      },
+      expect.objectContaining({ name: 'myapp-', decision: 'skipped', reason: 'not-opted-in', dryRun: false }),
+    ]);
+    expect(logged.text()).not.toMatch(/hunter2|PASSWORD|private/);
+  });
+
+  test('gives a dry run the same patch', async () => {
+    const { review } = setUp();
+    expect(await review({ dryRun: true })).toEqual(await review({ dryRun: false }));
+  });
+});

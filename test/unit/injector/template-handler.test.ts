@@ -1,0 +1,86 @@
+import { describe, expect, test } from '@jest/globals';
+import { createTemplateHandler } from '../../../src/injector/template-handler.ts';
+import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
+import { podRequest } from '../../support/admission-review.ts';
+import { memoryLog } from '../../support/memory-log.ts';
+
+const GOOD =
+  'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]';
+const BAD = 'containers: [{name: a, imag: b}]\nvolume: []';
+
+function setUp() {
+  const logged = memoryLog();
+  const handler = createTemplateHandler({ namespace: 'ours', configMap: 'template', log: logged.log });
+  const review = (config: string | undefined, request: Partial<AdmissionRequest> = {}) =>
+    handler(
+      podRequest({
+        kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        resource: { group: '', version: 'v1', resource: 'configmaps' },
+        namespace: 'ours',
+        name: 'template',
+        object: { metadata: { name: 'template' }, ...(config !== undefined && { data: { config } }) },
+        ...request,
+      }),
+      () => new AbortController().signal,
+    );
+  return { review, logged };
+}
+
+describe('the webhook of templates', () => {
+  test.each(['CREATE', 'UPDATE'])(
+    'refuses a faulty one at %s, every fault with its place',
+    async (operation) => {
+      const { review, logged } = setUp();
+      const faults = [
+        'line 1, column 24: containers[0].imag: unknown field "imag": did you mean image?',
+        'line 2, column 1: volume: unknown field "volume": did you mean volumes?',
+      ];
+      expect(await review(BAD, { operation })).toEqual({
+        allowed: false,
+        code: 422,
+        reason: 'Invalid',
+        message: `the template cannot be used: config: ${faults[0]} (and 1 more)`,
+        details: {
+          kind: 'ConfigMap',
+          name: 'template',
+          causes: faults.map((message) => ({ reason: 'FieldValueInvalid', field: 'data.config', message })),
+        },
+      });
+      expect(logged.lines).toEqual([
+        expect.objectContaining({ level: 40, faults: faults.map((fault) => `config: ${fault}`) }),
+      ]);
+    },
+  );
+
+  test('refuses one that holds nothing', async () => {
+    expect(await setUp().review(undefined)).toMatchObject({
+      allowed: false,
+      message: 'the template cannot be used: config: required: the key is not there',
+    });
+  });
+
+  test('takes the name of the object where the request has none', async () => {
+    expect(await setUp().review(BAD, { name: undefined })).toMatchObject({ allowed: false });
+  });
+
+  test('takes a good one, with a word on what is doubtful', async () => {
+    const { review, logged } = setUp();
+    expect(await review(GOOD)).toEqual({ allowed: true, warnings: [] });
+    expect(await review(GOOD.replace(':v1', ''))).toEqual({
+      allowed: true,
+      warnings: [expect.stringMatching(/^config: line 1, column \d+: initContainers\[0\]\.image: /)],
+    });
+    expect(logged.lines).toEqual([]);
+  });
+
+  test.each<[string, Partial<AdmissionRequest>]>([
+    ['another name', { name: 'other' }],
+    ['another namespace', { namespace: 'theirs' }],
+    ['another kind', { kind: { group: '', version: 'v1', kind: 'Secret' } }],
+    ['another group', { kind: { group: 'example.com', version: 'v1', kind: 'ConfigMap' } }],
+    ['a deletion', { operation: 'DELETE', object: undefined }],
+    ['a subresource', { subResource: 'status' }],
+  ])('has nothing to say about %s', async (_, request) => {
+    expect(await setUp().review(BAD, request)).toEqual({ allowed: true });
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, test } from '@jest/globals';
+import { clip, quote } from '../../../src/json/clip.ts';
+
+describe('a text that is clipped', () => {
+  test.each([
+    ['abc', 3, 'abc'],
+    ['abcd', 3, 'ab…'],
+    ['a\u{1F600}b', 3, 'a…'],
+  ])('%j to %d', (text, length, clipped) => {
+    expect(clip(text, length)).toBe(clipped);
+  });
+});
+
+describe('a quotation', () => {
+  test('is JSON', () => {
+    expect(quote(['a', 1])).toBe('["a",1]');
+  });
+
+  test('has at most 80 characters', () => {
+    expect(quote('x'.repeat(78))).toBe(`"${'x'.repeat(78)}"`);
+    expect(quote('x'.repeat(79))).toBe(`"${'x'.repeat(78)}…`);
+  });
+});

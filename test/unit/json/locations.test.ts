@@ -1,0 +1,15 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { locationsIn } from '../../../src/json/locations.ts';
+
+test('tells the line and the column of each place, both counted from 1', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r'), maxLength: 30 }), (text) => {
+      const locationOf = locationsIn(text);
+      for (let offset = 0; offset <= text.length; offset++) {
+        const lines = text.slice(0, offset).split('\n');
+        expect(locationOf(offset)).toEqual({ line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 });
+      }
+    }),
+  );
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { PatchError, PodDraft } from '../../../src/json/patch.ts';
+import { formatPath, pointer } from '../../../src/json/path.ts';
+import { applyRfc6902 } from '../../support/rfc6902.ts';
+
+describe('a draft', () => {
+  const pod: JsonObject = {
+    metadata: { labels: { a: '1' } },
+    spec: { containers: [{ name: 'a', env: [] }], volumes: null },
+  };
+
+  test('leaves the pod that it was given as it is', () => {
+    const before = structuredClone(pod);
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
+    draft.set(['metadata', 'labels'], 'b', '2');
+    draft.remove(['spec', 'volumes']);
+    expect(pod).toEqual(before);
+    expect(draft.pod).toEqual({
+      metadata: { labels: { a: '1', b: '2' } },
+      spec: { containers: [{ name: 'a', env: [{ name: 'X' }] }] },
+    });
+  });
+
+  test('keeps its own values apart from what later operations do to them', () => {
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'volumes'], { name: 'first' });
+    draft.insert(['spec', 'volumes'], { name: 'second' });
+    draft.set(['metadata', 'annotations'], 'x', '1');
+    draft.set(['metadata', 'annotations'], 'y', '2');
+    expect(draft.operations).toEqual([
+      { op: 'add', path: '/spec/volumes', value: [{ name: 'first' }] },
+      { op: 'add', path: '/spec/volumes/-', value: { name: 'second' } },
+      { op: 'add', path: '/metadata/annotations', value: { x: '1' } },
+      { op: 'add', path: '/metadata/annotations/y', value: '2' },
+    ]);
+    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+  });
+
+  test('inserts before an index and at the end', () => {
+    const draft = new PodDraft(pod);
+    draft.insert(['spec', 'containers'], { name: 'z' });
+    draft.insert(['spec', 'containers'], { name: 'first' }, 0);
+    draft.replace(['spec', 'containers', 1], { name: 'b' });
+    expect(draft.pod).toMatchObject({
+      spec: { containers: [{ name: 'first' }, { name: 'b' }, { name: 'z' }] },
+    });
+    expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
+  });
+
+  test.each<[string, (draft: PodDraft) => void, string]>([
+    [
+      'an index beyond the end',
+      (draft) => draft.insert(['spec', 'containers'], {}, 2),
+      'add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS',
+    ],
+    [
+      'replacing what is not there',
+      (draft) => draft.replace(['spec', 'containers', 1], {}),
+      'replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'removing what is not there',
+      (draft) => draft.remove(['spec', 'nothing']),
+      'remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'replacing a part of what is not there',
+      (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
+      'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'removing a part of text',
+      (draft) => draft.remove(['secret', 'length']),
+      'remove /secret/length: OPERATION_PATH_UNRESOLVABLE',
+    ],
+    [
+      'a list that is a mapping',
+      (draft) => draft.insert(['metadata', 'labels'], {}),
+      'metadata.labels is no list',
+    ],
+    [
+      'a mapping that is a list',
+      (draft) => draft.set(['spec', 'containers'], 'a', 1),
+      'spec.containers is no mapping',
+    ],
+    [
+      'a mapping that is text',
+      (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1),
+      'metadata.labels.a is no mapping',
+    ],
+    ['__proto__', (draft) => draft.set(['metadata', '__proto__'], 'x', 1), 'TypeError'],
+  ])('refuses %s, and does not tell what is in the pod', (_, change, message) => {
+    const draft = new PodDraft({ ...pod, secret: 'hunter2' });
+    expect(() => change(draft)).toThrow(PatchError);
+    expect(() => change(draft)).toThrow(message);
+    expect(() => change(draft)).not.toThrow('hunter2');
+    expect(draft.operations).toEqual([]);
+  });
+});
+
+describe('a path', () => {
+  test.each<[(string | number)[], string, string]>([
+    [[], '', ''],
+    [['spec', 'containers', 0, 'image'], 'spec.containers[0].image', '/spec/containers/0/image'],
+    [['metadata', 'labels', 'a.b/c~d'], 'metadata.labels["a.b/c~d"]', '/metadata/labels/a.b~1c~0d'],
+    [['~1'], '["~1"]', '/~01'],
+    [['a "b"', ''], '["a \\"b\\""][""]', '/a "b"/'],
+  ])('%j is %s to people and %s in a patch', (path, text, escaped) => {
+    expect(formatPath(path)).toBe(text);
+    expect(pointer(path)).toBe(escaped);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { textExcess } from '../../../src/json/text-bounds.ts';
+import { configurationFaults } from '../../../src/sidecar/envoy/configuration-faults.ts';
+import { weightFaults } from '../../../src/sidecar/envoy/weights.ts';
+import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
+import { DEMO_TEMPLATE } from '../../support/demo.ts';
+
+const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: write less';
+
+describe('the texts of a ConfigMap', () => {
+  test.each(['\n', '\r', ',', '[', '{'])('may have 20,000 parts, and no more: %j', (part) => {
+    expect(textExcess({ config: part.repeat(19_980) })).toBeUndefined();
+    expect(textExcess({ config: part.repeat(19_981) })).toBe(EXCESS);
+  });
+
+  test('have their parts counted together, and each text as twenty', () => {
+    const texts = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`${i}`, ',']));
+    expect(textExcess(texts(952))).toBeUndefined();
+    expect(textExcess(texts(953))).toBe(EXCESS);
+  });
+
+  test('may have any number of other characters', () => {
+    expect(textExcess({ config: 'x]}:"- '.repeat(100_000) })).toBeUndefined();
+  });
+
+  test('are one fault where they are too much, whatever they are for', () => {
+    const much = `${DEMO_TEMPLATE}${'#\n'.repeat(20_000)}`;
+    expect(parseTemplateSet({ config: much })).toEqual({
+      faults: [{ source: 'config', path: '', message: EXCESS }],
+    });
+    expect(configurationFaults({ 'envoy.yaml': much })).toEqual([
+      { source: 'envoy.yaml', path: '', message: EXCESS },
+    ]);
+    expect(weightFaults({ 'canary.app': '\n'.repeat(20_000) })).toEqual([
+      { source: 'canary.app', path: '', message: EXCESS },
+    ]);
+  });
+});

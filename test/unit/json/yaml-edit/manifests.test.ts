@@ -1,0 +1,175 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { dump } from 'js-yaml';
+import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/json/json.ts';
+import { ManifestError, readManifests, writeManifests } from '../../../../src/json/yaml-edit/manifests.ts';
+import { printBlock } from '../../../../src/json/yaml-edit/print.ts';
+
+describe('scalars are read as kubectl reads them', () => {
+  // Each was read by kubectl 1.36 (`kubectl label --local -o json`).
+  test.each<[string, JsonValue]>([
+    ['yes', true],
+    ['y', true],
+    ['On', true],
+    ['TRUE', true],
+    ['N', false],
+    ['off', false],
+    ['0644', 420],
+    ['0o17', 15],
+    ['00', 0],
+    ['089', 89],
+    ['0x1F', 31],
+    ['-0x1F', -31],
+    ['0b11', 3],
+    ['1_000', 1000],
+    ['1e3', 1000],
+    ['1e+3', 1000],
+    ['.5', 0.5],
+    ['1.', 1],
+    ['+5', 5],
+    ['0777777777777777777777777', 7.777777777777778e23],
+    ['99999999999999999999999', 1e23],
+    ['~', null],
+    ['Null', null],
+    ['', null],
+    ['1:30', '1:30'],
+    ['2020-01-01', '2020-01-01'],
+    ['=', '='],
+    ['!!str 5', '5'],
+    ['"yes"', 'yes'],
+    ["'0644'", '0644'],
+  ])('%s', (text, value) => {
+    expect(readManifests(`key: ${text}\n`)).toEqual([{ key: value }]);
+  });
+
+  test('and what is written as text is read as text', () => {
+    const texts = [
+      'yes',
+      'N',
+      '0644',
+      '0o17',
+      '089',
+      '1e3',
+      '1E3',
+      '1_0',
+      '~',
+      'null',
+      '',
+      '.5',
+      ' a',
+      '# x',
+      '*a',
+      'a: b',
+    ];
+    const odd = fc.oneof(fc.constantFrom(...texts), fc.string());
+    fc.assert(
+      fc.property(fc.dictionary(odd, odd), (strings) => {
+        expect(readManifests(printBlock(strings, false))).toEqual([strings]);
+      }),
+    );
+  });
+});
+
+describe('a change of a document', () => {
+  const scalars = fc.oneof(
+    fc.string(),
+    fc.boolean(),
+    fc.integer(),
+    fc.constantFrom(null, 'yes', '0644', 'a: b', 'two\nlines\n', '\n x', 1.5),
+  );
+  const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      scalars,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'name', 'ip', 'metadata', 'x y', 'on', '1'), tie('value'), {
+        maxKeys: 4,
+      }),
+    ),
+  }));
+  const objects = values.filter(isObject);
+  const layouts = [
+    (value: JsonValue) => dump(value, { noRefs: true }),
+    (value: JsonValue) => dump(value, { noRefs: true, indent: 4, lineWidth: 20 }),
+    (value: JsonValue) => dump(value, { noRefs: true, seqNoIndent: true }),
+    (value: JsonValue) => dump(value, { noRefs: true, flowLevel: 1 }),
+    (value: JsonValue) => `${JSON.stringify(value)}\n`,
+    (value: JsonValue) => `${JSON.stringify(value, null, 2)}\n`,
+    (value: JsonValue) => `${JSON.stringify(value, null, '\t')}\n`,
+  ];
+
+  test('is what is read again, whatever it is, and leaves its neighbours alone', () => {
+    const first = '# The first.\nkind:   Kept # here\n---\n';
+    const last = '---\n# The last.\nbig: 9007199254740993\n';
+    fc.assert(
+      fc.property(objects, objects, fc.constantFrom(...layouts), (before, after, layout) => {
+        // As kubectl will read it: dump writes for YAML 1.2, where `on` is text.
+        const middle = layout(before);
+        const [, read = null] = readManifests(first + middle);
+        const all = readManifests(first + middle + last);
+        const text = writeManifests(first + middle + last, [all[0] ?? null, after, all[2] ?? null]);
+        expect(readManifests(text)[1]).toEqual(after);
+        expect(text.startsWith(first)).toBe(true);
+        expect(text.endsWith(last)).toBe(true);
+        expect(writeManifests(first + middle + last, [all[0] ?? null, read, all[2] ?? null])).toBe(
+          first + middle + last,
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('keeps JSON what was JSON', () => {
+    fc.assert(
+      fc.property(objects, objects, fc.constantFrom(undefined, 2, '\t'), (before, after, space) => {
+        fc.pre(Object.keys(before).length > 0 && Object.keys(after).length > 0);
+        expect(JSON.parse(writeManifests(JSON.stringify(before, null, space), [after]))).toEqual(after);
+      }),
+    );
+  });
+
+  test('keeps comments, order, spelling and numbers that no double holds', () => {
+    const text = 'b: 0x10 # hex\na:   9007199254740993\nlist:\n# one\n- "1"\n# two\n- 2 # kept\n';
+    const [document = null] = readManifests(text);
+    expect(writeManifests(text, [{ ...(document as object), list: ['1', 2, 3], c: 'new' }])).toBe(
+      'b: 0x10 # hex\na:   9007199254740993\nlist:\n# one\n- "1"\n# two\n- 2 # kept\n- 3\nc: new\n',
+    );
+  });
+
+  test('that must print a number anew that no double holds is refused', () => {
+    const text = 'a: &x\n  big: 9007199254740993\nb: *x\n';
+    const [document = null] = readManifests(text);
+    const shared = own(document, 'b') as JsonObject;
+    const change = () => writeManifests(text, [{ a: { ...shared, more: 1 }, b: shared }]);
+    expect(change).toThrow('9007199254740992 is too large to be kept exactly: quote it');
+  });
+
+  test('of a document with explicit keys is refused, and its neighbours can be changed', () => {
+    const text = '? a\n: 2\n---\nb: 1\n';
+    const [complex = null] = readManifests(text);
+    expect(writeManifests(text, [complex, { b: 2 }])).toBe('? a\n: 2\n---\nb: 2\n');
+    expect(() => writeManifests(text, [{ a: 3 }, { b: 1 }])).toThrow(/document 1 cannot be rewritten/);
+  });
+});
+
+describe('a text is refused', () => {
+  test.each<[string, string, RegExp, object | undefined]>([
+    ['that is no YAML', 'a: 1\nb: [\n', /./, { line: 3, column: 1 }],
+    ['whose alias contains itself', 'a: &a [*a]\n', /contains itself/, undefined],
+    [
+      'whose aliases make it huge',
+      `a0: &a0 [x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(8)}]\n`).join('')}`,
+      /more than 5000000 values/,
+      undefined,
+    ],
+  ])('%s', (_, text, message, location) => {
+    let thrown: unknown;
+    try {
+      readManifests(text);
+    } catch (err) {
+      thrown = err;
+    }
+    expect(thrown).toBeInstanceOf(ManifestError);
+    expect(thrown).toMatchObject({ message: expect.stringMatching(message), location });
+  });
+});

@@ -1,0 +1,145 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { FileWatcher } from '../../../../src/kube/admission/file-watcher.ts';
+import { type KeyPair, loadKeyPair } from '../../../../src/kube/admission/key-pair.ts';
+import { makeKeyPair } from '../../../support/certificates.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'key-pair-'));
+});
+
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+const files = () => ({ certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') });
+
+async function write({ cert, key }: KeyPair): Promise<void> {
+  await writeFile(files().certFile, cert);
+  await writeFile(files().keyFile, key);
+}
+
+/** Writes a Secret as the kubelet does: files through `..data`, which is swapped for another directory. */
+async function project({ cert, key }: KeyPair, version: string): Promise<void> {
+  const data = join(directory, version);
+  await mkdir(data);
+  await writeFile(join(data, 'tls.crt'), cert);
+  await writeFile(join(data, 'tls.key'), key);
+  await symlink(version, join(directory, '..data_tmp'));
+  await rename(join(directory, '..data_tmp'), join(directory, '..data'));
+}
+
+describe('loading a key pair', () => {
+  test('gives certificate and key', async () => {
+    const keyPair = makeKeyPair();
+    await write(keyPair);
+    expect(await loadKeyPair(files())).toEqual(keyPair);
+  });
+
+  test('refuses a key of another certificate', async () => {
+    await write({ cert: makeKeyPair().cert, key: makeKeyPair().key });
+    const { certFile, keyFile } = files();
+    await expect(loadKeyPair(files())).rejects.toThrow(
+      `${keyFile} is not the key of the certificate in ${certFile}`,
+    );
+  });
+
+  test('refuses files that are not there, or no PEM', async () => {
+    await expect(loadKeyPair(files())).rejects.toMatchObject({ code: 'ENOENT' });
+    await write({ cert: 'none', key: makeKeyPair().key });
+    await expect(loadKeyPair(files())).rejects.toThrow(`${files().certFile} holds no PEM that can be read`);
+    await write({ cert: makeKeyPair().cert, key: '' });
+    await expect(loadKeyPair(files())).rejects.toThrow(`${files().keyFile} holds no PEM that can be read`);
+  });
+});
+
+/** The next key pair that a watcher tells of; errors before it are those of files half written. */
+async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
+  const told = await next();
+  return told !== null && typeof told === 'object' && 'cert' in told ? told : firstGood(next);
+}
+
+describe('watching a key pair', () => {
+  /** Runs a watcher while `body` runs; `next` resolves with what it tells of next. */
+  async function watching(
+    current: KeyPair,
+    body: (next: () => Promise<unknown>) => Promise<void>,
+  ): Promise<void> {
+    const told: unknown[] = [];
+    let wake: () => void = () => {};
+    const tell = (what: unknown) => {
+      told.push(what);
+      wake();
+    };
+    const watcher = new FileWatcher({
+      files: Object.values(files()),
+      load: () => loadKeyPair(files()),
+      current,
+      changed: tell,
+      failed: tell,
+    });
+    const stop = new AbortController();
+    const running = watcher.run(stop.signal);
+    const next = async () => {
+      while (told.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return told.shift();
+    };
+    try {
+      await body(next);
+    } finally {
+      stop.abort();
+      await running;
+    }
+  }
+
+  test('tells of a change that was made before it began', async () => {
+    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
+    await write(renewed);
+    await watching(old, async (next) => expect(await firstGood(next)).toEqual(renewed));
+  });
+
+  test('tells of files that are written anew, the last good pair staying until both are', async () => {
+    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
+    await write(old);
+    await watching(old, async (next) => {
+      await writeFile(files().certFile, renewed.cert);
+      expect(await next()).toHaveProperty('message');
+      await writeFile(files().keyFile, renewed.key);
+      expect(await firstGood(next)).toEqual(renewed);
+    });
+  });
+
+  test('tells of a Secret that the kubelet swaps behind a link', async () => {
+    const [old, renewed, third] = [makeKeyPair(), makeKeyPair(), makeKeyPair()];
+    await project(old, 'v1');
+    await symlink(join('..data', 'tls.crt'), files().certFile);
+    await symlink(join('..data', 'tls.key'), files().keyFile);
+    await watching(old, async (next) => {
+      await project(renewed, 'v2');
+      expect(await firstGood(next)).toEqual(renewed);
+      await project(third, 'v3');
+      expect(await firstGood(next)).toEqual(third);
+    });
+  });
+
+  test('tells when the files go, and when they come back', async () => {
+    const [old, renewed] = [makeKeyPair(), makeKeyPair()];
+    await write(old);
+    await watching(old, async (next) => {
+      await rm(files().keyFile);
+      expect(await next()).toMatchObject({ code: 'ENOENT' });
+      await write(renewed);
+      expect(await firstGood(next)).toEqual(renewed);
+    });
+  });
+
+  test('tells when there is nothing to watch, and ends when it is told to', async () => {
+    await rm(directory, { recursive: true });
+    await watching(makeKeyPair(), async (next) => expect(await next()).toMatchObject({ code: 'ENOENT' }));
+    await mkdir(directory);
+  });
+});

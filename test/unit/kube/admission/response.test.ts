@@ -1,0 +1,55 @@
+import { describe, expect, test } from '@jest/globals';
+import { type AdmissionAnswer, formatReview } from '../../../../src/kube/admission/response.ts';
+
+const response = (verdict: AdmissionAnswer) => JSON.parse(formatReview('u1', verdict));
+
+describe('the answer to a review', () => {
+  test('has the version and kind of the question, and its uid', () => {
+    expect(response({ allowed: true })).toEqual({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: { uid: 'u1', allowed: true },
+    });
+  });
+
+  test('has a patch in base64 and its type together', () => {
+    const operations = [{ op: 'add', path: '/a', value: 'ü"😀>>>???' }] as const;
+    const { patch, ...rest } = response({ allowed: true, operations }).response;
+    expect(rest).toEqual({ uid: 'u1', allowed: true, patchType: 'JSONPatch' });
+    // Go's decoder takes the standard alphabet with padding, and nothing else.
+    expect(patch).toMatch(/^(?=.*[+/])[A-Za-z0-9+/]*={0,2}$/);
+    expect(patch.length % 4).toBe(0);
+    expect(JSON.parse(Buffer.from(patch, 'base64').toString())).toEqual(operations);
+  });
+
+  test('has neither when nothing changes', () => {
+    expect(response({ allowed: true, operations: [], warnings: [] }).response).toEqual({
+      uid: 'u1',
+      allowed: true,
+    });
+  });
+
+  test('says why an object is refused', () => {
+    expect(response({ allowed: false, code: 403, message: 'no' }).response).toEqual({
+      uid: 'u1',
+      allowed: false,
+      status: { code: 403, message: 'no' },
+    });
+  });
+
+  test('has warnings of at most 256 characters, cut between characters', () => {
+    const { warnings } = response({
+      allowed: true,
+      warnings: ['a'.repeat(256), `${'b'.repeat(254)}😀c`],
+    }).response;
+    expect(warnings).toEqual(['a'.repeat(256), `${'b'.repeat(254)}…`]);
+  });
+
+  test('has at most ten warnings, and tells how many there are', () => {
+    const warnings = Array.from({ length: 25 }, (_, i) => `w${i}`);
+    expect(response({ allowed: true, warnings }).response.warnings).toEqual([
+      ...warnings.slice(0, 10),
+      'and 15 more',
+    ]);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonValue } from '../../../../src/json/json.ts';
+import { HttpError } from '../../../../src/kube/admission/http-error.ts';
+import { parseReview } from '../../../../src/kube/admission/review.ts';
+import { podRequest, podReview } from '../../../support/admission-review.ts';
+
+const message = (body: unknown) => {
+  try {
+    parseReview(body);
+  } catch (err) {
+    return err instanceof HttpError && err.status === 400 ? err.message : err;
+  }
+  return 'accepted';
+};
+
+describe('an AdmissionReview', () => {
+  test('of a new pod is narrowed to what is used', () => {
+    expect(parseReview(podReview())).toEqual(podRequest());
+  });
+
+  test('of a pod of a workload has no name yet', () => {
+    expect(parseReview(podReview({ name: '' }))).toMatchObject({ name: undefined });
+  });
+
+  test('of a DELETE has no object', () => {
+    expect(parseReview(podReview({ operation: 'DELETE', object: null, oldObject: { a: 1 } }))).toMatchObject({
+      operation: 'DELETE',
+      object: undefined,
+      oldObject: { a: 1 },
+    });
+  });
+
+  test('of a cluster-scoped object has no namespace, and of a dry run says so', () => {
+    const { namespace: _, ...request } = podReview({ dryRun: true }).request as Record<string, JsonValue>;
+    expect(parseReview({ ...podReview(), request })).toMatchObject({ namespace: '', dryRun: true });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['null', null, 'the body: expected an object, got null'],
+    ['a list', [], 'the body: expected an object, got a list'],
+    ['text', 'x', 'the body: expected an object, got string'],
+    [
+      'another version',
+      { ...podReview(), apiVersion: 'admission.k8s.io/v1beta1' },
+      'apiVersion: expected "admission.k8s.io/v1", got string',
+    ],
+    ['another kind', { ...podReview(), kind: 'Pod' }, 'kind: expected "AdmissionReview", got string'],
+    ['no request', { ...podReview(), request: undefined }, 'request: expected an object, got undefined'],
+    [
+      'a uid without end',
+      podReview({ uid: 'x'.repeat(254) }),
+      'request.uid: expected at most 253 characters, got 254',
+    ],
+    ['no uid', podReview({ uid: '' }), 'request.uid: expected a uid, got string'],
+    ['a uid that is no string', podReview({ uid: 7 }), 'request.uid: expected a string, got number'],
+    ['no kind', podReview({ kind: null }), 'request.kind.group: expected a string, got undefined'],
+    [
+      'no resource',
+      podReview({ resource: { group: '' } }),
+      'request.resource.version: expected a string, got undefined',
+    ],
+    ['no operation', podReview({ operation: null }), 'request.operation: expected a string, got null'],
+    [
+      'a namespace that is no string',
+      podReview({ namespace: [] }),
+      'request.namespace: expected a string, got a list',
+    ],
+    [
+      'an object that is none',
+      podReview({ object: 'secret' }),
+      'request.object: expected an object, got string',
+    ],
+  ])('is none: %s', (_, body, want) => {
+    expect(message(body)).toBe(`no AdmissionReview: ${want}`);
+  });
+});

@@ -1,0 +1,424 @@
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createApp } from '../../../../src/kube/admission/handler.ts';
+import { MAX_BODY_BYTES } from '../../../../src/kube/admission/read-body.ts';
+import type { AdmissionAnswer } from '../../../../src/kube/admission/response.ts';
+import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
+import { WebhookServer } from '../../../../src/kube/admission/server.ts';
+import type { WebhookMetrics } from '../../../../src/kube/admission/webhook-metrics.ts';
+import { podReview } from '../../../support/admission-review.ts';
+import { makeKeyPair, type TestKeyPair } from '../../../support/certificates.ts';
+import { answerTo, HttpsClient } from '../../../support/https-client.ts';
+import { type MemoryLog, memoryLog } from '../../../support/memory-log.ts';
+import { NO_WEBHOOK_METRICS } from '../../../support/no-metrics.ts';
+import { testAuthority } from '../../../support/test-authority.ts';
+
+type Handler = (request: AdmissionRequest, signal: AbortSignal) => Promise<AdmissionAnswer>;
+
+let keyPair: TestKeyPair;
+let otherKeyPair: TestKeyPair;
+let logged: MemoryLog;
+let answers: [string, number][];
+/** Calls that are not answered yet, by path. */
+let underWay: Record<string, number>;
+/** Why calls and connections were refused. */
+let refusals: string[];
+let handler: Handler;
+let server: WebhookServer;
+let client: HttpsClient;
+let port: number;
+
+beforeAll(() => {
+  keyPair = makeKeyPair();
+  otherKeyPair = makeKeyPair();
+});
+
+beforeEach(async () => {
+  logged = memoryLog();
+  answers = [];
+  underWay = {};
+  refusals = [];
+  handler = async () => ({ allowed: true });
+  const metrics: WebhookMetrics = {
+    ...NO_WEBHOOK_METRICS,
+    inFlight: (path, change) => (underWay[path] = (underWay[path] ?? 0) + change),
+    answered: (path, status) => answers.push([path, status]),
+    refused: (reason) => refusals.push(reason),
+  };
+  const app = createApp({
+    routes: { '/inject': (request, signal) => handler(request, signal()) },
+    log: logged.log,
+    metrics,
+    now: () => performance.now(),
+  });
+  server = new WebhookServer({ app, keyPair, log: logged.log, metrics });
+  port = await server.listen(0, 'localhost');
+  client = new HttpsClient(port, keyPair.cert, otherKeyPair.cert);
+});
+
+afterEach(async () => {
+  client.disconnect();
+  await server.close(0);
+});
+
+const review = JSON.stringify(podReview());
+
+describe('a call', () => {
+  test('is answered with a review of the same uid', async () => {
+    handler = async () => ({ allowed: true, operations: [{ op: 'add', path: '/a', value: 1 }] });
+    const { status, headers, body } = await client.call('/inject?timeout=5s', review);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({ 'content-type': 'application/json' });
+    expect(Object.keys(headers)).not.toContain('x-powered-by');
+    expect(Object.keys(headers)).not.toContain('etag');
+    expect(JSON.parse(body)).toMatchObject({ response: { uid: '0a1b', patchType: 'JSONPatch' } });
+    expect(answers).toEqual([['/inject', 200]]);
+  });
+
+  test.each([
+    ['an answer', async () => ({ allowed: true }) as const, 200],
+    ['an error', () => Promise.reject(new Error('broken')), 500],
+  ])('is counted as under way until it has %s', async (_, outcome, expected) => {
+    let during: number | undefined;
+    handler = async () => {
+      during = underWay['/inject'];
+      return await outcome();
+    };
+    expect(await client.call('/inject', review)).toMatchObject({ status: expected });
+    expect([during, underWay]).toEqual([1, { '/inject': 0 }]);
+  });
+
+  test('may say its charset', async () => {
+    const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
+    expect(await client.call('/inject', review, { headers })).toMatchObject({ status: 200 });
+  });
+
+  test('may come in pieces, cut inside a character', async () => {
+    let name: string | undefined;
+    handler = async (request) => {
+      name = request.name;
+      return { allowed: true };
+    };
+    const bytes = Buffer.from(JSON.stringify(podReview({ name: 'ü' })));
+    const call = client.start('/inject');
+    const cut = bytes.indexOf(0xbc);
+    call.write(bytes.subarray(0, cut));
+    await once(call, 'socket');
+    call.end(bytes.subarray(cut));
+    expect(await answerTo(call)).toMatchObject({ status: 200 });
+    expect(name).toBe('ü');
+  });
+
+  test('may have the character in it that stands for bytes that are none', async () => {
+    const body = JSON.stringify(podReview({ name: '\uFFFD' }));
+    expect(await client.call('/inject', body)).toMatchObject({ status: 200 });
+  });
+
+  test('may be as large as the API server makes them', async () => {
+    const padded = `${review}${' '.repeat(MAX_BODY_BYTES - review.length)}`;
+    expect(await client.call('/inject', padded)).toMatchObject({ status: 200 });
+  });
+
+  test.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('by %s is refused with 405', async (method) => {
+    const { status, headers, body } = await client.call('/inject', '', { method });
+    expect([status, headers.allow, body]).toEqual([405, 'POST', 'only POST\n']);
+    // Nothing is left of the call that could be taken for the next.
+    expect(headers.connection).toBe('keep-alive');
+  });
+
+  test.each(['/', '/Inject', '/inject/', '/inject/x', '/%', '/__proto__'])(
+    'of %s is refused with 404',
+    async (path) => {
+      expect(await client.call(path, review)).toMatchObject({ status: 404, body: 'no such path\n' });
+      expect(answers).toEqual([['', 404]]);
+    },
+  );
+
+  test.each([
+    ['text/plain', {}],
+    ['', {}],
+    ['application/json', { 'content-encoding': 'gzip' }],
+    ['application/jsonp', {}],
+  ])('with the content type %j %j is refused with 415', async (type, more) => {
+    const headers = { 'content-type': type, ...more };
+    expect(await client.call('/inject', review, { headers })).toMatchObject({ status: 415 });
+  });
+
+  test.each<[string, string | Buffer, string]>([
+    ['empty', '', 'the body is empty\n'],
+    ['cut off', review.slice(0, -9), 'the body is not JSON\n'],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not UTF-8\n'],
+    ['no review', '{}', 'no AdmissionReview: apiVersion: expected "admission.k8s.io/v1", got undefined\n'],
+  ])('whose body is %s is refused with 400', async (_, body, message) => {
+    const answer = await client.call('/inject', body);
+    expect([answer.status, answer.body, answer.headers['content-type']]).toEqual([
+      400,
+      message,
+      'text/plain; charset=utf-8',
+    ]);
+  });
+
+  test('does not get what it sent into the log when it is refused', async () => {
+    await client.call('/inject', '{"password": hunter2');
+    expect(logged.lines).toMatchObject([{ level: 40, status: 400, msg: 'call refused' }]);
+    expect(logged.text()).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['as it says', { 'content-length': String(MAX_BODY_BYTES + 1) }],
+    ['without saying so', { 'transfer-encoding': 'chunked' }],
+  ])('that is too large %s is refused with 413, and the answer arrives', async (_, headers) => {
+    const body = Buffer.alloc(MAX_BODY_BYTES + 1, 0x20);
+    const answer = await client.call('/inject', body, { headers });
+    expect(answer).toMatchObject({ status: 413, body: `the body is larger than ${MAX_BODY_BYTES} bytes\n` });
+  });
+
+  test('that never ends is cut off', async () => {
+    const call = client.start('/inject', { headers: { 'transfer-encoding': 'chunked' } });
+    const ended = Promise.race([
+      once(call, 'response').then(() => 'answered'),
+      once(call, 'error').then(() => 'broken'),
+    ]);
+    const megabyte = Buffer.alloc(1024 * 1024, 0x20);
+    let going = true;
+    const closed = ended.then((how) => {
+      going = false;
+      return how;
+    });
+    for (let sent = 0; going && sent < 1000; sent += 1) {
+      if (!call.write(megabyte)) await Promise.race([once(call, 'drain'), closed]);
+    }
+    expect(['answered', 'broken']).toContain(await closed);
+    call.on('error', () => {});
+    call.destroy();
+    expect(answers).toEqual([['/inject', 413]]);
+  });
+
+  test('that has more values than any object of the API server is refused with 413', async () => {
+    const body = `[${Array(500_001).fill('{}').join()}]`;
+    expect(await client.call('/inject', body)).toMatchObject({
+      status: 413,
+      body: 'the body has more than 60000 values\n',
+    });
+  });
+
+  test('that comes in chunks of one byte is cut off', async () => {
+    const socket = connect({ port, host: 'localhost', servername: 'localhost', ca: keyPair.cert });
+    socket.on('error', () => {}).resume();
+    const head = 'POST /inject HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(2000)}`);
+    await once(socket, 'close');
+    expect([answers, refusals]).toEqual([[['/inject', 400]], ['malformed']]);
+  });
+
+  test('without a declared length is read whole, however large', async () => {
+    const padding = ' '.repeat(1_000_000);
+    const call = client.start('/inject', { headers: { 'transfer-encoding': 'chunked' } });
+    for (let i = 0; i < 6; i += 1) call.write(padding);
+    call.end(review);
+    expect(await answerTo(call)).toMatchObject({ status: 200 });
+  });
+
+  test('whose body does not come in time is refused with 408', async () => {
+    const call = client.start('/inject?timeout=20ms', { headers: { 'content-length': '1000' } });
+    call.write('{');
+    expect(await answerTo(call)).toMatchObject({ status: 408, headers: { connection: 'close' } });
+    call.destroy();
+  });
+
+  test('that breaks off is no error of ours', async () => {
+    const call = client.start('/inject', { headers: { 'content-length': '1000' } });
+    call.on('error', () => {});
+    await new Promise((sent) => call.write('{', sent));
+    call.socket?.destroy();
+    await waitFor(() => answers.length === 1);
+    expect(logged.lines).toMatchObject([{ level: 40, status: 499, reason: 'the caller hung up' }]);
+  });
+
+  test('whose webhook fails is answered with 500, and the fault is logged once', async () => {
+    handler = async () => {
+      throw new Error('broken inside');
+    };
+    expect(await client.call('/inject', review)).toMatchObject({ status: 500, body: 'internal error\n' });
+    expect(logged.lines).toMatchObject([
+      { level: 50, status: 500, err: { message: 'broken inside' }, msg: 'review failed' },
+    ]);
+  });
+
+  test('whose webhook takes too long is answered with 504, and the webhook is told', async () => {
+    let told: unknown;
+    handler = (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          told = signal.reason;
+          reject(new Error('gave up'));
+        });
+      });
+    expect(await client.call('/inject?timeout=20ms', review)).toMatchObject({
+      status: 504,
+      body: 'no answer within 18 ms\n',
+    });
+    expect(told).toMatchObject({ status: 504 });
+  });
+
+  test('whose caller has hung up is given up', async () => {
+    const given = new Promise((resolve) => {
+      handler = (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            resolve(signal.reason);
+            reject(signal.reason);
+          });
+          call.destroy();
+        });
+    });
+    const call = client.start('/inject');
+    call.on('error', () => {});
+    call.end(review);
+    expect(await given).toMatchObject({ message: 'the caller hung up' });
+    await waitFor(() => answers.length === 1);
+    expect(answers).toEqual([['/inject', 499]]);
+  });
+
+  test('keeps its connection for the next one', async () => {
+    const sockets = new Set<unknown>();
+    for (let i = 0; i < 3; i += 1) {
+      const call = client.start('/inject');
+      call.once('socket', (socket) => sockets.add(socket));
+      call.end(review);
+      expect((await answerTo(call)).headers['keep-alive']).toBe('timeout=95');
+    }
+    expect(sockets.size).toBe(1);
+  });
+});
+
+/** Resolves once the condition holds, looked at between the turns of the event loop. */
+async function waitFor(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Shakes hands as a client would that takes any version of TLS. */
+async function handshake(options: { maxVersion?: 'TLSv1.1' | 'TLSv1.2'; minVersion?: 'TLSv1' } = {}) {
+  const socket = connect({
+    port,
+    host: 'localhost',
+    servername: 'localhost',
+    ca: [keyPair.cert, otherKeyPair.cert],
+    ciphers: 'DEFAULT@SECLEVEL=0',
+    ...options,
+  });
+  try {
+    await once(socket, 'secureConnect');
+    return { cert: socket.getPeerX509Certificate()?.toString(), protocol: socket.getProtocol() };
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('the TLS server', () => {
+  test('speaks TLS 1.2 and newer, and nothing older', async () => {
+    expect((await handshake()).protocol).toBe('TLSv1.3');
+    expect((await handshake({ maxVersion: 'TLSv1.2' })).protocol).toBe('TLSv1.2');
+    await expect(handshake({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
+      /protocol|version/i,
+    );
+  });
+
+  test('shows a new certificate to new connections, and keeps the old ones', async () => {
+    await client.call('/inject', review);
+    server.setKeyPair(otherKeyPair);
+    expect((await handshake()).cert).toBe(otherKeyPair.cert);
+    expect((await handshake({ maxVersion: 'TLSv1.2' })).protocol).toBe('TLSv1.2');
+    await expect(handshake({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
+      /protocol|version/i,
+    );
+    expect(await client.call('/inject', review)).toMatchObject({ status: 200 });
+  });
+
+  test('keeps its certificate when key and certificate do not match', async () => {
+    expect(() => server.setKeyPair({ cert: otherKeyPair.cert, key: keyPair.key })).toThrow();
+    expect((await handshake()).cert).toBe(keyPair.cert);
+  });
+
+  test('lets no client in before it is told whose certificates it trusts', async () => {
+    const authority = await testAuthority();
+    const { certPem: cert, keyPem: key } = await authority.client('api-server');
+    const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
+    const options = { app, keyPair, log: logged.log, metrics: NO_WEBHOOK_METRICS, verifyClients: true };
+    const strict = new WebhookServer(options);
+    const caller = new HttpsClient(await strict.listen(0, 'localhost'), keyPair.cert);
+    await expect(caller.call('/', '', { cert, key })).rejects.toThrow();
+    strict.setClientAuthorities(authority.caPem);
+    expect(await caller.call('/', '', { cert, key })).toMatchObject({ status: 404 });
+    await expect(caller.call('/', '')).rejects.toThrow();
+    caller.disconnect();
+    await strict.close(0);
+  });
+
+  test('rejects when its port is taken', async () => {
+    const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
+    const second = new WebhookServer({ app, keyPair, log: logged.log, metrics: NO_WEBHOOK_METRICS });
+    await expect(second.listen(port, 'localhost')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await second.close(0);
+  });
+});
+
+describe('closing', () => {
+  test('waits for the answers under way, and they arrive', async () => {
+    let finish: (verdict: AdmissionAnswer) => void = () => {};
+    const entered = new Promise<void>((resolve) => {
+      handler = () => {
+        resolve();
+        return new Promise((done) => {
+          finish = done;
+        });
+      };
+    });
+    const answer = client.call('/inject', review);
+    await entered;
+    const closed = server.close(60_000);
+    finish({ allowed: true });
+    expect(await answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await closed;
+    await expect(handshake()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('does not wait for idle connections', async () => {
+    await client.call('/inject', review);
+    await server.close(60_000);
+    expect(logged.lines).toEqual([]);
+  });
+
+  test('ends by force what does not end by itself', async () => {
+    handler = () => new Promise(() => {});
+    const call = client.start('/inject');
+    call.end(review);
+    const broken = once(call, 'error');
+    await waitForConnection();
+    await server.close(1);
+    expect(await broken).toMatchObject([{ code: 'ECONNRESET' }]);
+    expect(logged.lines[0]).toMatchObject({ msg: 'connections closed by force' });
+  });
+
+  test('after draining finds callers that have gone elsewhere', async () => {
+    await client.call('/inject', review);
+    server.drain();
+    expect((await client.call('/inject', review)).headers.connection).toBe('close');
+  });
+
+  test('twice is closing once', async () => {
+    await Promise.all([server.close(1000), server.close(1000)]);
+    await server.close(1000);
+  });
+});
+
+/** Resolves once the server has a call under way. */
+function waitForConnection(): Promise<void> {
+  return new Promise((resolve) => {
+    handler = () => {
+      resolve();
+      return new Promise(() => {});
+    };
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  apiErrorFrom,
+  asTransportError,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+  isTooLargeResourceVersion,
+  TransportError,
+} from '../../../../src/kube/api/api-error.ts';
+import { failure } from '../../../support/scripted-server.ts';
+
+describe('what the API server refused', () => {
+  test('a Status body gives status, reason, message, causes and the wait it asks for', () => {
+    const body = failure(409, {
+      reason: 'Conflict',
+      message: 'the object has been modified',
+      details: { retryAfterSeconds: 2, causes: [{ reason: 'FieldManagerConflict' }, null, {}] },
+    });
+    expect(apiErrorFrom(409, body)).toMatchObject({
+      status: 409,
+      reason: 'Conflict',
+      message: 'the object has been modified',
+      retryAfterMs: 2000,
+      causes: ['FieldManagerConflict'],
+    });
+  });
+
+  test('the Retry-After header goes before the body', () => {
+    expect(apiErrorFrom(429, failure(429, { details: { retryAfterSeconds: 9 } }), '1').retryAfterMs).toBe(
+      1000,
+    );
+  });
+
+  test.each([undefined, '', 'Wed, 21 Oct 2026 07:28:00 GMT', '-1', 'Infinity'])(
+    'a Retry-After of %j asks for nothing',
+    (header) => {
+      expect(apiErrorFrom(503, '', header).retryAfterMs).toBeUndefined();
+    },
+  );
+
+  test("a proxy's error page is quoted, cut to a readable length", () => {
+    const error = apiErrorFrom(502, `<html>${'x'.repeat(5000)}`);
+    expect(error.message).toMatch(/^the API server answered 502: <html>x+$/);
+    expect(error.message.length).toBe(1024);
+    expect(error.reason).toBe('');
+  });
+
+  test.each([null, 42, [], {}])('a body of %j is not needed', (body) => {
+    expect(apiErrorFrom(500, body)).toMatchObject({ status: 500, message: 'the API server answered 500' });
+  });
+});
+
+describe('telling refusals apart', () => {
+  const is = {
+    isNotFound,
+    isAlreadyExists,
+    isConflict,
+    isInvalid,
+    isExpired,
+    isTooLargeResourceVersion,
+    isNamespaceTerminating,
+  };
+  test.each([
+    [['isNotFound'], 404, { reason: 'NotFound' }],
+    [['isAlreadyExists'], 409, { reason: 'AlreadyExists' }],
+    [['isConflict'], 409, { reason: 'Conflict' }],
+    [['isInvalid'], 422, { reason: 'Invalid' }],
+    [['isInvalid'], 400, { reason: 'BadRequest' }],
+    [['isExpired'], 410, { reason: 'Expired' }],
+    [['isExpired'], 410, { reason: 'Gone' }],
+    [['isExpired'], 410, {}],
+    [
+      ['isTooLargeResourceVersion'],
+      504,
+      { reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } },
+    ],
+    [
+      ['isTooLargeResourceVersion'],
+      504,
+      { reason: 'Timeout', message: 'Too large resource version: 9, current: 5' },
+    ],
+    [
+      ['isNamespaceTerminating'],
+      403,
+      { reason: 'Forbidden', details: { causes: [{ reason: 'NamespaceTerminating' }] } },
+    ],
+    [[], 504, { reason: 'Timeout' }],
+    [[], 403, { reason: 'Forbidden' }],
+    [[], 500, { reason: 'InternalError' }],
+  ])('%j is what %i %j is', (expected, code, status) => {
+    const error = apiErrorFrom(code, failure(code, status));
+    expect(Object.entries(is).flatMap(([name, test]) => (test(error) ? [name] : []))).toEqual(expected);
+  });
+
+  test('no other error is any of them', () => {
+    const others = [
+      undefined,
+      new Error('no'),
+      new TransportError('no', 'ECONNRESET', undefined),
+      { status: 404 },
+    ];
+    for (const test of Object.values(is)) expect(others.some(test)).toBe(false);
+  });
+});
+
+describe('what never got an answer', () => {
+  test('a system error keeps its code, its message and itself as the cause', () => {
+    const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const error = asTransportError(cause, 'GET /version');
+    expect(error).toBeInstanceOf(TransportError);
+    expect(error).toMatchObject({ code: 'ECONNRESET', message: 'GET /version: read ECONNRESET', cause });
+  });
+
+  test('of several addresses tried, the first one says why', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED ::1:443'), { code: 'ECONNREFUSED' });
+    const all = Object.assign(new AggregateError([refused, new Error('other')]), { code: 'ECONNREFUSED' });
+    expect(asTransportError(all, 'GET /')).toMatchObject({
+      message: 'GET /: connect ECONNREFUSED ::1:443',
+      cause: all,
+    });
+  });
+
+  test.each([
+    new TypeError('a bug'),
+    apiErrorFrom(500, ''),
+    new TransportError('x', 'EX', undefined),
+    undefined,
+  ])('%s stays as it is', (error) => {
+    expect(asTransportError(error, 'GET /')).toBe(error);
+  });
+});

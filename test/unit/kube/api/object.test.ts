@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { identityOf, keyOf, splitKey } from '../../../../src/kube/api/object.ts';
+
+describe('object keys', () => {
+  test.each([
+    ['a namespaced object', { namespace: 'shop', name: 'cart' }, 'shop/cart'],
+    ['a cluster-scoped object', { name: 'node-1' }, 'node-1'],
+  ])('%s has a key that splits into the same parts', (_, metadata, key) => {
+    expect(keyOf({ metadata })).toBe(key);
+    expect(splitKey(key)).toEqual(metadata);
+  });
+
+  test('an empty namespace, as some writers send it, means cluster-scoped', () => {
+    expect(keyOf({ metadata: { namespace: '', name: 'node-1' } })).toBe('node-1');
+  });
+
+  test.each(['', '/', '/cart', 'shop/', 'shop/cart/extra'])('the key %j is refused', (key) => {
+    expect(() => splitKey(key)).toThrow(`bad object key "${key}": expected "namespace/name" or "name"`);
+  });
+});
+
+describe('the identity of an object', () => {
+  test('has no more of its metadata than a cache needs', () => {
+    const identity = { name: 'cart', namespace: 'shop', uid: 'u', resourceVersion: '7' };
+    const more = {
+      labels: { app: 'shop' },
+      annotations: { a: 'b' },
+      managedFields: [{}],
+      finalizers: ['a/b'],
+    };
+    expect(identityOf({ metadata: { ...identity, ...more } })).toEqual(identity);
+  });
+
+  test('may be its name alone', () => {
+    expect(Object.keys(identityOf({ metadata: { name: 'cart' } }))).toEqual(['name']);
+  });
+});

@@ -1,0 +1,484 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  added,
+  type ConfigMap,
+  configMap,
+  deleted,
+  failed,
+  listOf,
+  modified,
+} from '../../../support/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/scripted-server.ts';
+import { until } from '../../../support/until.ts';
+import { newInformer, recorded, type Setup } from './informer-setup.ts';
+
+let setup: Setup;
+beforeEach(async () => {
+  setup = await newInformer();
+});
+afterEach(() => setup.close());
+
+const [a, b] = [configMap('a', 1), configMap('b', 2)];
+const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
+
+/** Starts the informer with this first list; resolves with its watch. */
+async function runWith(...items: readonly ConfigMap[]): Promise<ScriptedRequest> {
+  void setup.run();
+  (await setup.server.next()).answer(listOf(10, items));
+  return setup.server.next();
+}
+
+/** Makes the informer list again, and answers with these objects; resolves with the watch after it. */
+async function relist(watch: ScriptedRequest, ...items: readonly ConfigMap[]): Promise<ScriptedRequest> {
+  watch.stream({ type: 'ERROR', object: { code: 410, reason: 'Expired' } }).end();
+  await setup.clock.pass(800);
+  (await setup.server.next()).answer(listOf(20, items));
+  return setup.server.next();
+}
+
+/** Lets everything that was pushed be handed over. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5; i++) await eventLoopTurn();
+}
+
+describe('handlers', () => {
+  test('hear of every change once, with the object before it', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(added(b), modified(configMap('a', 11)), deleted(configMap('a', 12)));
+    await until(() => handler.heard.length === 4);
+    expect(handler.heard).toEqual(['add a=1 initially', 'add b=2', 'update a=1 to a=11', 'delete a=12']);
+    expect(names(setup.informer.lister.list())).toEqual(['b']);
+  });
+
+  test('hear of what a list shows to have changed meanwhile, deletions last, and of nothing else', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a, b, configMap('c', 3));
+    await relist(watch, a, configMap('b', 12), configMap('d', 13));
+    await until(() => handler.heard.length === 6);
+    await settled();
+    expect(handler.heard.slice(3)).toEqual(['update b=2 to b=12', 'add d=13', 'delete c=3, last seen so']);
+    expect(names(setup.informer.lister.list())).toEqual(['a', 'b', 'd']);
+  });
+
+  test('hear of an object that was replaced as of two', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    await relist(watch, configMap('a', 15, { uid: 'another' }));
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard.slice(1)).toEqual(['delete a=1, last seen so', 'add a=15']);
+  });
+
+  test('hear in a deletion that was missed what was last seen, also where that came late', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(modified(configMap('a', 11)));
+    await until(() => handler.heard.length === 2);
+    await relist(watch);
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard[2]).toBe('delete a=11, last seen so');
+  });
+
+  test('an object that the server lost goes with the list that follows its error', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a, b);
+    watch.stream(added(configMap('corrupt', 11)));
+    // A corrupt object was deleted unsafely: the server has no last state of it to send.
+    watch.stream(failed(500, { reason: 'StoreReadError' })).end();
+    await setup.clock.pass(800);
+    (await setup.server.next()).answer(listOf(12, [a, b]));
+    await until(() => handler.heard.length === 4);
+    expect(handler.heard.slice(2)).toEqual(['add corrupt=11', 'delete corrupt=11, last seen so']);
+    expect(names(setup.informer.lister.list())).toEqual(['a', 'b']);
+  });
+
+  test('hear nothing of an event that was sent twice, or of a deletion of what they never heard of', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    watch.stream(modified(a), deleted(b), added(configMap('c', 11)));
+    await until(() => handler.heard.length === 2);
+    expect(handler.heard).toEqual(['add a=1 initially', 'add c=11']);
+  });
+
+  test('that throw or reject hurt neither themselves nor others', async () => {
+    const failing = recorded();
+    const fine = recorded();
+    setup.informer.addEventHandler({
+      ...failing,
+      onAdd: (object) => {
+        throw new Error(`cannot add ${object.metadata.name}`);
+      },
+    });
+    setup.informer.addEventHandler({
+      onAdd: async (object) => {
+        throw new Error(`cannot wait for ${object.metadata.name}`);
+      },
+    });
+    setup.informer.addEventHandler(fine);
+    const watch = await runWith(a);
+    watch.stream(deleted(configMap('a', 11)));
+    await until(() => failing.heard.length === 1 && fine.heard.length === 2);
+    expect(setup.errors.sort()).toEqual(['handle: cannot add a', 'handle: cannot wait for a']);
+    expect(failing.heard).toEqual(['delete a=11']);
+    expect(setup.informer.hasSynced()).toBe(true);
+    expect(setup.informer.lastSyncResourceVersion).toBe('11');
+  });
+
+  test('that come late first hear of what is there', async () => {
+    const first = recorded();
+    const early = setup.informer.addEventHandler(first);
+    expect(early.hasSynced()).toBe(false);
+    const watch = await runWith(a);
+    await until(() => early.hasSynced());
+    const second = recorded();
+    const late = setup.informer.addEventHandler(second);
+    expect([late.hasSynced(), setup.informer.hasSynced()]).toEqual([false, true]);
+    watch.stream(added(b));
+    await until(() => second.heard.length === 2 && first.heard.length === 2);
+    expect(second.heard).toEqual(['add a=1 initially', 'add b=2']);
+    expect(late.hasSynced()).toBe(true);
+  });
+
+  test('that are removed hear nothing more, the others go on', async () => {
+    const [removed, kept] = [recorded(), recorded()];
+    const registration = setup.informer.addEventHandler(removed);
+    setup.informer.addEventHandler(kept);
+    const watch = await runWith(a);
+    await until(() => removed.heard.length === 1);
+    registration.remove();
+    registration.remove();
+    watch.stream(added(b));
+    await until(() => kept.heard.length === 2);
+    await settled();
+    expect(removed.heard).toEqual(['add a=1 initially']);
+  });
+
+  test('added twice hear twice, and are removed each by itself', async () => {
+    const handler = recorded();
+    const [first] = [setup.informer.addEventHandler(handler), setup.informer.addEventHandler(handler)];
+    const watch = await runWith(a);
+    await until(() => handler.heard.length === 2);
+    first.remove();
+    watch.stream(added(b));
+    await until(() => handler.heard.length === 3);
+    await settled();
+    expect(handler.heard).toEqual(['add a=1 initially', 'add a=1 initially', 'add b=2']);
+  });
+
+  test('may come and go at any time: each that stays knows what the cache knows', async () => {
+    const folded = () => {
+      const view = new Map<string, ConfigMap>();
+      const set = (object: ConfigMap) => view.set(object.metadata.name, object);
+      return {
+        view,
+        onAdd: set,
+        onUpdate: (_: ConfigMap, now: ConfigMap) => set(now),
+        onDelete: (o: ConfigMap) => view.delete(o.metadata.name),
+      };
+    };
+    const live = new Map<ReturnType<typeof folded>, { remove(): void; hasSynced(): boolean }>();
+    const watch = await runWith(...Array.from({ length: 20 }, (_, i) => configMap(`o${i}`, i + 1)));
+    for (let version = 100; version < 400; version++) {
+      const object = configMap(`o${version % 37}`, version);
+      watch.stream(version % 5 === 0 ? deleted(object) : modified(object));
+      const handler = folded();
+      live.set(handler, setup.informer.addEventHandler(handler, version % 3 === 0 ? { resyncMs: 1000 } : {}));
+      const [oldest] = live;
+      if (version % 4 > 0 && oldest) {
+        oldest[1].remove();
+        live.delete(oldest[0]);
+      }
+      if (version % 10 === 0) await setup.clock.advanceAsync(100);
+    }
+    await until(() => setup.informer.lastSyncResourceVersion === '399');
+    await settled();
+    const cache = new Map(setup.informer.lister.list().map((object) => [object.metadata.name, object]));
+    expect(live.size).toBeGreaterThan(50);
+    for (const [{ view }, registration] of live) {
+      expect(view).toEqual(cache);
+      expect(registration.hasSynced()).toBe(true);
+    }
+  });
+
+  test('cannot be added to an informer that has stopped; removing one does nothing', async () => {
+    const registration = setup.informer.addEventHandler(recorded());
+    await runWith(a);
+    setup.stop.abort();
+    expect(() => setup.informer.addEventHandler(recorded())).toThrow('the informer has stopped');
+    expect(() => registration.remove()).not.toThrow();
+  });
+});
+
+describe('a resync', () => {
+  test('replays the cache to those that asked for it, each at its own period', async () => {
+    const [never, every2, every3] = [recorded(), recorded(), recorded()];
+    setup.informer.addEventHandler(never);
+    setup.informer.addEventHandler(every2, { resyncMs: 2000 });
+    setup.informer.addEventHandler(every3, { resyncMs: 3000 });
+    await runWith(a, b);
+    await until(() => setup.informer.hasSynced());
+    for (const { heard } of [never, every2, every3]) heard.length = 0;
+    await setup.clock.advanceAsync(2000);
+    await settled();
+    const replay = ['update a=1 to a=1', 'update b=2 to b=2'];
+    expect([never.heard, every2.heard, every3.heard]).toEqual([[], replay, []]);
+    await setup.clock.advanceAsync(1000);
+    await settled();
+    expect([never.heard, every2.heard, every3.heard]).toEqual([[], replay, replay]);
+  });
+
+  test('goes on while the watch is down, and what was missed comes with the next list', async () => {
+    const [plain, resyncing] = [recorded(), recorded()];
+    setup.informer.addEventHandler(plain);
+    setup.informer.addEventHandler(resyncing, { resyncMs: 1000 });
+    const watch = await runWith(a, b);
+    await until(() => setup.informer.hasSynced());
+    await setup.clock.advanceAsync(1000);
+    await settled();
+    expect([plain.heard.length, resyncing.heard.slice(2)]).toEqual([
+      2,
+      ['update a=1 to a=1', 'update b=2 to b=2'],
+    ]);
+    await relist(watch, a, configMap('b', 14), configMap('c', 13));
+    await until(() => plain.heard.length === 4);
+    expect(plain.heard.slice(2)).toEqual(['update b=2 to b=14', 'add c=13']);
+    expect(resyncing.heard).toEqual(expect.arrayContaining(plain.heard));
+  });
+
+  test('never brings back a state that an update has overtaken', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler, { resyncMs: 1000 });
+    const watch = await runWith(a);
+    await until(() => setup.informer.hasSynced());
+    watch.stream(modified(configMap('a', 11)));
+    await until(() => setup.informer.lister.get('shop/a')?.metadata.resourceVersion === '11');
+    // The update is in the cache and perhaps not yet handed over.
+    setup.clock.advance(1000);
+    await settled();
+    expect(handler.heard).toEqual(['add a=1 initially', 'update a=1 to a=11', 'update a=11 to a=11']);
+  });
+});
+
+describe('having synced', () => {
+  test('means that all of the first list was handed to every handler', async () => {
+    const synced: boolean[] = [];
+    const slow = setup.informer.addEventHandler({ onAdd: () => synced.push(slow.hasSynced()) });
+    setup.informer.addEventHandler(recorded());
+    const waited = setup.informer.waitForSync(setup.stop.signal);
+    await runWith(a, b);
+    await waited;
+    expect(synced).toEqual([false, false]);
+    expect([slow.hasSynced(), setup.informer.hasSynced()]).toEqual([true, true]);
+    await setup.informer.waitForSync(setup.stop.signal);
+  });
+
+  test('does not wait for handlers that were removed, and needs none', async () => {
+    const registration = setup.informer.addEventHandler(recorded());
+    registration.remove();
+    await runWith();
+    await setup.informer.waitForSync(setup.stop.signal);
+    expect(setup.informer.lister.size).toBe(0);
+  });
+
+  test('is not waited for by who has no time, or after the informer has stopped', async () => {
+    const { informer, stop } = setup;
+    setup.informer.addEventHandler(recorded());
+    await expect(informer.waitForSync(AbortSignal.abort(new Error('no time')))).rejects.toThrow('no time');
+    const patience = new AbortController();
+    const impatient = informer.waitForSync(patience.signal);
+    const waiting = informer.waitForSync(new AbortController().signal);
+    patience.abort(new Error('enough'));
+    await expect(impatient).rejects.toThrow('enough');
+    void setup.run();
+    stop.abort();
+    await expect(waiting).rejects.toThrow('the informer stopped before it had synced');
+    await expect(informer.waitForSync(new AbortController().signal)).rejects.toThrow('stopped before');
+    expect(informer.hasSynced()).toBe(false);
+  });
+});
+
+describe('errors', () => {
+  test('of list and watch are told', async () => {
+    void setup.run();
+    (await setup.server.next()).fail(403, { reason: 'Forbidden', message: 'Access Denied' });
+    await until(() => setup.errors.length > 0);
+    expect(setup.errors).toEqual(['list: Access Denied']);
+  });
+
+  test('an object that cannot be read any more stays as it was last seen, also through a list, until it is deleted', async () => {
+    await setup.close();
+    setup = await newInformer({
+      transform: (object) => {
+        if (object.metadata.labels?.broken) throw new Error('broken');
+        return object;
+      },
+    });
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    const watch = await runWith(a);
+    const broken = (version: number) => configMap('a', version, { labels: { broken: 'yes' } });
+    watch.stream(modified(broken(11)));
+    const next = await relist(watch, broken(12), b);
+    await until(() => handler.heard.length === 2);
+    expect(setup.informer.lister.get('shop/a')).toEqual(a);
+    next.stream(deleted(broken(21)));
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard).toEqual(['add a=1 initially', 'add b=2', 'delete a=1']);
+  });
+});
+
+describe('indexes', () => {
+  const byLabel = (object: ConfigMap) => Object.keys(object.metadata.labels ?? {});
+
+  test('find what the list and what the watch brought', async () => {
+    await setup.close();
+    setup = await newInformer({ indexers: { byLabel } });
+    const { lister } = setup.informer;
+    const watch = await runWith(
+      configMap('a', 1, { labels: { x: '1', y: '1' } }),
+      configMap('b', 2, { labels: { y: '2' } }),
+    );
+    await until(() => lister.size === 2);
+    expect([names(lister.byIndex('byLabel', 'x')), names(lister.byIndex('byLabel', 'y'))]).toEqual([
+      ['a'],
+      ['a', 'b'],
+    ]);
+    watch.stream(added(configMap('c', 11, { labels: { x: '3' } })), modified(configMap('a', 12)));
+    await until(() => setup.informer.lastSyncResourceVersion === '12');
+    expect([names(lister.byIndex('byLabel', 'x')), names(lister.byIndex('byLabel', 'y'))]).toEqual([
+      ['c'],
+      ['b'],
+    ]);
+  });
+
+  test('that fail on one object keep back that one only', async () => {
+    await setup.close();
+    setup = await newInformer({
+      indexers: {
+        strict: (object) => {
+          if (object.metadata.name === 'b') throw new Error('no index');
+          return [];
+        },
+      },
+    });
+    await runWith(a, b, configMap('c', 3));
+    await until(() => setup.informer.hasSynced());
+    expect(names(setup.informer.lister.list())).toEqual(['a', 'c']);
+    expect(setup.errors).toEqual(['read: an index function failed on shop/b']);
+  });
+});
+
+describe('running', () => {
+  test('happens once', async () => {
+    await runWith(a);
+    await expect(setup.informer.run(setup.stop.signal)).rejects.toThrow('an informer runs once');
+  });
+
+  test('with a signal that has aborted asks for nothing and says nothing', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler, { resyncMs: 1000 });
+    setup.stop.abort();
+    await setup.run();
+    expect([handler.heard, setup.server.requests, setup.clock.waits]).toEqual([[], 0, []]);
+  });
+
+  test('a handler that is added just as it starts misses nothing', async () => {
+    const [before, after] = [recorded(), recorded()];
+    setup.informer.addEventHandler(before);
+    const watching = runWith(a);
+    setup.informer.addEventHandler(after);
+    (await watching).stream(added(b));
+    await until(() => before.heard.length === 2 && after.heard.length === 2);
+    expect(after.heard).toEqual(before.heard);
+  });
+
+  test('ends when told to, and no event, no timer and no request comes after', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler, { resyncMs: 1000 });
+    const watch = await runWith(a);
+    await until(() => handler.heard.length === 1);
+    watch.stream(added(b));
+    await until(() => setup.informer.lister.size === 2);
+    // It is in the cache; the handler has it at its next turn.
+    setup.stop.abort();
+    const before = [...handler.heard];
+    await setup.clock.advanceAsync(600_000);
+    await watch.closed;
+    await settled();
+    expect([handler.heard, setup.clock.waits, setup.server.requests]).toEqual([before, [], 2]);
+  });
+
+  test('lets others have the event loop while it takes in a long list', async () => {
+    let turns = 0;
+    const count = () => {
+      turns++;
+      if (!setup.informer.hasSynced()) setImmediate(count);
+    };
+    setup.informer.addEventHandler({ onAdd: () => undefined });
+    void setup.run();
+    const list = await setup.server.next();
+    list.answer(
+      listOf(
+        10,
+        Array.from({ length: 10_000 }, (_, i) => configMap(`o${i}`, i + 1)),
+      ),
+    );
+    await until(() => setup.informer.lister.size > 0);
+    expect(setup.informer.lister.size).toBeLessThan(10_000);
+    count();
+    await until(() => setup.informer.hasSynced());
+    expect(setup.informer.lister.size).toBe(10_000);
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  test('stopped in the middle of a long list, says nothing more of it', async () => {
+    const handler = recorded();
+    setup.informer.addEventHandler(handler);
+    void setup.run();
+    const list = await setup.server.next();
+    list.answer(
+      listOf(
+        10,
+        Array.from({ length: 10_000 }, (_, i) => configMap(`o${i}`, i + 1)),
+      ),
+    );
+    await until(() => setup.informer.lister.size > 0);
+    setup.stop.abort();
+    const { length } = handler.heard;
+    await settled();
+    expect(handler.heard).toHaveLength(length);
+    expect([setup.informer.hasSynced(), setup.server.requests]).toEqual([false, 1]);
+  });
+});
+
+describe('an informer that keeps some objects only', () => {
+  let picky: Setup;
+  beforeEach(async () => {
+    picky = await newInformer({ keep: ({ metadata }) => metadata.labels?.keep === 'yes' });
+  });
+  afterEach(() => picky.close());
+
+  const labelled = (name: string, version: number, keep: string): ConfigMap => {
+    const object = configMap(name, version);
+    return { ...object, metadata: { ...object.metadata, labels: { keep } } };
+  };
+
+  test('shows one that comes to matter as new, and one that matters no more as gone', async () => {
+    const handler = recorded();
+    picky.informer.addEventHandler(handler);
+    void picky.run();
+    (await picky.server.next()).answer(listOf(10, [labelled('a', 1, 'yes'), labelled('b', 2, 'no')]));
+    const watch = await picky.server.next();
+    watch.stream(modified(labelled('a', 11, 'no')), modified(labelled('b', 12, 'yes')));
+    await until(() => handler.heard.length === 3);
+    expect(handler.heard).toEqual(['add a=1 initially', 'delete a=11', 'add b=12']);
+    expect(names(picky.informer.lister.list())).toEqual(['b']);
+  });
+});

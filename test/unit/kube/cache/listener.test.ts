@@ -1,0 +1,175 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { type EventHandler, Listener, type ListenerOptions } from '../../../../src/kube/cache/listener.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { until } from '../../../support/until.ts';
+
+/** A listener of strings, and what its handler was told. */
+function newListener(options: Partial<ListenerOptions<string>> = {}, handler: EventHandler<string> = {}) {
+  const clock = new FakeClock();
+  const heard: string[] = [];
+  const errors: unknown[] = [];
+  const listener = new Listener<string>(
+    {
+      onAdd: (object, initial) => heard.push(`add ${object}${initial ? ' initial' : ''}`),
+      onUpdate: (previous, current) => heard.push(`update ${previous} ${current}`),
+      onDelete: (object, unknown) => heard.push(`delete ${object}${unknown ? ' unknown' : ''}`),
+      ...handler,
+    },
+    {
+      clock,
+      resyncMs: undefined,
+      snapshot: () => [],
+      onError: (error) => errors.push(error),
+      onSynced: () => heard.push('synced'),
+      ...options,
+    },
+  );
+  return { clock, heard, errors, listener };
+}
+
+describe('a listener', () => {
+  test('hands over in order, and later than the change itself', async () => {
+    const { heard, listener } = newListener();
+    listener.start();
+    listener.add('a', true);
+    listener.markInitialListEnd();
+    listener.update('a', 'b');
+    listener.delete('b', true);
+    expect([heard, listener.hasSynced()]).toEqual([[], false]);
+    await until(() => heard.length === 4);
+    expect(heard).toEqual(['add a initial', 'synced', 'update a b', 'delete b unknown']);
+    expect(listener.hasSynced()).toBe(true);
+  });
+
+  test('keeps everything for its start', async () => {
+    const { heard, listener } = newListener();
+    listener.add('a', true);
+    await eventLoopTurn();
+    expect(heard).toEqual([]);
+    listener.start();
+    await until(() => heard.length === 1);
+  });
+
+  test('lets the event loop turn between slices of a long queue, and loses and repeats nothing', async () => {
+    const { heard, listener } = newListener();
+    listener.start();
+    const all = Array.from({ length: 3000 }, (_, i) => `${i}`);
+    for (const object of all.slice(0, 2000)) listener.add(object, false);
+    await until(() => heard.length > 0);
+    expect(heard).toHaveLength(500);
+    // More comes while it is at work.
+    for (const object of all.slice(2000)) listener.add(object, false);
+    await until(() => heard.length === 3000);
+    expect(heard).toEqual(all.map((object) => `add ${object}`));
+  });
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('handler');
+      },
+    ],
+    [
+      'returns a promise that is rejected',
+      async () => {
+        throw new Error('handler');
+      },
+    ],
+  ])('a handler that %s is reported and goes on hearing', async (_, onAdd) => {
+    const { heard, errors, listener } = newListener({}, { onAdd });
+    listener.start();
+    listener.add('a', true);
+    listener.markInitialListEnd();
+    listener.delete('a', false);
+    await until(() => heard.length === 2 && errors.length > 0);
+    expect(heard).toEqual(['synced', 'delete a']);
+    expect(errors).toEqual([new Error('handler')]);
+  });
+
+  test('a handler need not hear everything', async () => {
+    const { errors, listener } = newListener();
+    const silent = new Listener<string>(
+      {},
+      {
+        clock: new FakeClock(),
+        resyncMs: undefined,
+        snapshot: () => [],
+        onError: (e) => errors.push(e),
+        onSynced: () => undefined,
+      },
+    );
+    silent.start();
+    silent.add('a', true);
+    silent.update('a', 'b');
+    silent.delete('b', false);
+    silent.markInitialListEnd();
+    await until(() => silent.hasSynced());
+    expect([errors, listener.hasSynced()]).toEqual([[], false]);
+  });
+
+  test('hears nothing once stopped, what was waiting neither', async () => {
+    const { clock, heard, listener } = newListener({ resyncMs: 1000, snapshot: () => ['a'] });
+    listener.start();
+    listener.add('a', true);
+    listener.stop();
+    listener.add('b', false);
+    clock.advance(5000);
+    await eventLoopTurn();
+    await eventLoopTurn();
+    expect([heard, clock.pendingTimers]).toEqual([[], 0]);
+    listener.start();
+    await eventLoopTurn();
+    expect(heard).toEqual([]);
+  });
+
+  test('stopped by its own handler, hears not even the rest of the slice', async () => {
+    const heard: string[] = [];
+    const { listener } = newListener(
+      {},
+      {
+        onAdd: (object) => {
+          heard.push(object);
+          listener.stop();
+        },
+      },
+    );
+    listener.start();
+    listener.add('a', false);
+    listener.add('b', false);
+    await until(() => heard.length > 0);
+    await eventLoopTurn();
+    expect(heard).toEqual(['a']);
+  });
+});
+
+describe('a resync', () => {
+  test('replays what is in the cache, each time its period is over', async () => {
+    let cache = ['a', 'b'];
+    const { clock, heard, listener } = newListener({ resyncMs: 3000, snapshot: () => cache });
+    listener.start();
+    await clock.advanceAsync(2999);
+    expect(heard).toEqual([]);
+    await clock.advanceAsync(1);
+    expect(heard).toEqual(['update a a', 'update b b']);
+    cache = ['c'];
+    await clock.advanceAsync(3000);
+    expect(heard.slice(2)).toEqual(['update c c']);
+  });
+
+  test('is no more frequent than once a second', async () => {
+    const { clock, heard, listener } = newListener({ resyncMs: 1, snapshot: () => ['a'] });
+    listener.start();
+    await clock.advanceAsync(999);
+    expect(heard).toEqual([]);
+    await clock.advanceAsync(1);
+    expect(heard).toEqual(['update a a']);
+  });
+
+  test.each([0, undefined])('of every %p milliseconds is none', (resyncMs) => {
+    const { clock, listener } = newListener({ resyncMs });
+    listener.start();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

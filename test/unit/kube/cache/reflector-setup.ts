@@ -1,0 +1,74 @@
+import { TransportError } from '../../../../src/kube/api/api-error.ts';
+import { Reflector, type ReflectorSink } from '../../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
+import type { ClientOptions } from '../../../../src/kube/client/rest-client.ts';
+import { startScripted } from '../../../support/scripted-client.ts';
+import { type ConfigMap, configMaps } from '../../../support/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/scripted-server.ts';
+
+/** A running reflector of a scripted server, without jitter and without streamed lists unless the options say so. */
+export async function startReflector(
+  options: Partial<ReflectorOptions<ConfigMap>> = {},
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const api = await startScripted(clientOptions);
+  const stop = new AbortController();
+  /** What reached the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
+  const seen: string[] = [];
+  const errors: string[] = [];
+  const reflector = new Reflector<ConfigMap>({
+    client: api.client,
+    resource: configMaps,
+    namespace: 'shop',
+    clock: api.clock,
+    random: () => 0,
+    watchList: false,
+    onError: (error, doing) => errors.push(`${doing}: ${codeOf(error)}`),
+    ...options,
+  });
+  const sink = recorder(seen);
+  const running = reflector.run(sink, stop.signal);
+  return {
+    ...api,
+    reflector,
+    sink,
+    seen,
+    errors,
+    stop,
+    running,
+    async close() {
+      stop.abort();
+      await running;
+      await api.close();
+    },
+  };
+}
+
+export type Started = Awaited<ReturnType<typeof startReflector>>;
+
+/** What a list or a watch was asked for, but its fixed parameters. */
+export function asked({ query, isWatch }: ScriptedRequest): string {
+  const { watch: _, allowWatchBookmarks: __, timeoutSeconds: ___, ...rest } = Object.fromEntries(query);
+  return [
+    isWatch ? 'watch' : 'list',
+    ...Object.entries(rest).map(([name, value]) => `${name}=${value}`),
+  ].join(' ');
+}
+
+function recorder(seen: string[]): ReflectorSink<ConfigMap> {
+  const short = (key: string, object: ConfigMap | undefined) =>
+    `${key.replace('shop/', '')}=${object?.metadata.resourceVersion ?? 'unreadable'}`;
+  return {
+    replace: async (states) => {
+      seen.push(['replace', ...[...states].map(([key, object]) => short(key, object))].join(' '));
+    },
+    upsert: (object) => void seen.push(`upsert ${short(object.metadata.name, object)}`),
+    remove: (key, last) => void seen.push(`remove ${short(key, last)}`),
+  };
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof TransportError) return error.code;
+  if (error instanceof Error && 'status' in error) return String(error.status);
+  return error instanceof Error ? error.name : String(error);
+}

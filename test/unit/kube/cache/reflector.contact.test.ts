@@ -1,0 +1,39 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { added, bookmark, configMap, listOf } from '../../../support/scripted-objects.ts';
+import { until } from '../../../support/until.ts';
+import { type Started, startReflector } from './reflector-setup.ts';
+
+let started: Started;
+afterEach(() => started.close());
+
+test('a cache is heard of by whole lists and by each event, bookmarks too, and by no failure', async () => {
+  const told: string[] = [];
+  const heard = () => told.filter((line) => line === 'heard').length;
+  const cacheMetrics = {
+    started(resource: string) {
+      told.push(`started ${resource}`);
+      return { heard: () => void told.push('heard'), ended: () => void told.push('ended') };
+    },
+  };
+  started = await startReflector({ backoff: { firstMs: 10, maxMs: 10 } }, { cacheMetrics });
+  const { server, clock, errors, stop, running } = started;
+  (await server.next()).fail(503);
+  await until(() => errors.length === 1);
+  expect(told).toEqual(['started configmaps']);
+  await clock.pass(10);
+  (await server.next()).answer(listOf(10, [configMap('a', 1)]));
+  const watch = await server.next();
+  expect(heard()).toBe(1);
+  watch.stream(added(configMap('b', 11)));
+  await until(() => heard() === 2);
+  watch.stream(bookmark(12));
+  await until(() => heard() === 3);
+  watch.cut();
+  await until(() => errors.length === 2);
+  await clock.pass(10);
+  (await server.next()).fail(503);
+  await until(() => errors.length === 3);
+  stop.abort();
+  await running;
+  expect(told).toEqual(['started configmaps', 'heard', 'heard', 'heard', 'ended']);
+});

@@ -1,0 +1,258 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { narrowObject } from '../../../../src/kube/api/resource.ts';
+import { added, configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
+import { until } from '../../../support/until.ts';
+import { asked, type Started, startReflector } from './reflector-setup.ts';
+
+let started: Started;
+afterEach(() => started.close());
+
+const [a, b] = [configMap('a', 1), configMap('b', 2)];
+
+/** Lets the watch say that its resourceVersion is too old, and waits out what follows. */
+async function expireWatch({ server, clock }: Started, delayMs = 800): Promise<void> {
+  (await server.next()).fail(410, { reason: 'Expired' });
+  await clock.pass(delayMs);
+}
+
+describe('the first list', () => {
+  test("takes what the server's cache has, in pages if it likes, and is watched from there", async () => {
+    started = await startReflector({ labelSelector: 'app=x', fieldSelector: 'metadata.name!=y' });
+    const { server, seen, reflector } = started;
+    const list = await server.next();
+    const selectors = 'labelSelector=app=x fieldSelector=metadata.name!=y';
+    expect(list.path).toBe('/api/v1/namespaces/shop/configmaps');
+    expect(asked(list)).toBe(`list ${selectors} resourceVersion=0 limit=500`);
+    expect(reflector.lastSyncResourceVersion).toBe('');
+    list.answer(listOf(10, [a, b]));
+    expect(asked(await server.next())).toBe(`watch ${selectors} resourceVersion=10`);
+    expect(seen).toEqual(['replace a=1 b=2']);
+    expect(reflector.lastSyncResourceVersion).toBe('10');
+  });
+
+  test('that fails is tried again, later each time, until it succeeds', async () => {
+    started = await startReflector();
+    const { server, clock, errors, seen } = started;
+    for (const delayMs of [800, 1600, 3200]) {
+      (await server.next()).fail(500);
+      await clock.pass(delayMs);
+    }
+    (await server.next()).answer(listOf(10, [a]));
+    await server.next();
+    expect(errors).toEqual(['list: 500', 'list: 500', 'list: 500']);
+    expect(seen).toEqual(['replace a=1']);
+  });
+
+  test('of a resource that is not installed is tried until it is', async () => {
+    started = await startReflector();
+    const { server, clock, errors, seen } = started;
+    (await server.next()).fail(404, { reason: 'NotFound' });
+    await clock.pass(800);
+    (await server.next()).answer(listOf(10, []));
+    await server.next();
+    expect([errors, seen]).toEqual([['list: 404'], ['replace']]);
+  });
+
+  test.each([
+    ['no list', { kind: 'ConfigMap' }],
+    ['items that are no objects', listOf(10, [{ name: 'a' }])],
+    ['no JSON', '<html>'],
+  ])('that is answered with %s is a failure like any other', async (_, answer) => {
+    started = await startReflector();
+    const { server, clock, seen } = started;
+    (await server.next()).answer(answer);
+    await clock.pass(800);
+    (await server.next()).answer(listOf(10, [a]));
+    await server.next();
+    expect(seen).toEqual(['replace a=1']);
+  });
+
+  test.each([undefined, 500])(
+    'that never ends is given up (after %p ms: 90 s unless given)',
+    async (listTimeoutMs) => {
+      started = await startReflector(listTimeoutMs === undefined ? {} : { listTimeoutMs });
+      const { server, clock, errors } = started;
+      const hung = await server.next();
+      hung.stream().write('{"items":[');
+      await clock.pass(listTimeoutMs ?? 90_000);
+      await hung.closed;
+      await clock.pass(800);
+      await server.next();
+      expect(errors).toEqual(['list: ETIMEDOUT']);
+    },
+  );
+});
+
+describe('one object that cannot be read', () => {
+  const picky = {
+    ...configMaps,
+    narrow: (value: unknown) => {
+      const object = narrowObject(value);
+      if (object.metadata.labels?.broken) throw new TypeError('broken');
+      return object;
+    },
+  };
+  const broken = configMap('b', 7, { labels: { broken: 'yes' } });
+
+  test('is reported, and no other object is kept back by it', async () => {
+    const reports: unknown[] = [];
+    started = await startReflector({
+      resource: picky,
+      onError: (error, doing) => reports.push([doing, error]),
+    });
+    const { server, seen } = started;
+    (await server.next()).answer(listOf(10, [a, broken]));
+    const watch = await server.next();
+    watch.stream(
+      added({ ...broken, metadata: { ...broken.metadata, resourceVersion: '11' } }),
+      added(configMap('c', 12)),
+    );
+    watch.stream({ type: 'DELETED', object: configMap('b', 13, { labels: { broken: 'yes' } }) });
+    await until(() => seen.length === 3);
+    expect(seen).toEqual(['replace a=1 b=unreadable', 'upsert c=12', 'remove b=unreadable']);
+    const report = [
+      'read',
+      new Error('cannot read ConfigMap shop/b: broken', { cause: new TypeError('broken') }),
+    ];
+    expect(reports).toEqual([report, report, report]);
+  });
+
+  test('may be so because its transformation threw', async () => {
+    started = await startReflector({
+      transform: () => {
+        throw new Error('no');
+      },
+    });
+    const { server, seen, errors } = started;
+    (await server.next()).answer(listOf(10, [a]));
+    await server.next();
+    expect([seen, errors]).toEqual([['replace a=unreadable'], ['read: Error']]);
+  });
+});
+
+test('objects are transformed before they are kept, and keyed by what they became', async () => {
+  const transform = (object: typeof a) => ({
+    metadata: { ...object.metadata, name: object.metadata.name.toUpperCase() },
+  });
+  started = await startReflector({ transform });
+  const { server, seen } = started;
+  (await server.next()).answer(listOf(10, [a]));
+  (await server.next()).stream(added(b), { type: 'DELETED', object: configMap('a', 11) });
+  await until(() => seen.length === 3);
+  expect(seen).toEqual(['replace A=1', 'upsert B=2', 'remove A=11']);
+});
+
+describe('a further list', () => {
+  test('is as new as what was last seen, or newer, and comes whole out of the cache', async () => {
+    started = await startReflector();
+    const { server, seen } = started;
+    (await server.next()).answer(listOf(10, [a]));
+    await expireWatch(started);
+    const relist = await server.next();
+    expect(asked(relist)).toBe('list resourceVersion=10');
+    relist.answer(listOf(11, [a, b]));
+    expect(asked(await server.next())).toBe('watch resourceVersion=11');
+    expect(seen).toEqual(['replace a=1', 'replace a=1 b=2']);
+  });
+
+  const tooLarge = {
+    reason: 'Timeout',
+    details: { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge' }] },
+  };
+  test.each([
+    ['no longer', 410, { reason: 'Expired' }],
+    ['not yet', 504, tooLarge],
+    [
+      'not yet, in the words of servers before 1.17',
+      504,
+      { reason: 'Timeout', message: 'Too large resource version: 9' },
+    ],
+  ])(
+    'of a resourceVersion that the server does %s have is at once one of the newest state',
+    async (_, code, status) => {
+      started = await startReflector();
+      const { server, seen, errors } = started;
+      (await server.next()).answer(listOf(10, []));
+      await expireWatch(started);
+      (await server.next()).fail(code, status);
+      const newest = await server.next();
+      expect(asked(newest)).toBe('list resourceVersion= limit=500');
+      newest.answer(listOf(7, [a]));
+      expect(asked(await server.next())).toBe('watch resourceVersion=7');
+      expect(seen).toEqual(['replace', 'replace a=1']);
+      expect(errors).toEqual(['watch: 410', `list: ${code}`]);
+    },
+  );
+
+  test('stays one of the newest state until there was one', async () => {
+    started = await startReflector();
+    const { server, clock } = started;
+    (await server.next()).answer(listOf(10, []));
+    await expireWatch(started);
+    (await server.next()).fail(410);
+    (await server.next()).fail(500);
+    await clock.pass(1600);
+    expect(asked(await server.next())).toBe('list resourceVersion= limit=500');
+  });
+});
+
+describe('a list in pages', () => {
+  test('is taken whole, each page by the token of the one before', async () => {
+    started = await startReflector({ pageSize: 2 });
+    const { server, seen } = started;
+    const first = await server.next();
+    expect(asked(first)).toBe('list resourceVersion=0 limit=2');
+    first.answer(listOf(10, [a, b], 'C1'));
+    const second = await server.next();
+    expect(asked(second)).toBe('list limit=2 continue=C1');
+    second.answer(listOf(10, [configMap('c', 3), configMap('d', 4)], 'C2'));
+    const third = await server.next();
+    expect(asked(third)).toBe('list limit=2 continue=C2');
+    third.answer(listOf(10, [configMap('e', 5)]));
+    expect(asked(await server.next())).toBe('watch resourceVersion=10');
+    expect(seen).toEqual(['replace a=1 b=2 c=3 d=4 e=5']);
+  });
+
+  test('is taken in pages again, also from a certain resourceVersion, where the page size was given', async () => {
+    started = await startReflector({ pageSize: 2 });
+    (await started.server.next()).answer(listOf(10, []));
+    await expireWatch(started);
+    expect(asked(await started.server.next())).toBe('list resourceVersion=10 limit=2');
+  });
+
+  test('is taken in pages again where the server has no cache, which its pages told', async () => {
+    started = await startReflector();
+    const { server } = started;
+    (await server.next()).answer(listOf(10, [a], 'C1'));
+    (await server.next()).answer(listOf(10, [b]));
+    await expireWatch(started);
+    expect(asked(await server.next())).toBe('list resourceVersion=10 limit=500');
+  });
+
+  test('whose snapshot expires on the way is taken at once, of no older state', async () => {
+    started = await startReflector({ pageSize: 1 });
+    const { server, seen } = started;
+    (await server.next()).answer(listOf(10, []));
+    await expireWatch(started);
+    (await server.next()).answer(listOf(11, [a], 'C1'));
+    (await server.next()).fail(410, { reason: 'Expired' });
+    const whole = await server.next();
+    expect(asked(whole)).toBe('list resourceVersion=10');
+    whole.answer(listOf(12, [b]));
+    expect(asked(await server.next())).toBe('watch resourceVersion=12');
+    expect(seen).toEqual(['replace', 'replace b=2']);
+  });
+
+  test('that fails on the way is taken from its start', async () => {
+    started = await startReflector({ pageSize: 1 });
+    const { server, clock, seen } = started;
+    (await server.next()).answer(listOf(10, [a], 'C1'));
+    (await server.next()).fail(500);
+    await clock.pass(800);
+    const again = await server.next();
+    expect(asked(again)).toBe('list resourceVersion=0 limit=1');
+    again.answer(listOf(11, [b]));
+    await server.next();
+    expect(seen).toEqual(['replace b=2']);
+  });
+});

@@ -1,0 +1,370 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Reflector } from '../../../../src/kube/cache/reflector.ts';
+import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
+import {
+  added,
+  bookmark,
+  type ConfigMap,
+  configMap,
+  configMaps,
+  deleted,
+  failed,
+  listOf,
+  modified,
+} from '../../../support/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/scripted-server.ts';
+import { until } from '../../../support/until.ts';
+import { asked, type Started, startReflector } from './reflector-setup.ts';
+
+let started: Started;
+afterEach(() => started.close());
+
+const [a, b] = [configMap('a', 1), configMap('b', 2)];
+
+/** A reflector that has listed `a` at resourceVersion 10, and the request of its first watch. */
+async function startWatching(options: Partial<ReflectorOptions<ConfigMap>> = {}): Promise<ScriptedRequest> {
+  started = await startReflector(options);
+  (await started.server.next()).answer(listOf(10, [a]));
+  return started.server.next();
+}
+
+describe('a watch', () => {
+  test.each([
+    [0, 300],
+    [0.5, 450],
+    [0.999_999, 600],
+  ])('is asked to end by itself within 5 to 10 minutes (random %p)', async (random, seconds) => {
+    const watch = await startWatching({ random: () => random });
+    expect(watch.query.get('timeoutSeconds')).toBe(`${seconds}`);
+    expect(watch.query.get('allowWatchBookmarks')).toBe('true');
+  });
+
+  test('brings changes in order, and each moves on the resourceVersion, as bookmarks do', async () => {
+    const watch = await startWatching();
+    const { reflector, seen } = started;
+    const versions: string[] = [];
+    for (const event of [
+      added(configMap('b', 11)),
+      modified(configMap('b', 20)),
+      bookmark(30),
+      deleted(configMap('b', 40)),
+    ]) {
+      const before = reflector.lastSyncResourceVersion;
+      watch.stream(event);
+      await until(() => reflector.lastSyncResourceVersion !== before);
+      versions.push(reflector.lastSyncResourceVersion);
+    }
+    expect(versions).toEqual(['11', '20', '30', '40']);
+    expect(seen).toEqual(['replace a=1', 'upsert b=11', 'upsert b=20', 'remove b=40']);
+  });
+
+  test('that ended by itself is opened at once where it stood', async () => {
+    const watch = await startWatching();
+    watch.stream(bookmark(20)).end();
+    const next = await started.server.next();
+    expect(asked(next)).toBe('watch resourceVersion=20');
+    expect(started.errors).toEqual([]);
+  });
+
+  test('of a second without an event is a watch all the same', async () => {
+    const watch = await startWatching();
+    watch.stream();
+    await started.clock.advanceAsync(1000);
+    watch.end();
+    expect(asked(await started.server.next())).toBe('watch resourceVersion=10');
+    expect(started.errors).toEqual([]);
+  });
+
+  test('that ends sooner without an event is none: a list is made in its place, later', async () => {
+    const watch = await startWatching();
+    watch.stream().end();
+    await started.clock.pass(800);
+    expect(asked(await started.server.next())).toBe('list resourceVersion=10');
+    expect(started.errors).toEqual(['watch: ESHORTWATCH']);
+  });
+
+  test('that is quiet is left alone, as long as there are bookmarks', async () => {
+    const watch = await startWatching();
+    const { clock, reflector, server } = started;
+    watch.stream();
+    for (let minute = 1; minute <= 5; minute++) {
+      await clock.advanceAsync(60_000);
+      watch.stream(bookmark(10 + minute));
+      await until(() => reflector.lastSyncResourceVersion === `${10 + minute}`);
+    }
+    expect(server.requests).toBe(2);
+    expect(server.connections).toBeLessThanOrEqual(2);
+    watch.end();
+    await server.next();
+    expect([server.requests, started.errors]).toEqual([3, []]);
+  });
+});
+
+describe('a watch that is put off is opened again later, without a list', () => {
+  test.each<[string, (watch: ScriptedRequest) => void]>([
+    ['by HTTP 429', (watch) => watch.fail(429, { reason: 'TooManyRequests' })],
+    ['by a 429 in its stream', (watch) => watch.stream(failed(429, { reason: 'TooManyRequests' })).end()],
+  ])('%s, however often', async (_, answer) => {
+    answer(await startWatching());
+    const { clock, server } = started;
+    for (const delayMs of [800, 1600, 3200, 3200, 3200, 3200, 3200, 3200]) {
+      await clock.pass(delayMs);
+      const again = await server.next();
+      expect(asked(again)).toBe('watch resourceVersion=10');
+      answer(again);
+    }
+    expect(new Set(started.errors)).toEqual(new Set(['watch: 429']));
+  });
+
+  test('by a server that refuses connections, until it is back', async () => {
+    await startWatching();
+    const { clock, server, errors } = started;
+    const comeBack = await server.refuse();
+    for (const delayMs of [800, 1600, 3200, 3200, 3200, 3200, 3200]) await clock.pass(delayMs);
+    await until(() => errors.length === 8);
+    await comeBack();
+    await clock.pass(3200);
+    expect(asked(await server.next())).toBe('watch resourceVersion=10');
+    expect(errors.slice(1)).toEqual(Array.from({ length: 7 }, () => 'watch: ECONNREFUSED'));
+  });
+
+  test.each([
+    [5, 5000],
+    [300, 300_000],
+    [3600, 600_000],
+  ])('after what Retry-After asks for, within reason (%p s: %p ms)', async (seconds, delayMs) => {
+    (await startWatching()).fail(429, {}, { 'retry-after': `${seconds}` });
+    await started.clock.pass(delayMs);
+    expect(asked(await started.server.next())).toBe('watch resourceVersion=10');
+  });
+});
+
+describe('a watch that breaks is opened again where it stood, without a list', () => {
+  const half = `{"type":"MODIFIED","object":{"metadata":{"name":"a"`;
+  test.each<[string, (watch: ScriptedRequest) => void, string]>([
+    ['cut before its answer', (watch) => watch.cut(), 'ECONNRESET'],
+    ['answered with 500', (watch) => watch.fail(500, { reason: 'InternalError' }), '500'],
+    ['answered with 503', (watch) => watch.fail(503), '503'],
+    ["answered with a proxy's error page", (watch) => watch.answer('<html>', { status: 502 }), '502'],
+    [
+      'told of an internal error in its stream',
+      (watch) =>
+        watch.stream(failed(500, { reason: 'InternalError', message: 'etcdserver: no leader' })).end(),
+      '500',
+    ],
+  ])('%s', async (_, breakIt, error) => {
+    breakIt(await startWatching());
+    await started.clock.pass(800);
+    expect(asked(await started.server.next())).toBe('watch resourceVersion=10');
+    expect(started.errors).toEqual([`watch: ${error}`]);
+  });
+
+  test('cut in the middle of an event, which then comes whole', async () => {
+    const watch = await startWatching();
+    const { clock, server, seen } = started;
+    watch.stream(added(configMap('b', 11))).write(half);
+    await until(() => seen.length === 2);
+    watch.cut();
+    await clock.pass(800);
+    const again = await server.next();
+    expect(asked(again)).toBe('watch resourceVersion=11');
+    again.stream(modified(configMap('a', 12)));
+    await until(() => seen.length === 3);
+    expect(seen).toEqual(['replace a=1', 'upsert b=11', 'upsert a=12']);
+  });
+
+  test.each([undefined, 700])(
+    'when nothing has been heard of it for so long that it must be dead (%p ms: 150 s unless given)',
+    async (stallMs = 150_000) => {
+      const watch = await startWatching(stallMs === 150_000 ? {} : { stallMs });
+      const { clock, server, reflector, errors } = started;
+      watch.stream();
+      await clock.advanceAsync(stallMs - 100);
+      watch.stream(bookmark(11));
+      await until(() => reflector.lastSyncResourceVersion === '11');
+      await clock.advanceAsync(stallMs - 1);
+      expect(errors).toEqual([]);
+      await clock.advanceAsync(1);
+      await watch.closed;
+      await clock.pass(800);
+      expect(asked(await server.next())).toBe('watch resourceVersion=11');
+      expect(errors).toEqual(['watch: ESTALLED']);
+    },
+  );
+
+  test('also when not even its answer began', async () => {
+    const watch = await startWatching();
+    await started.clock.pass(150_000);
+    await watch.closed;
+    await started.clock.pass(800);
+    expect(asked(await started.server.next())).toBe('watch resourceVersion=10');
+    expect(started.errors).toEqual(['watch: ESTALLED']);
+  });
+
+  test('five times; then a list is tried, as that may be what the server can do', async () => {
+    let watch = await startWatching();
+    const { clock, server } = started;
+    for (const delayMs of [800, 1600, 3200, 3200, 3200]) {
+      watch.fail(500, { reason: 'InternalError' });
+      await clock.pass(delayMs);
+      watch = await server.next();
+      expect(asked(watch)).toBe('watch resourceVersion=10');
+    }
+    watch.fail(500, { reason: 'InternalError' });
+    await clock.pass(3200);
+    expect(asked(await server.next())).toBe('list resourceVersion=10');
+  });
+
+  test('soon, once a server that was away answers again, whatever it says', async () => {
+    await startWatching();
+    const { clock, server } = started;
+    const comeBack = await server.refuse();
+    for (const delayMs of [800, 1600, 3200, 3200]) await clock.pass(delayMs);
+    await comeBack();
+    await clock.pass(3200);
+    const forbidden = await server.next();
+    forbidden.fail(403, { reason: 'Forbidden' });
+    await clock.pass(800);
+    expect(asked(await server.next())).toBe('list resourceVersion=10');
+  });
+
+  test('as often as need be while it brings something each time', async () => {
+    let watch = await startWatching();
+    const { clock, server } = started;
+    for (let version = 11; version < 20; version++) {
+      watch.stream(added(configMap('b', version)), failed(500, { reason: 'InternalError' })).end();
+      await until(() => started.errors.length === version - 10);
+      await clock.pass(Math.min(800 * 2 ** (version - 11), 3200));
+      watch = await server.next();
+      expect(asked(watch)).toBe(`watch resourceVersion=${version}`);
+    }
+  });
+
+  test('with delays that start over after two minutes without a failure', async () => {
+    (await startWatching()).fail(500);
+    const { clock, server } = started;
+    await clock.pass(800);
+    (await server.next()).fail(500);
+    await clock.pass(1600);
+    const lasting = await server.next();
+    lasting.stream();
+    await clock.advanceAsync(120_001);
+    lasting.cut();
+    await clock.pass(800);
+    await server.next();
+  });
+});
+
+describe('a watch that lost its place is followed by a list', () => {
+  test.each<[string, (watch: ScriptedRequest) => void, string]>([
+    ['410', (watch) => watch.fail(410, { reason: 'Expired' }), '410'],
+    ['a 410 in its stream', (watch) => watch.stream(failed(410, { reason: 'Expired' })).end(), '410'],
+    ['403', (watch) => watch.fail(403, { reason: 'Forbidden' }), '403'],
+    ['404', (watch) => watch.fail(404, { reason: 'NotFound' }), '404'],
+    [
+      'an object that the server cannot read any more (StoreReadError)',
+      (watch) => watch.stream(failed(500, { reason: 'StoreReadError' })).end(),
+      '500',
+    ],
+    ['a line that is no JSON', (watch) => watch.stream().write('garbage\n'), 'MalformedLineError'],
+    [
+      'a line that was cut and went on',
+      (watch) => watch.stream().write('{"type":"ADD\n{"a":1}\n'),
+      'MalformedLineError',
+    ],
+    ['an event of no known type', (watch) => watch.stream({ type: 'MOVED', object: a }), 'TypeError'],
+    ['no event', (watch) => watch.stream([]), 'TypeError'],
+    [
+      'an event without a resourceVersion',
+      (watch) => watch.stream(added({ metadata: { name: 'a' } })),
+      'TypeError',
+    ],
+    [
+      'an event of no object',
+      (watch) => watch.stream({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }),
+      'TypeError',
+    ],
+  ])('%s', async (_, answer, error) => {
+    const watch = await startWatching();
+    answer(watch);
+    await started.clock.pass(800);
+    const list = await started.server.next();
+    expect(asked(list)).toMatch(/^list resourceVersion=\d+$/);
+    await watch.closed;
+    list.answer(listOf(12, [b]));
+    expect(asked(await started.server.next())).toBe('watch resourceVersion=12');
+    expect(started.seen).toEqual(['replace a=1', 'replace b=2']);
+    expect(started.errors).toEqual([`watch: ${error}`]);
+  });
+});
+
+describe('a reflector that is stopped', () => {
+  /** Everything has ended, and what the server still says reaches nobody. */
+  async function expectStopped(request?: ScriptedRequest): Promise<void> {
+    const before = [...started.seen];
+    started.stop.abort();
+    await started.running;
+    await request?.closed;
+    expect(started.clock.waits).toEqual([]);
+    expect([started.seen, started.errors.filter((error) => error.includes('Abort'))]).toEqual([before, []]);
+  }
+
+  test('before its list was answered', async () => {
+    started = await startReflector();
+    await expectStopped(await started.server.next());
+  });
+
+  test('just as its list was answered', async () => {
+    const narrow = (value: unknown) => {
+      started.stop.abort();
+      return configMaps.narrow(value);
+    };
+    started = await startReflector({ resource: { ...configMaps, narrow } });
+    (await started.server.next()).answer(listOf(10, [a]));
+    await started.running;
+    expect([started.seen, started.server.requests]).toEqual([[], 1]);
+    await expectStopped();
+  });
+
+  test('while it waits before the next attempt', async () => {
+    started = await startReflector();
+    (await started.server.next()).fail(500);
+    await until(() => started.clock.waits.includes(800));
+    await expectStopped();
+    expect(started.server.requests).toBe(1);
+  });
+
+  test('before its watch was answered', async () => {
+    await expectStopped(await startWatching());
+  });
+
+  test('while it watches', async () => {
+    const watch = await startWatching();
+    watch.stream(added(b));
+    await until(() => started.seen.length === 2);
+    await expectStopped(watch);
+  });
+
+  test('by what reacts to an event, hears nothing of those that came with it', async () => {
+    const watch = await startWatching({
+      transform: (object) => {
+        if (object.metadata.name === 'stop') started.stop.abort();
+        return object;
+      },
+    });
+    watch.stream(added(b), added(configMap('stop', 11)), added(configMap('c', 12)));
+    await started.running;
+    expect(started.seen).toEqual(['replace a=1', 'upsert b=2', 'upsert stop=11']);
+    await expectStopped(watch);
+  });
+
+  test('before it began', async () => {
+    started = await startReflector();
+    const aborted = AbortSignal.abort();
+    const { client, clock, server, errors } = started;
+    await server.next();
+    const onError = (error: unknown) => errors.push(`${error}`);
+    await new Reflector({ client, resource: configMaps, clock, onError }).run(started.sink, aborted);
+    expect([started.seen, errors, server.requests]).toEqual([[], [], 1]);
+  });
+});

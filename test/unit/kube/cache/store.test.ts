@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Store } from '../../../../src/kube/cache/store.ts';
+import { type ConfigMap, configMap } from '../../../support/scripted-objects.ts';
+
+const byLabel = (object: ConfigMap) => Object.keys(object.metadata.labels ?? {});
+const labelled = (name: string, ...labels: readonly string[]) =>
+  configMap(name, 1, { labels: Object.fromEntries(labels.map((label) => [label, 'yes'])) });
+const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
+
+describe('the store', () => {
+  test('holds objects by namespace and name, and returns what was there', () => {
+    const store = new Store<ConfigMap>();
+    const [old, now] = [configMap('a', 1), configMap('a', 2)];
+    expect(store.set(old)).toBeUndefined();
+    expect(store.set(now)).toBe(old);
+    expect(store.get('shop/a')).toBe(now);
+    expect([store.size, store.list(), store.keys()]).toEqual([1, [now], ['shop/a']]);
+    expect(store.delete('shop/a')).toBe(now);
+    expect(store.delete('shop/a')).toBeUndefined();
+    expect(store.size).toBe(0);
+  });
+
+  test('finds objects by the values of an index, as they are now', () => {
+    const store = new Store({ byLabel });
+    store.set(labelled('a', 'red', 'big'));
+    store.set(labelled('b', 'red'));
+    expect(names(store.byIndex('byLabel', 'red'))).toEqual(['a', 'b']);
+    store.set(labelled('a', 'blue'));
+    store.delete('shop/b');
+    expect([store.byIndex('byLabel', 'red'), store.byIndex('byLabel', 'big')]).toEqual([[], []]);
+    expect(names(store.byIndex('byLabel', 'blue'))).toEqual(['a']);
+  });
+
+  test('an index that is not there is a mistake of the caller', () => {
+    expect(() => new Store({ byLabel }).byIndex('byColour', 'red')).toThrow(
+      'there is no index byColour: expected one of byLabel',
+    );
+  });
+
+  test('an object whose index cannot be computed changes nothing', () => {
+    const broken = (object: ConfigMap): string[] => {
+      if (object.metadata.labels?.broken) throw new Error('cannot index');
+      return ['all'];
+    };
+    const store = new Store({ byLabel, broken });
+    const good = labelled('a', 'red');
+    store.set(good);
+    expect(() => store.set(labelled('a', 'blue', 'broken'))).toThrow('cannot index');
+    expect(store.get('shop/a')).toBe(good);
+    expect([store.byIndex('byLabel', 'red'), store.byIndex('byLabel', 'blue')]).toEqual([[good], []]);
+  });
+
+  test('an index equals a search of all objects, whatever was done before', () => {
+    const name = fc.constantFrom('a', 'b', 'c');
+    const labels = fc.array(fc.constantFrom('x', 'y', '__proto__', 'constructor'));
+    const step = fc.oneof(
+      fc.tuple(fc.constant('set' as const), name, labels),
+      fc.tuple(fc.constant('delete' as const), name),
+    );
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const index = (object: ConfigMap) => object.data?.labels?.split(' ') ?? [];
+        const store = new Store({ index });
+        for (const [what, name, labels = []] of steps) {
+          if (what === 'delete') store.delete(`shop/${name}`);
+          else store.set({ ...configMap(name, 1), data: { labels: labels.join(' ') } });
+        }
+        for (const value of ['x', 'y', '__proto__', 'constructor', '']) {
+          const found = store.list().filter((object) => index(object).includes(value));
+          expect(names(store.byIndex('index', value))).toEqual(names(found));
+        }
+      }),
+    );
+  });
+});

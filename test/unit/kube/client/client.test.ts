@@ -1,0 +1,398 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { ApiError, TransportError } from '../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import { narrowObject } from '../../../../src/kube/api/resource.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
+import { startScripted } from '../../../support/scripted-client.ts';
+import { configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
+import { until } from '../../../support/until.ts';
+
+let metrics: string[];
+let api: Awaited<ReturnType<typeof startScripted>>;
+const cart = { namespace: 'shop', name: 'cart' };
+const cartPath = '/api/v1/namespaces/shop/configmaps/cart';
+
+beforeEach(async () => {
+  metrics = [];
+  api = await startScripted({
+    metrics: { requestFinished: (method, code) => metrics.push(`${method} ${code}`) },
+  });
+});
+afterEach(() => api.close());
+
+describe('what the client sends', () => {
+  const status = { subresource: 'status' };
+  const json = 'application/json';
+  test.each<[string, (client: KubeClient) => Promise<unknown>, string, string, object | null, string]>([
+    ['get', (c) => c.get(configMaps, cart), 'GET', cartPath, null, ''],
+    [
+      'create, in the namespace of the object',
+      (c) => c.create(configMaps, configMap('cart', 1), { dryRun: true }),
+      'POST',
+      '/api/v1/namespaces/shop/configmaps?dryRun=All',
+      configMap('cart', 1),
+      json,
+    ],
+    [
+      'JSON patch',
+      (c) => c.jsonPatch(configMaps, cart, [{ op: 'remove', path: '/data' }], status),
+      'PATCH',
+      `${cartPath}/status`,
+      [{ op: 'remove', path: '/data' }],
+      'application/json-patch+json',
+    ],
+    [
+      'merge patch',
+      (c) => c.mergePatch(configMaps, cart, { data: null }),
+      'PATCH',
+      cartPath,
+      { data: null },
+      'application/merge-patch+json',
+    ],
+    [
+      'server-side apply',
+      (c) => c.apply(configMaps, cart, { data: {} }, { fieldManager: 'me', force: true, ...status }),
+      'PATCH',
+      `${cartPath}/status?fieldManager=me&force=true`,
+      { data: {} },
+      'application/apply-patch+yaml',
+    ],
+    [
+      'delete',
+      (c) => c.delete(configMaps, cart, { preconditions: { uid: 'u' }, propagationPolicy: 'Foreground' }),
+      'DELETE',
+      cartPath,
+      {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: { uid: 'u' },
+        propagationPolicy: 'Foreground',
+      },
+      json,
+    ],
+    [
+      'a page of a list',
+      (c) =>
+        c.list(configMaps, {
+          namespace: 'shop',
+          labelSelector: 'a in (b,c)',
+          limit: 2,
+          resourceVersion: '0',
+        }),
+      'GET',
+      '/api/v1/namespaces/shop/configmaps?labelSelector=a+in+%28b%2Cc%29&limit=2&resourceVersion=0',
+      null,
+      '',
+    ],
+    ['any other call', (c) => c.request('GET', '/version'), 'GET', '/version', null, ''],
+  ])('%s', async (_, call, method, path, body, contentType) => {
+    const called = call(api.client);
+    const request = await api.server.next();
+    const query = request.query.size > 0 ? `?${request.query}` : '';
+    expect([request.method, `${request.path}${query}`]).toEqual([method, path]);
+    expect(request.body === '' ? null : JSON.parse(request.body)).toEqual(body);
+    expect(request.headers['content-type'] ?? '').toBe(contentType);
+    expect(request.headers.accept).toBe(json);
+    // Fits as any answer.
+    request.answer({ ...configMap('cart', 2), items: [] });
+    await called;
+    expect(metrics).toEqual([`${method} 200`]);
+  });
+
+  test.each<[string, string, (client: KubeClient, resource: typeof configMaps) => Promise<unknown>]>([
+    ['an object', 'PartialObjectMetadata', (c, resource) => c.get(resource, cart)],
+    ['a list', 'PartialObjectMetadataList', (c, resource) => c.list(resource, {})],
+    ['a watch', 'PartialObjectMetadata', (c, resource) => c.watch(resource, { timeoutSeconds: 1 }).next()],
+  ])('asks for the metadata of %s as %s', async (_, kind, call) => {
+    const called = call(api.client, { ...configMaps, metadataOnly: true });
+    const request = await api.server.next();
+    // Fits as any answer.
+    request.answer(`${JSON.stringify({ ...configMap('cart', 1), items: [] })}\n`);
+    await called;
+    expect(request.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
+  });
+
+  test('no request at all where a name cannot be one', async () => {
+    await expect(api.client.mergePatch(configMaps, { namespace: 'shop', name: '../x' }, {})).rejects.toThrow(
+      TypeError,
+    );
+    await expect(api.client.get(configMaps, { name: '..' })).rejects.toThrow(TypeError);
+    expect(api.server.requests).toBe(0);
+  });
+});
+
+describe('what comes back', () => {
+  test('is narrowed', async () => {
+    const picky = { ...configMaps, narrow: (): KubeObject => narrowObject({}) };
+    const got = api.client.get(picky, cart).catch((error: unknown) => error);
+    (await api.server.next()).answer(configMap('cart', 1));
+    expect(await got).toBeInstanceOf(TypeError);
+  });
+
+  test('a list has its resourceVersion and the token of its next page', async () => {
+    const first = api.client.list(configMaps, {});
+    (await api.server.next()).answer(listOf(5, [1, 2], 'more'));
+    expect(await first).toEqual({ items: [1, 2], resourceVersion: '5', continue: 'more' });
+    const last = api.client.list(configMaps, { continue: 'more' });
+    (await api.server.next()).answer({ metadata: { resourceVersion: '5', continue: '' }, items: null });
+    expect(await last).toEqual({ items: [], resourceVersion: '5', continue: undefined });
+  });
+
+  test.each([
+    {},
+    { metadata: null },
+    { metadata: {}, items: [] },
+    { metadata: { resourceVersion: '1' }, items: 'all' },
+    '{"metadata":{"resourceVersion":"1"},"items":[1],"items":[]}',
+    7,
+  ])('the list %j is refused', async (body) => {
+    const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
+    (await api.server.next()).answer(body);
+    expect(await listed).toBeInstanceOf(TypeError);
+  });
+
+  test('each item of a list is read as soon as it has come', async () => {
+    const read: unknown[] = [];
+    const listed = api.client.list(configMaps, {}, (item) => read.push(item));
+    const request = await api.server.next();
+    request.stream().write('{"metadata":{"resourceVersion":"5"},"items":["é');
+    request.write(Buffer.from('é"').subarray(0, 1));
+    request.write(Buffer.from('é"').subarray(1)).write(',2');
+    await until(() => read.length === 1);
+    expect(read).toEqual(['éé']);
+    request.write(']}').end();
+    expect(await listed).toEqual({ items: [1, 2], resourceVersion: '5', continue: undefined });
+  });
+
+  test.each([
+    ['ends within an item', '{"metadata":{"resourceVersion":"1"},"items":[1,{"a":'],
+    ['ends after an item', '{"metadata":{"resourceVersion":"1"},"items":[1,2'],
+    ['ends before its last byte', '{"metadata":{"resourceVersion":"1"},"items":[1,2]'],
+    ['has an item that is no JSON', '{"metadata":{"resourceVersion":"1"},"items":[1,x]}'],
+    ['goes on after its end', '{"metadata":{"resourceVersion":"1"},"items":[1,2]}]'],
+  ])('a list that %s is a TransportError that quotes the place', async (_, body) => {
+    const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
+    (await api.server.next()).answer(body);
+    expect(await listed).toMatchObject({ name: 'TransportError', code: 'EBADBODY' });
+    expect(await listed).toHaveProperty('message', expect.stringMatching(/after [12] items "/));
+  });
+
+  test('a list whose item is refused by its reader is hung up', async () => {
+    const refuse = () => {
+      throw new TypeError('no item');
+    };
+    const listed = api.client.list(configMaps, {}, refuse).catch((error: unknown) => error);
+    const request = await api.server.next();
+    request.stream().write('{"items":[1,');
+    expect(await listed).toEqual(new TypeError('no item'));
+    await request.closed;
+  });
+
+  test('a list that is cut is asked for again, and holds no item twice', async () => {
+    const listed = api.client.list(configMaps, {});
+    const first = await api.server.next();
+    first.stream().write('{"metadata":{"resourceVersion":"5"},"items":[1,2,');
+    setImmediate(() => first.cut());
+    await api.clock.pass(100);
+    (await api.server.next()).answer(listOf(6, [1]));
+    expect(await listed).toMatchObject({ items: [1], resourceVersion: '6' });
+  });
+
+  test.each([200, 500])('an answer %d that never ends is given up', async (status) => {
+    const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
+    (await api.server.next()).answer('x'.repeat(16 * 1024 * 1024 + 1), { status });
+    expect(await got).toMatchObject({ name: 'TransportError', code: 'ETOOLARGE' });
+  });
+
+  test('a refusal is an ApiError', async () => {
+    const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
+    (await api.server.next()).fail(404, { reason: 'NotFound', message: 'no cart' });
+    expect(await got).toBeInstanceOf(ApiError);
+    expect(await got).toMatchObject({ status: 404, reason: 'NotFound', message: 'no cart' });
+    expect(metrics).toEqual(['GET 404']);
+  });
+
+  test.each([
+    ['no JSON', (r: Answering) => r.answer('<html>'), 'EBADBODY'],
+    ['less than was announced', (r: Answering) => cutShort(r), 'ECONNRESET'],
+  ])('a body that is %s is a TransportError', async (_, answer, code) => {
+    const posted = api.client.create(configMaps, configMap('cart', 1)).catch((error: unknown) => error);
+    answer(await api.server.next());
+    expect(await posted).toBeInstanceOf(TransportError);
+    expect(await posted).toMatchObject({ code });
+  });
+});
+
+type Answering = Awaited<ReturnType<typeof api.server.next>>;
+
+function cutShort(request: Answering): void {
+  request.stream().write('{"metadata":');
+  setImmediate(() => request.cut());
+}
+
+describe('what the client sends again', () => {
+  test('a request that was put off, after as long as was asked for, whatever its verb', async () => {
+    const created = api.client.create(configMaps, configMap('cart', 1));
+    (await api.server.next()).fail(429, {}, { 'retry-after': '2' });
+    await until(() => api.clock.waits.includes(2000));
+    expect(api.clock.pendingTimers).toBe(1);
+    await api.clock.pass(2000);
+    const again = await api.server.next();
+    expect(JSON.parse(again.body)).toEqual(configMap('cart', 1));
+    again.answer(configMap('cart', 1));
+    await created;
+    expect(metrics).toEqual(['POST 429', 'POST 200']);
+    expect(api.clock.pendingTimers).toBe(0);
+  });
+
+  test('a read that was cut, but no write: that may have been done', async () => {
+    const written = api.client.mergePatch(configMaps, cart, {}).catch((error: unknown) => error);
+    (await api.server.next()).cut();
+    expect(await written).toMatchObject({ name: 'TransportError' });
+    const got = api.client.get(configMaps, cart);
+    (await api.server.next()).cut();
+    await api.clock.pass(100);
+    (await api.server.next()).answer(configMap('cart', 1));
+    await got;
+    expect(metrics).toEqual(['PATCH <error>', 'GET <error>', 'GET 200']);
+  });
+
+  test('nothing any more when the caller stops meanwhile', async () => {
+    const stop = new AbortController();
+    const got = api.client.get(configMaps, cart, { signal: stop.signal }).catch((error: unknown) => error);
+    (await api.server.next()).fail(429);
+    await until(() => api.clock.waits.includes(100));
+    stop.abort(new Error('stop'));
+    expect(await got).toEqual(new Error('stop'));
+    expect([api.clock.pendingTimers, api.server.requests]).toEqual([0, 1]);
+  });
+
+  test('waits its turn before each attempt', async () => {
+    let turns = 0;
+    const limited = await startScripted({
+      waitTurn: async () => {
+        turns++;
+      },
+    });
+    const got = limited.client.get(configMaps, cart);
+    (await limited.server.next()).fail(429);
+    await limited.clock.pass(100);
+    (await limited.server.next()).answer(configMap('cart', 1));
+    await got;
+    expect(turns).toBe(2);
+    await limited.close();
+  });
+});
+
+test('requests leave nothing on the signal of their caller, however they end', async () => {
+  const { signal } = new AbortController();
+  const listed = api.client.list(configMaps, { signal });
+  (await api.server.next()).answer(listOf(5, []));
+  await listed;
+  const got = api.client.get(configMaps, cart, { signal }).catch(() => 'failed');
+  (await api.server.next()).fail(404);
+  await got;
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+describe('a watch', () => {
+  const options = { namespace: 'shop', resourceVersion: '5', timeoutSeconds: 300 };
+
+  test('is asked for with bookmarks, and yields what comes, in order, until the server ends it', async () => {
+    const events: unknown[] = [];
+    const watched = (async () => {
+      for await (const event of api.client.watch(configMaps, options)) events.push(event);
+    })();
+    const request = await api.server.next();
+    expect(Object.fromEntries(request.query)).toEqual({
+      resourceVersion: '5',
+      timeoutSeconds: '300',
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+    });
+    request.stream({ n: 1 }, { n: 2 });
+    await until(() => events.length === 2);
+    request.stream({ n: 3 }).end();
+    await watched;
+    expect(events).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  test.each<[string, (request: Answering) => void, object]>([
+    ['is refused', (r) => r.fail(410, { reason: 'Expired' }), { name: 'ApiError', status: 410 }],
+    ['is cut before its answer', (r) => r.cut(), { name: 'TransportError', code: 'ECONNRESET' }],
+    ['is cut within it', cutShort, { name: 'TransportError', code: 'ECONNRESET' }],
+    ['says what is no JSON', (r) => r.stream().write('no JSON\n'), { name: 'MalformedLineError' }],
+  ])('that %s throws what happened, and hangs up', async (_, answer, error) => {
+    const next = api.client
+      .watch(configMaps, options)
+      .next()
+      .catch((thrown: unknown) => thrown);
+    const request = await api.server.next();
+    answer(request);
+    expect(await next).toMatchObject(error);
+    await request.closed;
+  });
+
+  test('that nobody reads on is hung up', async () => {
+    const watch = api.client.watch(configMaps, options);
+    const first = watch.next();
+    const request = await api.server.next();
+    request.stream({ n: 1 }, { n: 2 });
+    expect(await first).toEqual({ done: false, value: { n: 1 } });
+    await watch.return();
+    await request.closed;
+  });
+
+  test.each([false, true])('ends at once when its reader stops (answered: %p)', async (answered) => {
+    const stop = new AbortController();
+    const next = api.client
+      .watch(configMaps, { ...options, signal: stop.signal })
+      .next()
+      .catch((e: unknown) => e);
+    const request = await api.server.next();
+    if (answered) {
+      request.stream();
+      await until(() => metrics.length === 1);
+    }
+    stop.abort(new Error('stop'));
+    expect(await next).toEqual(new Error('stop'));
+    await request.closed;
+  });
+});
+
+describe('a request without an answer', () => {
+  test.each([undefined, 5000])('ends after its time (%p: 30 s unless given)', async (timeoutMs) => {
+    const got = api.client.get(configMaps, cart, { timeoutMs }).catch((error: unknown) => error);
+    const request = await api.server.next();
+    await api.clock.advanceAsync((timeoutMs ?? 30_000) - 1);
+    expect(api.clock.pendingTimers).toBe(1);
+    await api.clock.advanceAsync(1);
+    expect(await got).toMatchObject({ code: 'ETIMEDOUT' });
+    await request.closed;
+  });
+
+  test('ends after its time also when its body stands still', async () => {
+    const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
+    const request = await api.server.next();
+    request.stream().write('{"metadata":');
+    await until(() => metrics.length === 1);
+    await api.clock.advanceAsync(30_000);
+    expect(await got).toMatchObject({ code: 'ETIMEDOUT' });
+    await request.closed;
+  });
+
+  // The reason of an abort without one is a DOMException, which has a code as errors of the system have.
+  test.each([
+    ['that says why', new Error('stop')],
+    ['that does not', undefined],
+  ])('ends at once when the caller stops, with the reason of a caller %s', async (_, reason) => {
+    const stop = new AbortController();
+    const got = api.client.get(configMaps, cart, { signal: stop.signal }).catch((error: unknown) => error);
+    const request = await api.server.next();
+    stop.abort(reason);
+    expect(await got).toBe(stop.signal.reason);
+    await request.closed;
+    expect(api.clock.pendingTimers).toBe(0);
+  });
+});

@@ -1,0 +1,254 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { KubeConfig, type User } from '@kubernetes/client-node';
+import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
+import { execConfig } from '../../../support/exec-config.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { isRunning } from '../../../support/is-running.ts';
+import { plainKubeConfig, startScripted } from '../../../support/scripted-client.ts';
+import { ScriptedServer } from '../../../support/scripted-server.ts';
+import { type TestAuthority, testAuthority } from '../../../support/test-authority.ts';
+import { until } from '../../../support/until.ts';
+
+const { signal } = new AbortController();
+const get = { method: 'GET', path: '/version', signal } as const;
+let folder: string;
+let tokenFile: string;
+let tokenUser: object;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'credentials-'));
+  tokenFile = join(folder, 'token');
+  tokenUser = { tokenFile };
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function statusOf(response: Promise<TransportResponse>): Promise<number> {
+  const { status, body } = await response;
+  await body.text();
+  return status;
+}
+
+describe('a token', () => {
+  test('that was rotated is read again as soon as the old one is refused', async () => {
+    await writeFile(tokenFile, 'old\n');
+    const { server, transport, close } = await startScripted({}, tokenUser);
+    const first = statusOf(transport.send(get));
+    const request = await server.next();
+    expect(request.headers.authorization).toBe('Bearer old');
+    await writeFile(tokenFile, 'new\n');
+    request.fail(401);
+    const again = await server.next();
+    expect(again.headers.authorization).toBe('Bearer new');
+    again.answer({});
+    expect(await first).toBe(200);
+    await close();
+  });
+
+  test.each([
+    ['that expires is asked for again', '2001-01-01T00:00:00Z', 'Bearer new'],
+    ['that lasts is asked for once', '2999-01-01T00:00:00Z', 'Bearer old'],
+    ['of no end is asked for once', undefined, 'Bearer old'],
+  ])('of a plugin %s', async (_, expirationTimestamp, second) => {
+    const user = countedExec(['old', 'new'], expirationTimestamp);
+    const { server, transport, clock, close } = await startScripted({}, user);
+    for (const authorization of ['Bearer old', second]) {
+      const sent = statusOf(transport.send(get));
+      const request = await server.next();
+      expect(request.headers.authorization).toBe(authorization);
+      request.answer({});
+      await sent;
+      clock.advance(10_000);
+    }
+    await close();
+  });
+
+  test('that is still refused is not sent a third time', async () => {
+    await writeFile(tokenFile, 'bad');
+    const { server, transport, close } = await startScripted({}, tokenUser);
+    const refused = statusOf(transport.send(get));
+    (await server.next()).fail(401);
+    (await server.next()).fail(401);
+    expect(await refused).toBe(401);
+    expect(server.requests).toBe(2);
+    await close();
+  });
+
+  test('refused to many at once is read again once', async () => {
+    const { server, transport, close } = await startScripted({}, countedExec(['old', 'new', 'newer']));
+    const all = [1, 2, 3].map(() => statusOf(transport.send(get)));
+    for (const request of [await server.next(), await server.next(), await server.next()]) request.fail(401);
+    for (const _ of all) {
+      const again = await server.next();
+      expect(again.headers.authorization).toBe('Bearer new');
+      again.answer({});
+    }
+    expect(await Promise.all(all)).toEqual([200, 200, 200]);
+    await close();
+  });
+
+  test('that cannot be read is an error; once it was read, not before it is refused', async () => {
+    const { server, transport, clock, close } = await startScripted({}, { keyFile: join(folder, 'key') });
+    await expect(transport.send(get)).rejects.toMatchObject({
+      code: 'ECREDENTIALS',
+      message: expect.stringContaining('cannot read the credentials for the API server: ENOENT'),
+    });
+
+    await writeFile(join(folder, 'key'), 'key');
+    const first = statusOf(transport.send(get));
+    (await server.next()).answer({});
+    await first;
+    await rm(join(folder, 'key'));
+    clock.advance(10_000);
+    const meanwhile = statusOf(transport.send(get));
+    (await server.next()).answer({});
+    expect(await meanwhile).toBe(200);
+    const refused = transport.send(get).catch((error: unknown) => error);
+    (await server.next()).fail(401);
+    expect(await refused).toMatchObject({ code: 'ECREDENTIALS' });
+    await close();
+  });
+
+  test('that a plugin never gives does not keep the caller from stopping', async () => {
+    const started = join(folder, 'started');
+    const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
+    const transport = new Transport(plainKubeConfig(1, { exec: execConfig(hangs) }), new FakeClock());
+    const stop = new AbortController();
+    const sent = transport.send({ ...get, signal: stop.signal });
+    await until(() => existsSync(started) && readFileSync(started, 'utf8') !== '');
+    stop.abort(new Error('stop'));
+    await expect(sent).rejects.toThrow('stop');
+    await transport.close();
+    const pid = Number(readFileSync(started, 'utf8'));
+    // A plugin that went on would keep this process from ending.
+    await until(() => !isRunning(pid));
+  });
+
+  test.each<[string, Partial<User>, object]>([
+    ['of the kubeconfig', { token: 't' }, { authorization: 'Bearer t' }],
+    [
+      'made of name and password',
+      { username: 'me', password: 'secret' },
+      { authorization: `Basic ${btoa('me:secret')}` },
+    ],
+    [
+      'for somebody else',
+      { token: 't', impersonateUser: 'you' },
+      { authorization: 'Bearer t', 'impersonate-user': 'you' },
+    ],
+  ])('%s is sent', async (_, user, headers) => {
+    const { server, transport, close } = await startScripted({}, user);
+    const sent = statusOf(transport.send(get));
+    const request = await server.next();
+    expect(request.headers).toMatchObject(headers);
+    request.answer({});
+    await sent;
+    await close();
+  });
+});
+
+/** A kubeconfig whose exec plugin prints another token each time that it is run. */
+function countedExec(tokens: readonly string[], expirationTimestamp?: string): object {
+  const state = join(folder, 'runs');
+  const script = `
+    const fs = require('node:fs');
+    const runs = fs.existsSync('${state}') ? Number(fs.readFileSync('${state}')) : 0;
+    fs.writeFileSync('${state}', String(runs + 1));
+    const status = { token: ${JSON.stringify(tokens)}[runs], expirationTimestamp: ${JSON.stringify(expirationTimestamp)} };
+    console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status }));`;
+  return { exec: execConfig(script) };
+}
+
+describe('a client certificate', () => {
+  let authority: TestAuthority;
+  let server: ScriptedServer;
+  let peers: string[];
+
+  beforeEach(async () => {
+    authority = await testAuthority();
+    const { certPem, keyPem } = await authority.server();
+    server = await ScriptedServer.start({
+      cert: certPem,
+      key: keyPem,
+      ca: authority.caPem,
+      requestCert: true,
+    });
+    peers = [];
+  });
+  afterEach(() => server.close());
+
+  async function writeClient(commonName: string): Promise<void> {
+    const { certPem, keyPem } = await authority.client(commonName);
+    await writeFile(join(folder, 'cert'), certPem);
+    await writeFile(join(folder, 'key'), keyPem);
+  }
+
+  function tlsConfig(caPem: string): KubeConfig {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'c', server: `https://127.0.0.1:${server.port}`, caData: btoa(caPem), skipTLSVerify: false },
+      { name: 'u', certFile: join(folder, 'cert'), keyFile: join(folder, 'key') },
+    );
+    return config;
+  }
+
+  async function answerNext(): Promise<void> {
+    const request = await server.next();
+    peers.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString() ?? '');
+    request.answer({});
+  }
+
+  test('that was rotated is used within ten seconds, on a new connection; the old one ends with its watch', async () => {
+    await writeClient('old');
+    const clock = new FakeClock();
+    const transport = new Transport(tlsConfig(authority.caPem), clock);
+    const watch = transport.send({ ...get, streaming: true });
+    const watched = await server.next();
+    watched.stream();
+    const { body } = await watch;
+    await Promise.all([statusOf(transport.send(get)), answerNext()]);
+    await writeClient('new');
+    clock.advance(9_999);
+    await Promise.all([statusOf(transport.send(get)), answerNext()]);
+    clock.advance(1);
+    await Promise.all([statusOf(transport.send(get)), answerNext()]);
+    expect(peers).toEqual(['old', 'old', 'new']);
+    expect(server.connections).toBe(3);
+
+    watched.write('still here').end();
+    expect(await body.text()).toBe('still here');
+    await until(() => server.openConnections === 1);
+    await transport.close();
+    await until(() => server.openConnections === 0);
+  });
+
+  test('is presented to no server whose own is of another authority', async () => {
+    await writeClient('me');
+    const transport = new Transport(tlsConfig((await testAuthority()).caPem), new FakeClock());
+    await expect(transport.send(get)).rejects.toMatchObject({
+      name: 'TransportError',
+      code: 'SELF_SIGNED_CERT_IN_CHAIN',
+    });
+    expect(server.requests).toBe(0);
+    await transport.close();
+  });
+
+  test('of a pool that is retired keeps nothing open after the transport is closed', async () => {
+    await writeClient('old');
+    const clock = new FakeClock();
+    const transport = new Transport(tlsConfig(authority.caPem), clock);
+    const watch = transport.send({ ...get, streaming: true });
+    (await server.next()).stream();
+    const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);
+    await writeClient('new');
+    clock.advance(10_000);
+    await Promise.all([statusOf(transport.send(get)), answerNext()]);
+    await transport.close();
+    expect(await ended).toBe('UND_ERR_DESTROYED');
+    await until(() => server.openConnections === 0);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { jsonLines, MalformedLineError } from '../../../../src/kube/client/json-lines.ts';
+
+async function* chunked(...chunks: readonly (string | Uint8Array)[]) {
+  for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+}
+
+async function read(...chunks: readonly (string | Uint8Array)[]): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for await (const value of jsonLines(chunked(...chunks))) values.push(value);
+  return values;
+}
+
+describe('lines of JSON', () => {
+  test.each([
+    ['several lines in one chunk', ['{"a":1}\n{"a":2}\n'], [{ a: 1 }, { a: 2 }]],
+    ['one line in several chunks', ['{"a"', ':', '1}', '\n'], [{ a: 1 }]],
+    ['a line that ends where a chunk does', ['{"a":1}\n', '{"a":2}\n'], [{ a: 1 }, { a: 2 }]],
+    ['empty lines and Windows line ends', ['\n\r\n{"a":1}\r\n\n'], [{ a: 1 }]],
+    ['nothing', [], []],
+  ])('%s', async (_, chunks, values) => {
+    expect(await read(...chunks)).toEqual(values);
+  });
+
+  test('any values come through, wherever the bytes are cut', async () => {
+    const values = fc.array(fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }));
+    await fc.assert(
+      fc.asyncProperty(values, fc.infiniteStream(fc.integer({ min: 1, max: 20 })), async (sent, sizes) => {
+        const bytes = Buffer.from(sent.map((value) => `${JSON.stringify(value)}\n`).join(''));
+        const chunks: Uint8Array[] = [];
+        for (let at = 0; at < bytes.length; ) {
+          const end = at + sizes.next().value;
+          chunks.push(bytes.subarray(at, end));
+          at = end;
+        }
+        expect(await read(...chunks)).toEqual(sent);
+      }),
+    );
+  });
+
+  test('a last line without its end is a cut stream: it is dropped, even when it is whole', async () => {
+    expect(await read('{"a":1}\n{"a":', '2}')).toEqual([{ a: 1 }]);
+  });
+
+  test.each(['<html>', '{"a":1', 'undefined', '{"a":1}{"a":2}'])(
+    'the line %j is refused and quoted',
+    async (line) => {
+      await expect(read(`${line}\n`)).rejects.toThrow(MalformedLineError);
+      await expect(read(`${line}\n`)).rejects.toThrow(`expected a line of JSON, got ${JSON.stringify(line)}`);
+    },
+  );
+
+  test('a line that never ends is given up before it fills the memory', async () => {
+    const chunk = 'x'.repeat(1024 * 1024);
+    await expect(read(...Array.from({ length: 17 }, () => chunk))).rejects.toThrow(
+      'longer than 16777216 characters',
+    );
+  });
+
+  test('lines that together are longer than one may be are fine', async () => {
+    const line = `${JSON.stringify('x'.repeat(1024 * 1024))}\n`;
+    expect(await read(...Array.from({ length: 17 }, () => line))).toHaveLength(17);
+  });
+});

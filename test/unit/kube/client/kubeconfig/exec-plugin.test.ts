@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { runPlugin } from '../../../../../src/kube/client/kubeconfig/exec-plugin.ts';
+import type { ExecConfig, KubeCluster } from '../../../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
+import { execConfig } from '../../../../support/exec-config.ts';
+
+const { signal } = new AbortController();
+const CLUSTER: KubeCluster = {
+  name: 'c',
+  server: 'https://10.0.0.1:6443',
+  caData: 'Q0E=',
+  tlsServerName: 'api',
+  proxyUrl: 'http://proxy:3128',
+  disableCompression: true,
+  skipTLSVerify: false,
+  execExtension: { audience: 'a' },
+};
+
+function run(script: string, exec: Partial<ExecConfig> = {}, cluster: KubeCluster = CLUSTER) {
+  return runPlugin({ exec: execConfig(script, exec), cluster, signal });
+}
+
+/** A plugin that answers with this status. */
+const answers = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>
+  `console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', apiVersion, status }))})`;
+
+/** A plugin that gives what it was told as its token. */
+const TELLS =
+  "console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status: { token: process.env.KUBERNETES_EXEC_INFO } }))";
+
+describe('a credential plugin', () => {
+  test('is told the version of the protocol, and that nobody answers its questions', async () => {
+    const { token = '' } = await run(TELLS);
+    expect(JSON.parse(token)).toEqual({
+      kind: 'ExecCredential',
+      apiVersion: 'client.authentication.k8s.io/v1',
+      spec: { interactive: false },
+    });
+  });
+
+  test('is told of the cluster where it asks for that', async () => {
+    const { token = '' } = await run(TELLS, { provideClusterInfo: true });
+    expect(JSON.parse(token).spec.cluster).toEqual({
+      server: 'https://10.0.0.1:6443',
+      'tls-server-name': 'api',
+      'certificate-authority-data': 'Q0E=',
+      'proxy-url': 'http://proxy:3128',
+      'disable-compression': true,
+      config: { audience: 'a' },
+    });
+  });
+
+  test('is told of a cluster of few words', async () => {
+    const plain = { name: 'c', server: 'https://10.0.0.1', skipTLSVerify: true };
+    const { token = '' } = await run(TELLS, { provideClusterInfo: true }, plain);
+    expect(JSON.parse(token).spec.cluster).toEqual({
+      server: 'https://10.0.0.1',
+      'insecure-skip-tls-verify': true,
+      config: null,
+    });
+  });
+
+  test('has the environment of the operator, and its own variables', async () => {
+    const script =
+      "console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status: { token: process.env.PATH + process.env.OWN } }))";
+    expect(await run(script, { env: { OWN: '!' } })).toMatchObject({ token: `${process.env.PATH}!` });
+  });
+
+  test.each([
+    [{ token: 't' }, { token: 't', expiresAt: Number.POSITIVE_INFINITY }],
+    [
+      { token: 't', expirationTimestamp: '2030-01-01T00:00:00Z' },
+      { token: 't', expiresAt: Date.UTC(2030, 0, 1) },
+    ],
+    [
+      { clientCertificateData: 'c', clientKeyData: 'k' },
+      { cert: 'c', key: 'k', expiresAt: Number.POSITIVE_INFINITY },
+    ],
+  ])('gives %j', async (status, credential) => {
+    expect(await run(answers(status))).toEqual(credential);
+  });
+
+  test.each<[string, string, Partial<ExecConfig>, string]>([
+    ['gives nothing', answers({}), {}, 'gave neither a token nor a client certificate'],
+    [
+      'gives half a pair',
+      answers({ token: 't', clientKeyData: 'k' }),
+      {},
+      'gave a certificate or a key: expected both',
+    ],
+    [
+      'gives a strange date',
+      answers({ token: 't', expirationTimestamp: 'soon' }),
+      {},
+      'gave the expirationTimestamp soon: expected RFC 3339',
+    ],
+    [
+      'answers in another version',
+      answers({ token: 't' }, 'client.authentication.k8s.io/v1beta1'),
+      {},
+      'answered in client.authentication.k8s.io/v1beta1: expected',
+    ],
+    ['prints no JSON', 'console.log("secret")', {}, 'printed no JSON object: expected an ExecCredential'],
+    [
+      'fails',
+      'console.error("one\\nlog in first"); process.exit(3)',
+      {},
+      'failed with exit code 3: log in first',
+    ],
+    [
+      'needs a terminal',
+      '',
+      { interactiveMode: 'Always' },
+      'needs a terminal (interactiveMode Always), and there is none',
+    ],
+    [
+      'is missing',
+      '',
+      { command: 'nowhere', installHint: 'get it there\n' },
+      'nowhere is not installed: get it there',
+    ],
+    ['is no program', '', { command: '/etc/passwd' }, '/etc/passwd cannot be run: spawn /etc/passwd EACCES'],
+    ['is missing, without a hint', '', { command: '/nowhere/plugin' }, '/nowhere/plugin is not installed'],
+  ])('that %s is an error that names it', async (_, script, exec, message) => {
+    const error: unknown = await run(script, exec).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain(`the credential plugin ${exec.command ?? process.execPath} `);
+    expect(String(error)).toContain(message);
+    expect(String(error)).not.toContain('secret');
+  });
+});

@@ -1,0 +1,140 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { loadKubeConfig } from '../../../../../src/kube/client/kubeconfig/load-config.ts';
+
+let directory: string;
+let kubeconfig: string;
+
+const CONFIG = {
+  clusters: [
+    { name: 'here', cluster: { server: 'https://10.0.0.1:6443' } },
+    { name: 'there', cluster: { server: 'https://10.0.0.2:6443' } },
+  ],
+  users: [{ name: 'me', user: { token: 'secret' } }],
+  contexts: [{ name: 'now', context: { cluster: 'there', user: 'me' } }],
+  'current-context': 'now',
+};
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'load-config-'));
+  kubeconfig = join(directory, 'config');
+  await writeFile(kubeconfig, JSON.stringify(CONFIG));
+});
+
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+});
+
+describe('the kubeconfig', () => {
+  test('names the server by its current context', () => {
+    const config = loadKubeConfig({ kubeconfig, master: undefined });
+    expect(config.getCurrentCluster()?.server).toBe('https://10.0.0.2:6443');
+  });
+
+  test('keeps its user where --master names another server', () => {
+    const config = loadKubeConfig({ kubeconfig, master: 'https://127.0.0.1:8443' });
+    expect(config.getCurrentCluster()?.server).toBe('https://127.0.0.1:8443');
+    expect(config.getCurrentUser()?.token).toBe('secret');
+  });
+
+  test('without a current context is of no use', async () => {
+    await writeFile(kubeconfig, JSON.stringify({ ...CONFIG, 'current-context': '' }));
+    expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(
+      /config has no current context: set current-context$/,
+    );
+  });
+
+  test('that is not there is an error that names it', () => {
+    expect(() => loadKubeConfig({ kubeconfig: '/nowhere/config', master: undefined })).toThrow(
+      '/nowhere/config',
+    );
+  });
+});
+
+describe('without a flag', () => {
+  const load = (environment: Record<string, string>, master?: string) =>
+    loadKubeConfig({ kubeconfig: undefined, master, environment, serviceAccount: directory });
+  const POD = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
+
+  test('the files of $KUBECONFIG count together, the first one first, and those that are missing are passed over', async () => {
+    const first = join(directory, 'first');
+    await writeFile(
+      first,
+      JSON.stringify({ ...CONFIG, clusters: [], users: [{ name: 'me', user: { token: 'first' } }] }),
+    );
+    const second = join(directory, 'second');
+    await writeFile(second, JSON.stringify({ ...CONFIG, 'current-context': 'other' }));
+    const config = load({ KUBECONFIG: ['/nowhere/config', first, second].join(':') });
+    expect(config.getCurrentCluster()?.server).toBe('https://10.0.0.2:6443');
+    expect(config.getCurrentUser()?.token).toBe('first');
+  });
+
+  test('the file of the home directory is read', async () => {
+    await mkdir(join(directory, '.kube'));
+    await writeFile(join(directory, '.kube', 'config'), JSON.stringify(CONFIG));
+    expect(load({ HOME: directory, ...POD }).getCurrentCluster()?.server).toBe('https://10.0.0.2:6443');
+  });
+
+  test.each([
+    ['10.96.0.1', 'https://10.96.0.1:443'],
+    ['fd00::1', 'https://[fd00::1]:443'],
+  ])(
+    'in a pod its service account is used, by the address %s, through the proxy of the environment',
+    async (host, server) => {
+      await writeFile(join(directory, 'token'), 'secret');
+      await writeFile(join(directory, 'namespace'), 'mine\n');
+      const config = load({ ...POD, KUBERNETES_SERVICE_HOST: host, HTTPS_PROXY: 'http://proxy' });
+      expect(config.getCurrentCluster()).toMatchObject({
+        server,
+        caFile: join(directory, 'ca.crt'),
+        proxyUrl: 'http://proxy/',
+      });
+      expect(config.getCurrentUser()).toMatchObject({ tokenFile: join(directory, 'token') });
+      expect(config.getContextObject('current')?.namespace).toBe('mine');
+    },
+  );
+
+  test('a server that --master names is used by an anonymous user', () => {
+    const config = load({}, 'https://10.0.0.9/');
+    expect(config.getCurrentCluster()?.server).toBe('https://10.0.0.9');
+    expect(config.getCurrentUser()).toEqual({ name: 'anonymous' });
+  });
+
+  test('there is an error where there is nothing to go by', () => {
+    expect(() => load({ HOME: '/nowhere' })).toThrow(
+      'there is none: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+    );
+    expect(() => load({ HOME: '/nowhere', KUBECONFIG: '/nowhere/a:/nowhere/b' })).toThrow(
+      '$KUBECONFIG names no file that exists, and this is no pod: it is /nowhere/a:/nowhere/b',
+    );
+  });
+});
+
+describe('a kubeconfig that cannot be used', () => {
+  test.each<[string, string | object, string]>([
+    ['is no YAML', '{', 'config: expected YAML: '],
+    ['is no object', '- 1', 'config: expected an object, got a list'],
+    [
+      'names a context that is not there',
+      { ...CONFIG, contexts: [] },
+      'names the context "now", which is not there',
+    ],
+    ['names a user that is not there', { ...CONFIG, users: [] }, 'names the user "me", which is not there'],
+    [
+      'names a cluster that is not there',
+      { ...CONFIG, clusters: [] },
+      'names the cluster "there", which is not there',
+    ],
+    [
+      'names no user',
+      { ...CONFIG, contexts: [{ name: 'now', context: { cluster: 'there' } }] },
+      'the current context "now" names no user',
+    ],
+  ])('%s: the error says so', async (_, content, message) => {
+    await writeFile(kubeconfig, typeof content === 'string' ? content : JSON.stringify(content));
+    expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(message);
+    expect(() => loadKubeConfig({ kubeconfig, master: undefined })).not.toThrow('\n');
+  });
+});

@@ -1,0 +1,202 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { plainKubeConfig, startScripted } from '../../../support/scripted-client.ts';
+import { SilentServer } from '../../../support/silent-server.ts';
+import { until } from '../../../support/until.ts';
+
+let api: Awaited<ReturnType<typeof startScripted>>;
+beforeEach(async () => {
+  api = await startScripted();
+});
+afterEach(() => api.close());
+
+const { signal } = new AbortController();
+const get = { method: 'GET', path: '/version', signal } as const;
+
+async function read(response: Promise<TransportResponse>): Promise<string> {
+  return (await response).body.text();
+}
+
+test.each([true, false])('the API server is told who asks (by a watch: %s)', async (streaming) => {
+  const transport = new Transport(plainKubeConfig(api.server.port), new FakeClock(), 'a-program/1.0');
+  const response = transport.send({ ...get, streaming });
+  const request = await api.server.next();
+  request.answer({});
+  await (await response).body.text();
+  await transport.close();
+  expect(request.headers['user-agent']).toBe('a-program/1.0');
+});
+
+describe('connections', () => {
+  test('are kept: fifty requests one after the other use two at most', async () => {
+    for (let i = 0; i < 50; i++) {
+      const response = read(api.transport.send(get));
+      (await api.server.next()).answer({});
+      await response;
+    }
+    expect(api.server.connections).toBeLessThanOrEqual(2);
+  });
+
+  test('are no more than 32 for requests at once, and no fewer than it takes for watches', async () => {
+    const stop = new AbortController();
+    const watches = Array.from({ length: 40 }, () =>
+      api.transport.send({ ...get, signal: stop.signal, streaming: true }),
+    );
+    for (const _ of watches) (await api.server.next()).stream();
+    const streams = await Promise.all(watches);
+    expect(api.server.openConnections).toBe(40);
+
+    const responses = Array.from({ length: 100 }, () => read(api.transport.send(get)));
+    await until(() => api.server.requests === 72);
+    expect(api.server.openConnections).toBe(72);
+    for (const _ of responses) (await api.server.next()).answer({});
+    await Promise.all(responses);
+    expect(api.server.connections).toBe(72);
+    for (const { body } of streams) body.on('error', () => undefined);
+    stop.abort();
+  });
+
+  test('are no older than six minutes where a request begins, and the old ones end', async () => {
+    const exchange = async () => {
+      const response = read(api.transport.send(get));
+      (await api.server.next()).answer({});
+      await response;
+    };
+    await exchange();
+    api.clock.advance(299_999);
+    await exchange();
+    const before = api.server.connections;
+    expect(before).toBeLessThanOrEqual(2);
+    // Jitter adds a fifth at most.
+    api.clock.advance(60_001);
+    await exchange();
+    expect(api.server.connections).toBe(before + 1);
+    await until(() => api.server.openConnections === 1);
+  });
+
+  test('of a watch stay until it ends; the next watch gets another', async () => {
+    const open = async () => {
+      const response = api.transport.send({ ...get, streaming: true });
+      const watched = await api.server.next();
+      watched.stream();
+      return { watched, body: (await response).body };
+    };
+    const old = await open();
+    api.clock.advance(360_000);
+    const next = await open();
+    expect(api.server.openConnections).toBe(2);
+    old.watched.write('still here').end();
+    expect(await old.body.text()).toBe('still here');
+    await until(() => api.server.openConnections === 1);
+    next.watched.end();
+    await next.body.text();
+  });
+
+  test('all end when the transport is closed, and none is made afterwards', async () => {
+    const watch = await Promise.all([
+      api.transport.send({ ...get, streaming: true }),
+      api.server.next().then((request) => request.stream()),
+    ]).then(([response]) => response);
+    const ended = watch.body.text().catch((error: Error & { code?: string }) => error.code);
+    await api.transport.close();
+    expect(await ended).toBe('UND_ERR_DESTROYED');
+    await until(() => api.server.openConnections === 0);
+    await expect(api.transport.send(get)).rejects.toMatchObject({ code: 'ECLOSED' });
+  });
+});
+
+describe('where requests go', () => {
+  test('under the path of the server, when it has one', async () => {
+    const config = plainKubeConfig(api.server.port);
+    const cluster = { ...config.clusters[0], server: `http://127.0.0.1:${api.server.port}/k8s/c1/` };
+    config.loadFromClusterAndUser({ name: 'c', skipTLSVerify: true, ...cluster }, { name: 'u' });
+    const transport = new Transport(config, new FakeClock());
+    const response = read(transport.send(get));
+    const request = await api.server.next();
+    expect(request.path).toBe('/k8s/c1/version');
+    request.answer({});
+    await response;
+    await transport.close();
+  });
+
+  test('nowhere without a current cluster', async () => {
+    const config = new KubeConfig();
+    config.loadFromOptions({ clusters: [], users: [], contexts: [], currentContext: '' });
+    await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow('set its current-context');
+  });
+});
+
+describe('no answer', () => {
+  test('from a server that is not there is a TransportError that names it', async () => {
+    const { port } = api.server;
+    await api.server.close();
+    await expect(api.transport.send(get)).rejects.toMatchObject({
+      name: 'TransportError',
+      code: 'ECONNREFUSED',
+      message: `GET http://127.0.0.1:${port}/version: connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
+  });
+
+  test('is waited for no longer than the caller wants', async () => {
+    const stop = new AbortController();
+    const sent = api.transport.send({ ...get, signal: stop.signal }).catch((error: unknown) => error);
+    const request = await api.server.next();
+    stop.abort(new Error('stop'));
+    expect(await sent).toEqual(new Error('stop'));
+    await request.closed;
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    await expect(api.transport.send({ ...get, signal: stop.signal })).rejects.toThrow('stop');
+  });
+
+  // undici settles an aborted request only when its connect ends.
+  test.each([true, false])(
+    'ends with the signal while the handshake hangs (a watch: %s)',
+    async (streaming) => {
+      const silent = await SilentServer.start();
+      const config = new KubeConfig();
+      config.loadFromClusterAndUser(
+        { name: 'silent', server: `https://127.0.0.1:${silent.port}`, skipTLSVerify: true },
+        { name: 'test' },
+      );
+      const transport = new Transport(config, new FakeClock());
+      const controller = new AbortController();
+      const sent = transport.send({ ...get, signal: controller.signal, streaming });
+      await silent.connected;
+      controller.abort(new Error('the term is over'));
+      await expect(sent).rejects.toThrow('the term is over');
+      expect(silent.openConnections).toBe(1);
+      await transport.close();
+      await silent.close();
+    },
+  );
+});
+
+describe('whether a request may start', () => {
+  const refusal = new Error('the term is over');
+  const refuse = () => {
+    throw refusal;
+  };
+
+  test('is asked when a connection takes it, not before', async () => {
+    const others = Array.from({ length: 32 }, () => read(api.transport.send(get)));
+    const taken = await Promise.all(others.map(() => api.server.next()));
+    let over = false;
+    const waiting = read(api.transport.send({ ...get, mayStart: () => over && refuse() }));
+    over = true;
+    for (const request of taken) request.answer({});
+    await expect(waiting).rejects.toBe(refusal);
+    await Promise.all(others);
+    expect(api.server.requests).toBe(32);
+  });
+
+  test('is a matter of that request alone: the next is answered', async () => {
+    await expect(api.transport.send({ ...get, mayStart: refuse })).rejects.toBe(refusal);
+    const answered = read(api.transport.send({ ...get, mayStart: () => undefined }));
+    (await api.server.next()).answer({ it: 'is' });
+    expect(await answered).toBe('{"it":"is"}');
+    expect(api.server.requests).toBe(1);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Transport } from '../../../../src/kube/client/transport.ts';
+import { ConnectProxy } from '../../../support/connect-proxy.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { ScriptedServer } from '../../../support/scripted-server.ts';
+import { type TestAuthority, testAuthority } from '../../../support/test-authority.ts';
+import { until } from '../../../support/until.ts';
+
+const { signal } = new AbortController();
+const get = { method: 'GET', path: '/version', signal } as const;
+
+let authority: TestAuthority;
+let server: ScriptedServer;
+let proxy: ConnectProxy;
+let transport: Transport;
+let clock: FakeClock;
+
+beforeEach(async () => {
+  authority = await testAuthority();
+  const { certPem: cert, keyPem: key } = await authority.server();
+  server = await ScriptedServer.start({ cert, key });
+  proxy = await ConnectProxy.start();
+  clock = new FakeClock();
+  transport = new Transport(configBy(`http://127.0.0.1:${proxy.port}`), clock);
+});
+afterEach(async () => {
+  await transport.close();
+  await proxy.close();
+  await server.close();
+});
+
+function configBy(proxyUrl: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    {
+      name: 'c',
+      server: `https://localhost:${server.port}`,
+      caData: btoa(authority.caPem),
+      skipTLSVerify: false,
+      proxyUrl,
+    },
+    { name: 'u', token: 'for the API server alone' },
+  );
+  return config;
+}
+
+async function exchange(): Promise<number> {
+  const sent = transport.send(get);
+  const request = await Promise.race([server.next(), sent.then(() => undefined)]);
+  expect(request?.headers.authorization).toBe('Bearer for the API server alone');
+  request?.answer({});
+  const { status, body } = await sent;
+  await body.text();
+  return status;
+}
+
+describe('through a proxy', () => {
+  test('requests reach the API server, by tunnels that are kept', async () => {
+    for (let sent = 0; sent < 20; sent++) expect(await exchange()).toBe(200);
+    expect(proxy.asked[0]).toEqual({ target: `localhost:${server.port}`, authorization: undefined });
+    expect(proxy.asked.length).toBeLessThanOrEqual(2);
+  });
+
+  test('which wants a name and a password', async () => {
+    await transport.close();
+    transport = new Transport(configBy(`http://me:p%40ss@127.0.0.1:${proxy.port}`), clock);
+    await exchange();
+    expect(proxy.asked[0]?.authorization).toBe(`Basic ${btoa('me:p@ss')}`);
+  });
+
+  test('which is spoken to by TLS, with a certificate of the cluster’s authority', async () => {
+    await proxy.close();
+    await transport.close();
+    const { certPem: cert, keyPem: key } = await authority.server();
+    proxy = await ConnectProxy.start({ cert, key });
+    transport = new Transport(configBy(`https://localhost:${proxy.port}`), clock);
+    expect(await exchange()).toBe(200);
+    expect(proxy.asked).toHaveLength(1);
+  });
+
+  test('a refusal of the proxy is an error that names it, without its password', async () => {
+    await transport.close();
+    transport = new Transport(configBy(`http://me:secret@127.0.0.1:${proxy.port}`), clock);
+    proxy.status = '407 Proxy Authentication Required';
+    await expect(transport.send(get)).rejects.toMatchObject({
+      name: 'TransportError',
+      code: 'EPROXY',
+      message: `GET https://localhost:${server.port}/version: the proxy http://127.0.0.1:${proxy.port} did not connect to localhost:${server.port}: it answered 407 Proxy Authentication Required`,
+    });
+    proxy.status = '200 OK';
+    expect(await exchange()).toBe(200);
+  });
+
+  test('a proxy that is not there is an error that names it', async () => {
+    const { port } = proxy;
+    await proxy.close();
+    await expect(transport.send(get)).rejects.toMatchObject({
+      code: 'EPROXY',
+      message: expect.stringContaining(`the proxy http://127.0.0.1:${port} did not connect to localhost`),
+    });
+    proxy = await ConnectProxy.start();
+  });
+
+  test('an API server of another authority is trusted no more than without', async () => {
+    await transport.close();
+    authority = await testAuthority();
+    transport = new Transport(configBy(`http://127.0.0.1:${proxy.port}`), clock);
+    await expect(transport.send(get)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+    expect(server.requests).toBe(0);
+  });
+
+  test('nothing stays open when the transport is closed, not even the watch of a pool that is retired', async () => {
+    const watch = transport.send({ ...get, streaming: true });
+    (await server.next()).stream();
+    const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);
+    clock.advance(400_000);
+    await exchange();
+    expect(proxy.openTunnels).toBe(2);
+    await transport.close();
+    expect(await ended).toBe('UND_ERR_DESTROYED');
+    await until(() => proxy.openTunnels === 0);
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from '@jest/globals';
+import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import { TerminalError } from '../../../../src/kube/controller/terminal-error.ts';
+import { held, scripted, startController, until } from './controller-setup.ts';
+
+const key = 'default/example';
+
+describe('workers', () => {
+  test('take as many keys at once as there are workers, and no more', async () => {
+    const { reconcile, started, release } = held();
+    const { queue, controller, metrics } = startController(reconcile, { workers: 2 });
+    for (const name of ['a', 'b', 'c']) queue.add(name);
+    await until(() => started.length === 2);
+    expect(controller.running()).toEqual(['a', 'b']);
+    expect(queue.length).toBe(1);
+    release('a');
+    await until(() => started.length === 3);
+    expect(controller.running()).toEqual(['b', 'c']);
+    expect(metrics.workers).toBe(2);
+    expect(metrics.active).toEqual([1, 2, 1, 2]);
+  });
+
+  test('never take one key twice at once: an event meanwhile brings it back afterwards', async () => {
+    const { reconcile, started, release } = held();
+    const { queue } = startController(reconcile, { workers: 2 });
+    queue.add(key);
+    await until(() => started.length === 1);
+    queue.add(key);
+    queue.add('default/other');
+    await until(() => started.length === 2);
+    expect(started).toEqual([key, 'default/other']);
+    release(key);
+    await until(() => started.length === 3);
+    expect(started.at(-1)).toBe(key);
+  });
+
+  test('let others have the event loop between reconciles that wait for nothing', async () => {
+    const reconciled: string[] = [];
+    let reconciledAtTurn = 0;
+    const { queue } = startController(async (name) => {
+      if (reconciled.length === 0) setImmediate(() => (reconciledAtTurn = reconciled.length));
+      reconciled.push(name);
+      return {};
+    });
+    for (let i = 0; i < 100; i++) queue.add(`default/${i}`);
+    await until(() => reconciled.length === 100);
+    expect(reconciledAtTurn).toBeGreaterThan(0);
+    expect(reconciledAtTurn).toBeLessThan(5);
+  });
+});
+
+describe('a reconcile that succeeds', () => {
+  test('and asks for nothing is done: nothing is remembered and nothing will happen', async () => {
+    const { reconcile } = scripted();
+    const { clock, queue, controller, log, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    expect(metrics.results).toEqual([['success', 0]]);
+    expect(controller.history()).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+    expect(log).toEqual([]);
+  });
+
+  test('and asks for a time comes back then, and its failures are forgotten', async () => {
+    const { reconcile, keys } = scripted(new Error('no'), 30_000);
+    const { clock, queue, history, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    await clock.advanceAsync(5);
+    await until(() => metrics.results.length === 2);
+    expect(queue.numRequeues(key)).toBe(0);
+    expect(history.get(key)).toEqual({
+      key,
+      result: 'requeue_after',
+      attempts: 0,
+      at: '2026-01-01T00:00:00.005Z',
+      nextTryAt: '2026-01-01T00:00:30.005Z',
+    });
+    await clock.advanceAsync(29_999);
+    expect(keys).toHaveLength(2);
+    await clock.advanceAsync(1);
+    await until(() => metrics.results.length === 3);
+    expect(metrics.results.map(([result]) => result)).toEqual(['error', 'requeue_after', 'success']);
+  });
+
+  test.each([0, -1, Number.NaN])(
+    'and asks for %p ms comes back with back-off, not in a hot loop',
+    async (requeueAfterMs) => {
+      const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
+      const { clock, queue, metrics, history } = startController(reconcile);
+      queue.add(key);
+      await until(() => metrics.results.length === 1);
+      expect(history.get(key)).toMatchObject({ result: 'requeue', attempts: 1 });
+      await clock.advanceAsync(5);
+      await until(() => metrics.results.length === 2);
+      await clock.advanceAsync(9);
+      expect(keys).toHaveLength(2);
+      await clock.advanceAsync(1);
+      await until(() => metrics.results.length === 3);
+      expect(metrics.results.map(([result]) => result)).toEqual(['requeue', 'requeue', 'success']);
+    },
+  );
+});
+
+describe('a reconcile that fails', () => {
+  test('is retried with growing delays until it succeeds, and then all is forgotten', async () => {
+    const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
+    const { clock, queue, history, controller, log, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    await clock.advanceAsync(5);
+    await until(() => metrics.results.length === 2);
+    expect(history.get(key)).toEqual({
+      key,
+      result: 'error',
+      error: 'second',
+      attempts: 2,
+      at: '2026-01-01T00:00:00.005Z',
+      nextTryAt: '2026-01-01T00:00:00.015Z',
+    });
+    await clock.advanceAsync(10);
+    await until(() => metrics.results.length === 3);
+    expect(keys).toEqual([key, key, key]);
+    expect(queue.numRequeues(key)).toBe(0);
+    expect(controller.history()).toEqual([]);
+    expect(log).toMatchObject([
+      { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 1, retryInMs: 5 },
+      { level: 40, msg: 'reconcile failed', controller: 'network', key, attempts: 2, retryInMs: 10 },
+    ]);
+  });
+
+  test('is not retried sooner than the API server asks', async () => {
+    const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
+    const { clock, queue, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    await clock.advanceAsync(29_999);
+    expect(keys).toHaveLength(1);
+    await clock.advanceAsync(1);
+    await until(() => metrics.results.length === 2);
+  });
+
+  test('with a TerminalError is logged once and not retried, until an event brings it back', async () => {
+    const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
+    const { clock, queue, history, log, metrics } = startController(reconcile);
+    queue.add(key);
+    await until(() => metrics.results.length === 1);
+    await clock.advanceAsync(5);
+    await until(() => metrics.results.length === 2);
+    expect(queue.numRequeues(key)).toBe(0);
+    expect(history.get(key)).toEqual({
+      key,
+      result: 'terminal',
+      error: 'cidr is not a range',
+      attempts: 2,
+      at: '2026-01-01T00:00:00.005Z',
+    });
+    await clock.advanceAsync(3_600_000);
+    expect(keys).toHaveLength(2);
+    expect(log.filter(({ level }) => level === 50)).toMatchObject([
+      { key, err: { type: 'TerminalError', message: 'cidr is not a range' } },
+    ]);
+    queue.add(key);
+    await until(() => metrics.results.length === 3);
+    expect(metrics.results.at(-1)?.[0]).toBe('success');
+    expect(history.get(key)).toBeUndefined();
+  });
+
+  test('is told about what its earlier tries came to', async () => {
+    const seen: (number | undefined)[] = [];
+    const { clock, queue, history, metrics } = startController(async () => {
+      seen.push(history.get(key)?.attempts);
+      throw new Error('no');
+    });
+    queue.add(key);
+    for (const delayMs of [0, 5, 10]) {
+      await clock.advanceAsync(delayMs);
+      await until(() => metrics.results.length === seen.length);
+    }
+    expect(seen).toEqual([undefined, 1, 2]);
+  });
+
+  const throwing = (value: unknown) => () => {
+    throw value;
+  };
+  test.each([
+    ['an Error, before it returns a promise', throwing(new Error('sync')), 'sync'],
+    ['a string', throwing('text'), "expected an Error to be thrown, got 'text'"],
+    ['undefined', throwing(undefined), 'expected an Error to be thrown, got undefined'],
+    ['an object', throwing({ code: 7 }), 'expected an Error to be thrown, got { code: 7 }'],
+    ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
+  ])('by throwing %s is retried, and the worker goes on', async (_, reconcile, message) => {
+    const { queue, history, metrics } = startController(reconcile);
+    queue.add(key);
+    queue.add('default/other');
+    await until(() => metrics.results.length === 2);
+    expect(history.get(key)?.error).toMatch(message);
+    expect(history.get('default/other')?.result).toBe('error');
+  });
+});
+
+test('the time of a reconcile is told in seconds', async () => {
+  const { reconcile, started, release } = held();
+  const { clock, queue, metrics } = startController(reconcile);
+  queue.add(key);
+  await until(() => started.length === 1);
+  clock.advance(1500);
+  release(key);
+  await until(() => metrics.results.length === 1);
+  expect(metrics.results).toEqual([['success', 1.5]]);
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { microTime } from '../../../../src/kube/api/micro-time.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import { eventObject, seriesKey } from '../../../../src/kube/events/event-object.ts';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+
+const now = new Date('2026-01-02T03:04:05.678Z');
+const source = { controller: 'envoy-initializer', instance: 'envoy-initializer-0' };
+const details: EventDetails = {
+  type: 'Warning',
+  reason: 'Conflict',
+  action: 'Inject',
+  note: 'two of one name',
+};
+const pod: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'shop', name: 'cart', uid: 'u-1', resourceVersion: '7' },
+};
+
+function make(regarding: KubeObject = pod, changed: Partial<EventDetails> = {}) {
+  return eventObject(regarding, { ...details, ...changed }, source, now);
+}
+
+describe('an Event', () => {
+  test('is about its object, in the namespace of it', () => {
+    expect(make()).toEqual({
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { namespace: 'shop', name: expect.stringMatching(/^cart\.[0-9a-f]{17}$/) },
+      eventTime: '2026-01-02T03:04:05.678000Z',
+      type: 'Warning',
+      reason: 'Conflict',
+      action: 'Inject',
+      note: 'two of one name',
+      regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'cart', uid: 'u-1' },
+      reportingController: 'envoy-initializer',
+      reportingInstance: 'envoy-initializer-0',
+    });
+  });
+
+  test('about a cluster-scoped object is in the namespace default', () => {
+    const { metadata, regarding } = make({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
+
+    expect(metadata.namespace).toBe('default');
+    expect(regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1' });
+  });
+
+  test('names a related object', () => {
+    const related = {
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'net', uid: 'u-2' },
+    };
+
+    expect(make(pod, { related }).related).toEqual({
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      name: 'net',
+      uid: 'u-2',
+    });
+  });
+
+  test('cannot be about an object that does not say what it is', () => {
+    expect(() => make({ metadata: { name: 'cart' } })).toThrow(/apiVersion and kind.*cart/);
+  });
+
+  test('has a name that no other has, also about the same object in the same millisecond', () => {
+    const names = new Set(Array.from({ length: 100 }, () => make().metadata.name));
+
+    expect(names.size).toBe(100);
+  });
+
+  test.each([
+    ['longer than a name may be', 'a'.repeat(253)],
+    ['no DNS subdomain', 'system:node'],
+    ['in upper case', 'Cart'],
+    ['ending where a label must not', 'cart-'],
+  ])('has a valid name where that of its object is %s', (_, name) => {
+    const event = make({ ...pod, metadata: { ...pod.metadata, name } });
+
+    expect(event.metadata.name).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(event.regarding.name).toBe(name);
+  });
+
+  test.each([
+    ['note', 1024],
+    ['reason', 128],
+    ['action', 128],
+  ] as const)('has its %s cut to the %i bytes that the server takes', (field, bytes) => {
+    expect(make(pod, { [field]: 'x'.repeat(bytes) })[field]).toBe('x'.repeat(bytes));
+    expect(make(pod, { [field]: 'x'.repeat(bytes + 1) })[field]).toBe(`${'x'.repeat(bytes - 3)}…`);
+  });
+
+  test('has no character cut in two', () => {
+    const note = `${'x'.repeat(1018)}🚢🚢🚢`;
+
+    expect(make(pod, { note }).note).toBe(`${'x'.repeat(1018)}…`);
+  });
+
+  test('takes a reporting instance of any length', () => {
+    const event = eventObject(pod, details, { ...source, instance: 'p'.repeat(200) }, now);
+
+    expect(Buffer.byteLength(event.reportingInstance)).toBe(128);
+  });
+});
+
+describe('a repetition', () => {
+  test('may have another note, and its object another resourceVersion', () => {
+    const changed = { ...pod, metadata: { ...pod.metadata, resourceVersion: '8' } };
+
+    expect(seriesKey(make(changed, { note: 'something else' }))).toBe(seriesKey(make()));
+  });
+
+  test.each<[string, KubeObject, Partial<EventDetails>]>([
+    ['type', pod, { type: 'Normal' }],
+    ['reason', pod, { reason: 'Other' }],
+    ['action', pod, { action: 'Other' }],
+    ['related object', pod, { related: pod }],
+    ['object', { ...pod, metadata: { ...pod.metadata, name: 'other' } }, {}],
+    ['object’s uid', { ...pod, metadata: { ...pod.metadata, uid: 'u-2' } }, {}],
+  ])('has the same %s', (_, regarding, changed) => {
+    expect(seriesKey(make(regarding, changed))).not.toBe(seriesKey(make()));
+  });
+});
+
+test('a MicroTime has six digits', () => {
+  expect(microTime(new Date(0))).toBe('1970-01-01T00:00:00.000000Z');
+});

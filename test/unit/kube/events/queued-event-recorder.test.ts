@@ -1,0 +1,421 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { QueuedEventRecorder } from '../../../../src/kube/events/queued-event-recorder.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeEvents, refusal } from '../../../support/fake-events.ts';
+import { hang } from '../../../support/fake-leases.ts';
+
+const MINUTE = 60_000;
+const details: EventDetails = {
+  type: 'Warning',
+  reason: 'Conflict',
+  action: 'Inject',
+  note: 'two of one name',
+};
+const cart = pod('cart');
+const cut = () => {
+  throw new TransportError('cut', 'ECONNRESET', undefined);
+};
+
+function pod(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name, uid: `uid-of-${name}` } };
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const events = new FakeEvents();
+  const { log, lines } = capturedLog();
+  const drops: string[] = [];
+  const recorder = new QueuedEventRecorder({
+    client: events.client,
+    clock,
+    wallClock: () => new Date(Date.UTC(2026, 0, 1) + clock.now()),
+    random: () => 0,
+    source: { controller: 'envoy-initializer', instance: 'pod-0' },
+    log,
+    metrics: { dropped: (reason) => drops.push(reason) },
+  });
+  const controller = new AbortController();
+  const run = () => recorder.run(controller.signal);
+  return { clock, events, recorder, run, stop: () => controller.abort(), lines, drops };
+}
+
+type Setup = ReturnType<typeof setUp>;
+
+/** A running recorder. What has gone wrong in it shows when the test ends it. */
+function setUpRunning(): Setup & { readonly running: Promise<void> } {
+  const setup = setUp();
+  return { ...setup, running: setup.run() };
+}
+
+/** Reports so often, each time letting the recorder write. */
+async function report({ recorder, clock }: Setup, times: number, regarding = cart): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    recorder.event(regarding, details);
+    await clock.advanceAsync(0);
+  }
+}
+
+// client-go: TestEventSeriesf, TestEventSeriesWithEventSinkImplRace.
+describe('a series', () => {
+  test('begins with an Event that has none', async () => {
+    const setup = setUpRunning();
+    await report(setup, 1);
+
+    expect(setup.events.verbs).toEqual(['create']);
+    expect(setup.events.all[0]).not.toHaveProperty('series');
+  });
+
+  test('is written as two with the second Event, which is a patch of the first', async () => {
+    const setup = setUpRunning();
+    await report(setup, 1);
+    await setup.clock.advanceAsync(1_234);
+    await report(setup, 1);
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+    expect(setup.events.all).toHaveLength(1);
+    expect(setup.events.all[0]).toMatchObject({
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.234000Z' },
+    });
+  });
+
+  test('is no series with an Event of another action', async () => {
+    const setup = setUpRunning();
+    await report(setup, 1);
+    setup.recorder.event(cart, { ...details, action: 'Eject' });
+    await setup.clock.advanceAsync(0);
+
+    expect(setup.events.verbs).toEqual(['create', 'create']);
+    expect(setup.events.all.some(({ series }) => series)).toBe(false);
+  });
+
+  test('is counted on without a write', async () => {
+    const setup = setUpRunning();
+    await report(setup, 1_000);
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  });
+
+  test('that began before anything could be written is one Event with all of them', async () => {
+    const setup = setUp();
+    for (let i = 0; i < 10; i++) setup.recorder.event(cart, details);
+    void setup.run();
+    await setup.clock.advanceAsync(0);
+
+    expect(setup.events.verbs).toEqual(['create']);
+    expect(setup.events.all[0]).toMatchObject({ series: { count: 10 } });
+  });
+
+  test('is not cut in two by an Event that comes while the first is being written', async () => {
+    const setup = setUpRunning();
+    setup.events.after = (operation) => {
+      if (operation.startsWith('create')) setup.recorder.event(cart, details);
+    };
+    await report(setup, 1);
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  });
+});
+
+// client-go: TestFinishSeries, TestRefreshExistingEventSeries.
+describe('in time, a series', () => {
+  test('that was quiet for 6 minutes has its last count written, and is over', async () => {
+    const setup = setUpRunning();
+    await report(setup, 10);
+    await setup.clock.advanceAsync(6 * MINUTE);
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10']);
+
+    await report(setup, 1);
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'create']);
+  });
+
+  test('that goes on is not over', async () => {
+    const setup = setUpRunning();
+    await report(setup, 10);
+    for (let minute = 0; minute < 12; minute++) {
+      await setup.clock.advanceAsync(MINUTE);
+      await report(setup, 1);
+    }
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  });
+
+  test('that goes on is written every half hour, so that the server does not forget it', async () => {
+    const setup = setUpRunning();
+    await report(setup, 2);
+    for (let minute = 1; minute <= 60; minute++) {
+      await report(setup, 1);
+      await setup.clock.advanceAsync(MINUTE);
+    }
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 32', 'patch 62']);
+  });
+
+  test('of two is not written again when it is over', async () => {
+    const setup = setUpRunning();
+    await report(setup, 2);
+    await setup.clock.advanceAsync(60 * MINUTE);
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2']);
+  });
+
+  test('of one is over after 6 minutes too', async () => {
+    const setup = setUpRunning();
+    await report(setup, 1);
+    await setup.clock.advanceAsync(6 * MINUTE);
+    await report(setup, 1);
+
+    expect(setup.events.verbs).toEqual(['create', 'create']);
+  });
+});
+
+// client-go: TestUpdateExpiredEvent.
+test('a series whose Event the server has forgotten is made anew, with its count', async () => {
+  const setup = setUpRunning();
+  await report(setup, 5);
+  setup.events.stored.clear();
+  await setup.clock.advanceAsync(6 * MINUTE);
+
+  expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 5', 'create']);
+  expect(setup.events.all[0]).toMatchObject({ note: details.note, series: { count: 5 } });
+});
+
+// client-go: TestWriteEventError.
+describe('a write that fails', () => {
+  test.each([
+    ['is cut', cut],
+    ['meets a server in trouble', () => Promise.reject(refusal(500, 'InternalError'))],
+    ['meets a server that has no time', () => Promise.reject(refusal(429, 'TooManyRequests'))],
+  ])('because it %s is tried again after 10 seconds', async (_, fail) => {
+    const setup = setUpRunning();
+    setup.events.before = fail;
+    await report(setup, 1);
+    setup.events.before = () => {};
+
+    await setup.clock.advanceAsync(9_999);
+    expect(setup.events.verbs).toEqual(['create']);
+    await setup.clock.advanceAsync(1);
+    expect(setup.events.verbs).toEqual(['create', 'create']);
+    expect(setup.events.all).toHaveLength(1);
+  });
+
+  test('is not tried again sooner than the API server asks', async () => {
+    const setup = setUpRunning();
+    setup.events.before = () => Promise.reject(apiErrorFrom(429, {}, '60'));
+    await report(setup, 1);
+    await setup.clock.advanceAsync(59_999);
+    expect(setup.events.verbs).toEqual(['create']);
+    await setup.clock.advanceAsync(1);
+    expect(setup.events.verbs).toEqual(['create', 'create']);
+  });
+
+  test('is given up after 12 tries, and the next Event has its turn', async () => {
+    const setup = setUpRunning();
+    setup.events.before = (operation) => (operation.includes('cart') ? cut() : undefined);
+    await report(setup, 1);
+    await report(setup, 1, pod('web'));
+    await setup.clock.advanceAsync(109_999);
+    expect(setup.events.all).toHaveLength(0);
+    await setup.clock.advanceAsync(1);
+
+    expect(setup.events.verbs).toHaveLength(12 + 1);
+    expect(setup.events.all).toMatchObject([{ regarding: { name: 'web' } }]);
+    expect(setup.drops).toEqual(['unreachable']);
+  });
+
+  test.each([
+    ['is forbidden', refusal(403, 'Forbidden'), ['refused']],
+    ['is invalid', refusal(422, 'Invalid'), ['refused']],
+    ['is for a namespace that is not there', refusal(404, 'NotFound'), ['refused']],
+    ['is for a namespace that is going', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
+  ])('because it %s is not tried again', async (_, error, drops) => {
+    const setup = setUpRunning();
+    setup.events.before = () => Promise.reject(error);
+    await report(setup, 1);
+    await setup.clock.advanceAsync(60 * MINUTE);
+
+    expect(setup.events.verbs).toEqual(['create']);
+    expect(setup.drops).toEqual(drops);
+  });
+
+  test('though it landed is not made twice', async () => {
+    const setup = setUpRunning();
+    setup.events.after = cut;
+    await report(setup, 1);
+    setup.events.after = () => {};
+    await setup.clock.advanceAsync(MINUTE);
+
+    expect(setup.events.verbs).toEqual(['create', 'create']);
+    expect(setup.events.all).toHaveLength(1);
+    expect(setup.drops).toEqual([]);
+  });
+
+  test('though it landed has what was counted since written on top', async () => {
+    const setup = setUpRunning();
+    setup.events.after = cut;
+    await report(setup, 1);
+    setup.events.after = () => {};
+    await report(setup, 2);
+    await setup.clock.advanceAsync(MINUTE);
+
+    expect(setup.events.verbs).toEqual(['create', 'create', 'patch 3']);
+  });
+});
+
+// client-go: TestLotsOfEvents, TestEventSpamFilter.
+describe('many Events', () => {
+  test('neither block nor throw with nobody to write them, and 1000 are kept', async () => {
+    const setup = setUp();
+    for (let i = 0; i < 1_500; i++) setup.recorder.event(pod(`pod-${i}`), details);
+    expect(setup.drops).toEqual(Array(500).fill('queue_full'));
+
+    void setup.run();
+    await setup.clock.advanceAsync(0);
+
+    expect(setup.events.all).toHaveLength(1_000);
+    expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
+  });
+
+  test('that were written take no room in the queue, also when their series are over', async () => {
+    const setup = setUpRunning();
+    for (let i = 0; i < 1_000; i++) setup.recorder.event(pod(`pod-${i}`), details);
+    await setup.clock.advanceAsync(5 * MINUTE);
+    setup.events.before = cut;
+    await report(setup, 1);
+    await setup.clock.advanceAsync(MINUTE);
+
+    await report(setup, 1, pod('web'));
+
+    expect(setup.drops).toEqual([]);
+  });
+
+  test('are dropped with at most one line a minute in the log', async () => {
+    const setup = setUp();
+    for (let i = 0; i < 1_200; i++) setup.recorder.event(pod(`pod-${i}`), details);
+    setup.clock.advance(MINUTE);
+    setup.recorder.event(pod('late'), details);
+
+    expect(setup.lines).toMatchObject([
+      { msg: 'events were dropped', dropped: 1, reason: 'queue_full' },
+      { msg: 'events were dropped', dropped: 200, reason: 'queue_full' },
+    ]);
+  });
+
+  test('about one object are 25, and one more every 5 minutes', async () => {
+    const setup = setUpRunning();
+    const reportNew = async (reason: string) => {
+      setup.recorder.event(cart, { ...details, reason });
+      await setup.clock.advanceAsync(0);
+    };
+    for (let i = 0; i < 30; i++) await reportNew(`Reason${i}`);
+    expect(setup.events.all).toHaveLength(25);
+    expect(setup.drops).toEqual(Array(5).fill('rate_limited'));
+
+    await setup.clock.advanceAsync(5 * MINUTE);
+    await reportNew('Late');
+    await reportNew('TooMany');
+    expect(setup.events.all).toHaveLength(26);
+  });
+
+  test('of one series take nothing from what its object may have', async () => {
+    const setup = setUpRunning();
+    await report(setup, 100);
+    setup.recorder.event(cart, { ...details, reason: 'Other' });
+    await setup.clock.advanceAsync(6 * MINUTE);
+
+    expect(setup.events.all).toMatchObject([{ series: { count: 100 } }, { reason: 'Other' }]);
+    expect(setup.drops).toEqual([]);
+  });
+
+  test('are remembered up to 4096 series, and the count of one that must go is written', async () => {
+    const setup = setUpRunning();
+    await report(setup, 3);
+    for (let i = 0; i < 4_096; i++) {
+      setup.recorder.event(pod(`pod-${i}`), details);
+      if (i % 500 === 0) await setup.clock.advanceAsync(0);
+    }
+    await setup.clock.advanceAsync(0);
+
+    expect(setup.events.verbs.filter((verb) => verb.startsWith('patch'))).toEqual(['patch 2', 'patch 3']);
+    await report(setup, 1);
+    expect(setup.events.verbs.at(-1)).toBe('create');
+  });
+});
+
+test('an object that does not say what it is costs a line in the log, not the caller', () => {
+  const { recorder, lines } = setUp();
+
+  recorder.event({ metadata: { name: 'cart' } }, details);
+
+  expect(lines).toMatchObject([{ msg: 'an event could not be made', reason: 'Conflict' }]);
+});
+
+describe('at the end', () => {
+  test('what is queued is written', async () => {
+    const setup = setUp();
+    setup.recorder.event(cart, details);
+    setup.recorder.event(pod('web'), details);
+    setup.stop();
+    await setup.run();
+
+    expect(setup.events.all).toHaveLength(2);
+  });
+
+  test('the counts of series that go on are written', async () => {
+    const setup = setUpRunning();
+    await report(setup, 10);
+    setup.stop();
+    await setup.running;
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10']);
+    expect(setup.clock.pendingTimers).toBe(0);
+  });
+
+  // client-go: TestCancelEvent.
+  test('what waits to be tried again is tried at once, a last time', async () => {
+    const setup = setUpRunning();
+    await report(setup, 10);
+    setup.events.before = cut;
+    await setup.clock.advanceAsync(6 * MINUTE);
+    setup.events.before = () => {};
+    setup.stop();
+    await setup.running;
+
+    expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'patch 10']);
+  });
+
+  test('a write under way is broken off and made again', async () => {
+    const setup = setUpRunning();
+    setup.events.before = (_, signal) => hang(signal);
+    await report(setup, 1);
+    setup.events.before = () => {};
+    setup.stop();
+    await setup.running;
+
+    expect(setup.events.all).toHaveLength(1);
+  });
+
+  test('a server that does not answer is waited for 2 seconds, and what is left is said', async () => {
+    const setup = setUpRunning();
+    setup.events.before = (_, signal) => hang(signal);
+    for (const name of ['a', 'b', 'c']) setup.recorder.event(pod(name), details);
+    setup.stop();
+    let ended = false;
+    void setup.running.then(() => {
+      ended = true;
+    });
+
+    await setup.clock.advanceAsync(1_999);
+    expect(ended).toBe(false);
+    await setup.clock.advanceAsync(1);
+
+    expect(ended).toBe(true);
+    expect(setup.lines).toMatchObject([{ msg: 'events were left unwritten', events: 3 }]);
+    expect(setup.clock.pendingTimers).toBe(0);
+  });
+});

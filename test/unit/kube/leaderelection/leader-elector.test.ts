@@ -1,0 +1,455 @@
+import { describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { defaultElectionTiming } from '../../../../src/kube/leaderelection/election-timing.ts';
+import {
+  LeaderElector,
+  type LeaderElectorOptions,
+} from '../../../../src/kube/leaderelection/leader-elector.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { deferred } from '../../../support/deferred.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeLeases, hang, unreachable } from '../../../support/fake-leases.ts';
+
+function optionsOf(leases: FakeLeases, clock: FakeClock): LeaderElectorOptions {
+  return {
+    client: leases.client(),
+    clock,
+    wallClock: () => new Date(Date.UTC(2026, 0, 1) + clock.now()),
+    random: () => 0,
+    lease: { namespace: 'system', name: 'operator' },
+    identity: 'me',
+    ...defaultElectionTiming,
+    log: pino({ enabled: false }),
+  };
+}
+
+/** Work that, once told to end, does so when the test says. */
+class Work {
+  started = false;
+  signal: AbortSignal | undefined;
+  readonly #end = deferred();
+
+  readonly lead = (leading: AbortSignal): Promise<void> => {
+    this.started = true;
+    this.signal = leading;
+    return this.#end.promise;
+  };
+
+  end(): void {
+    this.#end.resolve();
+  }
+
+  fail(error: Error): void {
+    this.#end.reject(error);
+  }
+}
+
+interface Candidate {
+  readonly elector: LeaderElector;
+  readonly work: Work;
+  readonly stop: () => void;
+  /** What `run` came to; undefined while it runs. */
+  outcome(): unknown;
+}
+
+function start(options: LeaderElectorOptions): Candidate {
+  const elector = new LeaderElector(options);
+  const work = new Work();
+  const stop = new AbortController();
+  let outcome: unknown;
+  elector.run(stop.signal, work.lead).then(
+    (value) => {
+      outcome = value;
+    },
+    (error: unknown) => {
+      outcome = error;
+    },
+  );
+  return { elector, work, stop: () => stop.abort(), outcome: () => outcome };
+}
+
+async function startLeader(extra: Partial<LeaderElectorOptions> = {}) {
+  const leases = new FakeLeases();
+  const clock = new FakeClock();
+  const leader = start({ ...optionsOf(leases, clock), ...extra });
+  await clock.advanceAsync(0);
+  expect(leader.work.started).toBe(true);
+  return { leases, clock, ...leader };
+}
+
+// client-go: TestLeaderElectionConfigValidation.
+describe('the configuration', () => {
+  test('of client-go’s components is accepted', () => {
+    expect(() => new LeaderElector(optionsOf(new FakeLeases(), new FakeClock()))).not.toThrow();
+  });
+
+  test.each([
+    ['an empty identity', { identity: '' }, /identity/],
+    ['a lease no longer than the renew deadline', { leaseDurationMs: 10_000 }, /lease duration above/],
+    ['a renew deadline within a jittered retry', { renewDeadlineMs: 2_400 }, /renew deadline above/],
+    ['no retry period', { retryPeriodMs: 0 }, /retry period above/],
+    ['a duration that is no number', { renewDeadlineMs: Number.NaN }, /renew deadline above/],
+    ['a lease of half a second too much', { leaseDurationMs: 15_500 }, /whole seconds/],
+  ])('is refused with %s', (_, wrong, message) => {
+    const options = { ...optionsOf(new FakeLeases(), new FakeClock()), ...wrong };
+
+    expect(() => new LeaderElector(options)).toThrow(message);
+  });
+});
+
+describe('a candidate', () => {
+  test('does not work while another leads, and says once who', async () => {
+    const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
+    const clock = new FakeClock();
+    const { log, lines } = capturedLog();
+    const standby = start({ ...optionsOf(leases, clock), log });
+
+    await clock.advanceAsync(14_000);
+
+    expect(standby.work.started).toBe(false);
+    expect(standby.elector.isLeader()).toBe(false);
+    expect(lines).toMatchObject([{ msg: 'another leads', leader: 'other', lease: 'system/operator' }]);
+  });
+
+  test('looks again after a retry period and a random part of 1.2 more', async () => {
+    const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
+    const clock = new FakeClock();
+    start({ ...optionsOf(leases, clock), random: () => 0.5 });
+
+    await clock.advanceAsync(3_199);
+    expect(leases.operations).toHaveLength(1);
+    await clock.advanceAsync(1);
+    expect(leases.operations).toHaveLength(2);
+  });
+
+  test('takes over from a leader that crashed, after the lease and not before', async () => {
+    const leases = new FakeLeases();
+    const clock = new FakeClock();
+    let alive = true;
+    start({ ...optionsOf(leases, clock), client: leases.client(() => alive), identity: 'first' });
+    await clock.advanceAsync(1_000);
+    const second = start({ ...optionsOf(leases, clock), identity: 'second' });
+    await clock.advanceAsync(4_000);
+    alive = false;
+
+    await clock.advanceAsync(14_000);
+    expect(second.work.started).toBe(false);
+    await clock.advanceAsync(3_000);
+
+    expect(second.work.started).toBe(true);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
+  });
+
+  test('keeps trying while the API server cannot be reached', async () => {
+    const leases = new FakeLeases();
+    const clock = new FakeClock();
+    leases.fault = () => ({ before: unreachable });
+    const candidate = start(optionsOf(leases, clock));
+    await clock.advanceAsync(60_000);
+    expect(candidate.work.started).toBe(false);
+
+    leases.fault = () => undefined;
+    await clock.advanceAsync(2_000);
+
+    expect(candidate.work.started).toBe(true);
+  });
+
+  test('stops at once, also in the middle of a look that is not answered', async () => {
+    const leases = new FakeLeases({ holderIdentity: 'other' });
+    const clock = new FakeClock();
+    leases.fault = () => ({ before: hang });
+    const candidate = start(optionsOf(leases, clock));
+    await clock.advanceAsync(100);
+
+    candidate.stop();
+    await clock.advanceAsync(0);
+
+    expect(candidate.outcome()).toBe('stopped');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('gives up at once a lease that it got while it was being stopped', async () => {
+    const leases = new FakeLeases();
+    const clock = new FakeClock();
+    const answered = deferred();
+    leases.fault = (operation) => (operation === 'create' ? { after: () => answered.promise } : undefined);
+    const candidate = start(optionsOf(leases, clock));
+    await clock.advanceAsync(0);
+
+    candidate.stop();
+    answered.resolve();
+    await clock.advanceAsync(0);
+
+    expect(candidate.outcome()).toBe('stopped');
+    expect(candidate.work.started).toBe(false);
+    expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+  });
+});
+
+describe('a leader', () => {
+  test('renews every retry period and goes on', async () => {
+    const { leases, clock, elector, work } = await startLeader();
+
+    await clock.advanceAsync(60_000);
+
+    expect(leases.operations).toHaveLength(2 + 30);
+    expect(elector.isLeader()).toBe(true);
+    expect(work.signal?.aborted).toBe(false);
+  });
+
+  test('shows in the metric, and in Events of the Lease', async () => {
+    const status: boolean[] = [];
+    const events: string[] = [];
+    const { clock, work, stop } = await startLeader({
+      metrics: { masterStatus: (leading) => status.push(leading) },
+      events: {
+        event: ({ kind, metadata }, { reason, note }: EventDetails) =>
+          events.push(`${kind}/${metadata.name} ${reason}: ${note}`),
+      },
+    });
+    expect(status).toEqual([false, true]);
+
+    work.end();
+    stop();
+    await clock.advanceAsync(0);
+
+    expect(status).toEqual([false, true, false]);
+    expect(events).toEqual([
+      'Lease/operator LeaderElection: me became leader',
+      'Lease/operator LeaderElection: me stopped leading',
+    ]);
+  });
+
+  test('does not lead any more, as soon as its event loop stood still for the renew deadline', async () => {
+    const { clock, elector } = await startLeader();
+    await clock.advanceAsync(1_000);
+
+    // Time passes and timers come due, but not one continuation runs.
+    clock.advance(8_999);
+    expect(elector.isLeader()).toBe(true);
+    clock.advance(1);
+
+    expect(elector.isLeader()).toBe(false);
+  });
+});
+
+// client-go: TestReleaseOnCancellation_Leases.
+describe('stopping a leader', () => {
+  test('keeps the lease, and renews it, until the work has drained, and gives it up then', async () => {
+    const { leases, clock, elector, work, stop, outcome } = await startLeader();
+
+    stop();
+    await clock.advanceAsync(60_000);
+    expect(work.signal?.aborted).toBe(true);
+    expect(elector.isLeader()).toBe(true);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me', renewTime: '2026-01-01T00:01:00.000000Z' });
+    expect(outcome()).toBeUndefined();
+
+    work.end();
+    await clock.advanceAsync(0);
+    expect(outcome()).toBe('stopped');
+    expect(elector.isLeader()).toBe(false);
+    expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test.each(['update', 'get'] as const)(
+    'gives the lease up in the middle of a renewal’s %s',
+    async (slow) => {
+      const { leases, clock, work, stop, outcome } = await startLeader();
+      const number = slow === 'update' ? 3 : 4;
+      leases.fault = (operation, n) => {
+        if (n > number) return undefined;
+        return { before: operation === slow ? hang : unreachable };
+      };
+      await clock.advanceAsync(2_000);
+      expect(leases.operations).toHaveLength(number);
+
+      stop();
+      work.end();
+      await clock.advanceAsync(0);
+
+      expect(outcome()).toBe('stopped');
+      expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    },
+  );
+
+  test('lets the next candidate lead at its next look', async () => {
+    const { leases, clock, work, stop } = await startLeader();
+    const second = start({ ...optionsOf(leases, clock), client: leases.client(), identity: 'second' });
+    await clock.advanceAsync(10_000);
+    expect(second.work.started).toBe(false);
+
+    work.end();
+    stop();
+    await clock.advanceAsync(2_000);
+
+    expect(second.work.started).toBe(true);
+  });
+
+  test('ends as stopped also where the lease cannot be given up', async () => {
+    const { leases, clock, work, stop, outcome } = await startLeader();
+    leases.fault = () => ({ before: hang });
+
+    work.end();
+    stop();
+    await clock.advanceAsync(5_000);
+
+    expect(outcome()).toBe('stopped');
+  });
+
+  test('is not an error of work that ends by rejecting with the reason of its signal', async () => {
+    const { clock, work, stop, outcome } = await startLeader();
+
+    stop();
+    work.fail(work.signal?.reason);
+    await clock.advanceAsync(0);
+
+    expect(outcome()).toBe('stopped');
+  });
+});
+
+describe('work that ends by itself', () => {
+  test('ends the leadership', async () => {
+    const { leases, clock, work, outcome } = await startLeader();
+
+    work.end();
+    await clock.advanceAsync(0);
+
+    expect(outcome()).toBe('stopped');
+    expect(leases.spec.holderIdentity).toBe('');
+  });
+
+  test('with an error gives the lease up and rejects with the error', async () => {
+    const { leases, clock, work, outcome } = await startLeader();
+    const error = new Error('no such CRD');
+
+    work.fail(error);
+    await clock.advanceAsync(0);
+
+    expect(outcome()).toBe(error);
+    expect(leases.spec.holderIdentity).toBe('');
+  });
+});
+
+describe('losing the lease', () => {
+  test('happens at the renew deadline, however often a renewal was tried, and ends the work', async () => {
+    const { leases, clock, elector, work, outcome } = await startLeader();
+    leases.fault = () => ({ before: unreachable });
+
+    await clock.advanceAsync(9_999);
+    expect(elector.isLeader()).toBe(true);
+    expect(work.signal?.aborted).toBe(false);
+    await clock.advanceAsync(1);
+    expect(elector.isLeader()).toBe(false);
+    expect(work.signal?.aborted).toBe(true);
+    expect(outcome()).toBeUndefined();
+
+    work.end();
+    await clock.advanceAsync(0);
+    expect(outcome()).toBe('lost');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('waits for work that has not ended, however long: no two terms overlap', async () => {
+    const { leases, clock, work, outcome } = await startLeader();
+    leases.fault = () => ({ before: hang });
+
+    await clock.advanceAsync(3_600_000);
+    expect(outcome()).toBeUndefined();
+    work.end();
+    await clock.advanceAsync(0);
+
+    expect(outcome()).toBe('lost');
+  });
+
+  test('does not happen by one renewal that is never answered: after half the deadline the next is tried', async () => {
+    const { leases, clock, elector, work } = await startLeader();
+    leases.fault = (_, number) => (number === 3 ? { before: hang } : undefined);
+
+    await clock.advanceAsync(6_999);
+    expect(leases.operations).toHaveLength(3);
+    await clock.advanceAsync(1);
+    expect(leases.operations).toHaveLength(4);
+    await clock.advanceAsync(60_000);
+
+    expect(work.signal?.aborted).toBe(false);
+    expect(elector.isLeader()).toBe(true);
+  });
+
+  test('happens at once when another holds it, who is left alone', async () => {
+    const { leases, clock, elector, work, outcome } = await startLeader();
+    leases.set({ holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 1 });
+
+    await clock.advanceAsync(2_000);
+
+    expect(work.signal?.aborted).toBe(true);
+    expect(elector.isLeader()).toBe(false);
+    work.end();
+    await clock.advanceAsync(0);
+    expect(outcome()).toBe('lost');
+    expect(leases.spec).toEqual({ holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 1 });
+  });
+
+  test('is told also to work that is draining', async () => {
+    const { leases, clock, work, stop, outcome } = await startLeader();
+    stop();
+    leases.set({ holderIdentity: 'other' });
+
+    await clock.advanceAsync(2_000);
+    expect(work.signal?.reason).toBeDefined();
+    work.end();
+    await clock.advanceAsync(0);
+
+    expect(outcome()).toBe('lost');
+  });
+});
+
+describe('health', () => {
+  const tolerance = 20_000;
+
+  test('is fine before the election has begun', () => {
+    expect(
+      new LeaderElector(optionsOf(new FakeLeases(), new FakeClock())).healthProblem(tolerance),
+    ).toBeUndefined();
+  });
+
+  test('is fine while another leads and the API server is away', async () => {
+    const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
+    const clock = new FakeClock();
+    const { elector } = start(optionsOf(leases, clock));
+    await clock.advanceAsync(0);
+    leases.fault = () => ({ before: unreachable });
+    await clock.advanceAsync(3_600_000);
+
+    expect(elector.healthProblem(tolerance)).toBeUndefined();
+  });
+
+  test.each([
+    ['is fine while the lease is held', 9_999, undefined],
+    ['is fine within the tolerance after the lease was lost', 30_000, undefined],
+    [
+      'is bad when the work of a lost term runs on beyond it',
+      30_001,
+      'the lease system/operator is lost, and the work under it has not ended',
+    ],
+  ])('%s', async (_, afterMs, expected) => {
+    const { leases, clock, elector } = await startLeader();
+    leases.fault = () => ({ before: unreachable });
+
+    await clock.advanceAsync(afterMs);
+
+    expect(elector.healthProblem(tolerance)).toEqual(expected);
+  });
+
+  test('is fine once the work of a lost term has ended, however long the API server is away', async () => {
+    const { leases, clock, elector, work } = await startLeader();
+    leases.fault = () => ({ before: unreachable });
+    await clock.advanceAsync(30_001);
+    work.end();
+    await clock.advanceAsync(3_600_000);
+
+    expect(elector.healthProblem(tolerance)).toBeUndefined();
+  });
+});

@@ -1,0 +1,247 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { TransportError } from '../../../../src/kube/api/api-error.ts';
+import { LeaseCandidate } from '../../../../src/kube/leaderelection/lease-candidate.ts';
+import { LeaseLock } from '../../../../src/kube/leaderelection/lease-lock.ts';
+import type { LeaseSpec } from '../../../../src/kube/leaderelection/lease-record.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeLeases } from '../../../support/fake-leases.ts';
+
+const signal = new AbortController().signal;
+
+function setUp(spec?: LeaseSpec) {
+  const leases = new FakeLeases(spec);
+  const clock = new FakeClock();
+  const lock = new LeaseLock(leases.client(), { namespace: 'system', name: 'operator' });
+  const wallClock = () => new Date(Date.UTC(2026, 0, 1) + clock.now());
+  const claim = new LeaseCandidate({ lock, clock, wallClock, identity: 'me', durationSeconds: 15 });
+  const tryAcquire = async () => {
+    const holder = await claim.look(signal);
+    if (holder === '') await claim.take(signal);
+    return holder;
+  };
+  return { leases, clock, claim, tryAcquire };
+}
+
+// client-go: TestTryAcquireOrRenewLeases.
+describe('acquiring', () => {
+  test('creates a Lease where there is none', async () => {
+    const { leases, claim, tryAcquire } = setUp();
+
+    await tryAcquire();
+
+    expect(leases.operations).toEqual(['get', 'create']);
+    expect(claim.renewedAt).toBe(0);
+    expect(leases.spec).toEqual({
+      holderIdentity: 'me',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.000000Z',
+      leaseTransitions: 0,
+    });
+  });
+
+  test.each([
+    ['with no spec', {}],
+    ['that nobody ever led', { holderIdentity: '', leaseTransitions: 0 }],
+    ['that was given up', { holderIdentity: '', leaseDurationSeconds: 15 }],
+    ['whose holder states no duration', { holderIdentity: 'other' }],
+  ])('takes over a Lease %s at once, and counts a transition', async (_, spec) => {
+    const { leases, tryAcquire } = setUp(spec);
+
+    await tryAcquire();
+
+    expect(leases.operations).toEqual(['get', 'update']);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
+  });
+
+  test("takes over another's Lease only after its duration was seen to pass", async () => {
+    const { leases, clock, claim, tryAcquire } = setUp({ holderIdentity: 'other', leaseDurationSeconds: 3 });
+
+    expect(await tryAcquire()).toBe('other');
+    clock.advance(2_999);
+    expect(await tryAcquire()).toBe('other');
+    expect(claim.renewedAt).toBeUndefined();
+    clock.advance(1);
+    expect(await tryAcquire()).toBe('');
+
+    expect(leases.operations).toEqual(['get', 'get', 'get', 'update']);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
+  });
+
+  test('leaves a Lease alone that its holder goes on renewing', async () => {
+    const { leases, clock, tryAcquire } = setUp({ holderIdentity: 'other', leaseDurationSeconds: 15 });
+
+    for (const second of [10, 20, 30]) {
+      expect(await tryAcquire()).toBe('other');
+      leases.set({ ...leases.spec, renewTime: `2026-01-01T00:00:${second}.000000Z` });
+      clock.advance(10_000);
+    }
+
+    expect(leases.operations).toEqual(['get', 'get', 'get']);
+  });
+
+  test('goes on with a Lease that is its own, with no transition and the old acquireTime', async () => {
+    const acquireTime = '2025-01-01T00:00:00.000000Z';
+    const { leases, tryAcquire } = setUp({ holderIdentity: 'me', leaseTransitions: 4, acquireTime });
+
+    await tryAcquire();
+
+    expect(leases.operations).toEqual(['get', 'update']);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 4, acquireTime });
+  });
+
+  test('loses the race to whoever wrote since the look', async () => {
+    const { leases, claim } = setUp({ holderIdentity: '' });
+    await claim.look(signal);
+    leases.set({ holderIdentity: 'other' });
+
+    await expect(claim.take(signal)).rejects.toMatchObject({ status: 409 });
+
+    expect(claim.renewedAt).toBeUndefined();
+    expect(leases.spec).toEqual({ holderIdentity: 'other' });
+  });
+
+  test('leaves alone what others wrote on the Lease', async () => {
+    const { leases, tryAcquire } = setUp({ holderIdentity: '' });
+    leases.set({ ...leases.spec, ...{ strategy: 'OldestEmulationVersion' } });
+
+    await tryAcquire();
+
+    expect(leases.spec).toMatchObject({ strategy: 'OldestEmulationVersion', holderIdentity: 'me' });
+  });
+});
+
+// client-go: TestFastPathLeaderElection.
+describe('renewing', () => {
+  test('writes at once, without a look', async () => {
+    const { leases, clock, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    clock.advance(2_000);
+
+    await claim.renew(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'update']);
+    expect(leases.spec).toMatchObject({
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:02.000000Z',
+      leaseTransitions: 0,
+    });
+  });
+
+  test('looks first where somebody wrote in between, and is fast again after that', async () => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.set(leases.spec);
+
+    await claim.renew(signal);
+    await claim.renew(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'update', 'update']);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 0 });
+  });
+
+  test('goes on after a renewal that landed though its answer was lost', async () => {
+    const { leases, clock, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    const lost = () => Promise.reject(new TransportError('cut', 'ECONNRESET', undefined));
+    leases.fault = (_, number) => (number === 3 ? { after: lost } : undefined);
+    clock.advance(2_000);
+
+    await claim.renew(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'update']);
+    expect(claim.renewedAt).toBe(2_000);
+  });
+
+  test('counts from the moment it was asked for, not from the answer', async () => {
+    const { leases, clock, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    clock.advance(2_000);
+    leases.fault = () => ({ after: () => clock.advance(5_000) });
+
+    await claim.renew(signal);
+
+    expect(claim.renewedAt).toBe(2_000);
+  });
+
+  test("never writes over another's Lease", async () => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.set({ holderIdentity: 'other', leaseTransitions: 1 });
+
+    await claim.renew(signal);
+
+    expect(claim.renewedAt).toBeUndefined();
+    expect(claim.holder).toBe('other');
+    expect(leases.spec).toEqual({ holderIdentity: 'other', leaseTransitions: 1 });
+  });
+
+  test('makes a deleted Lease anew', async () => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.lease = undefined;
+
+    await claim.renew(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'create']);
+    expect(leases.spec).toMatchObject({ holderIdentity: 'me' });
+  });
+});
+
+// client-go: TestReleaseLeaseLeases, TestReleaseMethodCallsGet, TestReleaseRetriesOnConflict.
+describe('releasing', () => {
+  test('leaves the Lease to nobody for one second', async () => {
+    const { leases, clock, claim, tryAcquire } = setUp({ holderIdentity: '', leaseTransitions: 6 });
+    await tryAcquire();
+    clock.advance(1_000);
+
+    await claim.release(signal);
+
+    expect(leases.operations).toEqual(['get', 'update', 'get', 'update']);
+    expect(claim.renewedAt).toBeUndefined();
+    expect(leases.spec).toEqual({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: '2026-01-01T00:00:01.000000Z',
+      renewTime: '2026-01-01T00:00:01.000000Z',
+      leaseTransitions: 7,
+    });
+  });
+
+  test('tries again when a renewal of its own comes in between', async () => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.fault = (operation, number) =>
+      operation === 'update' && number === 4 ? { before: () => leases.set(leases.spec) } : undefined;
+
+    await claim.release(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'get', 'update', 'get', 'update']);
+    expect(leases.spec).toMatchObject({ holderIdentity: '' });
+  });
+
+  test.each([
+    ["another's", { holderIdentity: 'other' }],
+    ['nobody’s', { holderIdentity: '' }],
+  ])('leaves %s Lease alone', async (_, spec) => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.set(spec);
+
+    await claim.release(signal);
+
+    expect(leases.operations).toEqual(['get', 'create', 'get']);
+    expect(leases.spec).toEqual(spec);
+  });
+
+  test('makes no Lease where it is gone', async () => {
+    const { leases, claim, tryAcquire } = setUp();
+    await tryAcquire();
+    leases.lease = undefined;
+
+    await claim.release(signal);
+
+    expect(leases.lease).toBeUndefined();
+  });
+});

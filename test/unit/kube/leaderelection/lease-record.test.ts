@@ -1,0 +1,34 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { LEASES, recordOf, specOf } from '../../../../src/kube/leaderelection/lease-record.ts';
+
+describe('the record of a Lease', () => {
+  test('goes from a spec to a record and back unchanged', () => {
+    const spec = {
+      holderIdentity: 'foo',
+      leaseDurationSeconds: 10,
+      acquireTime: '2026-01-02T03:04:05.678901Z',
+      renewTime: '2026-01-02T03:04:06.000000Z',
+      leaseTransitions: 1,
+    };
+
+    expect(specOf(recordOf({ spec }))).toEqual(spec);
+    expect(recordOf({ spec: specOf(recordOf({ spec })) })).toEqual(recordOf({ spec }));
+  });
+
+  test('of a Lease without a spec is held by nobody', () => {
+    expect(recordOf({})).toMatchObject({ holder: '', durationSeconds: 0, transitions: 0 });
+  });
+
+  test('leaves out of the spec what is not known', () => {
+    expect(specOf(recordOf({}))).toEqual({
+      holderIdentity: '',
+      leaseDurationSeconds: 0,
+      leaseTransitions: 0,
+    });
+  });
+
+  test('is not read from anything that is no object of the API', () => {
+    expect(() => LEASES.narrow({ kind: 'Status' })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { ObservedLease } from '../../../../src/kube/leaderelection/observed-lease.ts';
+
+const record = {
+  holder: 'other',
+  durationSeconds: 15,
+  renewTime: '2026-01-01T00:00:00.000000Z',
+  transitions: 0,
+};
+
+describe('an observed lease', () => {
+  test('runs out when it was seen unchanged for its duration, whenever its own times say it was renewed', () => {
+    const lease = new ObservedLease();
+    lease.observe({ ...record, renewTime: '1999-01-01T00:00:00.000000Z' }, 1_000);
+    lease.observe({ ...record, renewTime: '1999-01-01T00:00:00.000000Z' }, 9_000);
+
+    expect(lease.hasExpired(15_999)).toBe(false);
+    expect(lease.hasExpired(16_000)).toBe(true);
+  });
+
+  test('is not kept alive by times in the future', () => {
+    const lease = new ObservedLease();
+    lease.observe({ ...record, renewTime: '2999-01-01T00:00:00.000000Z' }, 0);
+
+    expect(lease.hasExpired(15_000)).toBe(true);
+  });
+
+  test('starts its term anew when it was renewed', () => {
+    const lease = new ObservedLease();
+    lease.observe(record, 0);
+    lease.observe({ ...record, renewTime: '2026-01-01T00:00:02.000000Z' }, 2_000);
+
+    expect(lease.hasExpired(16_999)).toBe(false);
+    expect(lease.hasExpired(17_000)).toBe(true);
+  });
+
+  test('lasts as long as its holder says, not as its observer would', () => {
+    const lease = new ObservedLease();
+    lease.observe({ ...record, durationSeconds: 3 }, 0);
+
+    expect(lease.hasExpired(3_000)).toBe(true);
+  });
+});

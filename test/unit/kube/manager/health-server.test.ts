@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { createProbesServer, type ReadinessCheck } from '../../../../src/kube/manager/health-server.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+let clock: FakeClock;
+let sockets: Socket[];
+let server: Server | undefined;
+let level: string;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  sockets = [];
+});
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+async function serving(
+  checks: readonly ReadinessCheck[],
+  registry = new Registry(),
+  host = '127.0.0.1',
+  stuck?: () => string | undefined,
+): Promise<string> {
+  level = 'info';
+  server = createProbesServer({
+    clock,
+    registry,
+    checks,
+    ...(stuck && { stuck }),
+    debug: { controllers: () => ({ network: [] }) },
+    verbosity: { level: () => level, setLevel: (wanted) => (level = wanted) },
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://${host}:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+/** Moves time by nothing until there is an answer: so timers of 0 ms fire. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let isHere = false;
+  const here = answer.finally(() => (isHere = true));
+  while (!isHere) await clock.advanceAsync(0);
+  return here;
+}
+
+describe('the probes server', () => {
+  test('is alive whatever is not ready', async () => {
+    const url = await serving([{ name: 'cache', failure: () => 'not yet' }]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('is not alive while something is stuck, and says what', async () => {
+    let problem: string | undefined = 'controller network has reconciled nothing';
+    const url = await serving([], new Registry(), '127.0.0.1', () => problem);
+    const response = await fetch(`${url}/healthz`);
+    expect([response.status, await response.text()]).toEqual([503, `${problem}\n`]);
+    // The webhook goes on until the restart.
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    problem = undefined;
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('is ready when every check holds', async () => {
+    const url = await serving([{ name: 'cache', failure: () => undefined }]);
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
+  });
+
+  test('says which check fails, and why', async () => {
+    const url = await serving([
+      { name: 'webhook', failure: () => undefined },
+      { name: 'cache', failure: () => 'the template is not read yet' },
+    ]);
+    const response = await fetch(`${url}/readyz`);
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      '[+]webhook ok\n[-]cache failed: the template is not read yet\nreadyz check failed\n',
+    ]);
+  });
+
+  test('asks the checks each time', async () => {
+    let failure: string | undefined = 'not yet';
+    const url = await serving([{ name: 'cache', failure: () => failure }]);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    failure = undefined;
+    expect((await fetch(`${url}/readyz?verbose`)).status).toBe(200);
+  });
+
+  test('shows metrics and debug pages', async () => {
+    const registry = new Registry();
+    new Counter({ name: 'things_total', help: 'Things', registers: [registry] }).inc(3);
+    const url = await serving([], registry);
+    const metrics = fetch(`${url}/metrics`).then((answer) => answer.text());
+    expect(await inTime(metrics)).toContain('things_total 3');
+    expect(await (await fetch(`${url}/debug/controllers`)).json()).toEqual({ network: [] });
+    expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
+  });
+
+  test('tells the log level, and changes it', async () => {
+    const page = `${await serving([])}/debug/log-level`;
+    expect(await (await fetch(page)).text()).toBe('info\n');
+    const answer = await fetch(page, { method: 'PUT', body: 'debug' });
+    expect([answer.status, await answer.text(), level]).toEqual([200, 'debug\n', 'debug']);
+    expect(await (await fetch(page)).text()).toBe('debug\n');
+  });
+
+  test.each(['', 'loud', 'x'.repeat(200)])('refuses %j for a log level', async (body) => {
+    const answer = await fetch(`${await serving([])}/debug/log-level`, { method: 'PUT', body });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+    expect(level).toBe('info');
+  });
+
+  test('lets nobody from elsewhere change the log level', async () => {
+    const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    const page = `${await serving([], new Registry(), outside)}/debug/log-level`;
+    const answer = await fetch(page, { method: 'PUT', body: 'debug' });
+    expect([answer.status, await answer.text(), level]).toEqual([
+      403,
+      'only from this pod: by kubectl port-forward\n',
+      'info',
+    ]);
+    expect((await fetch(page)).status).toBe(200);
+  });
+});
+
+describe('an unwelcome caller of the metrics port', () => {
+  /** Metrics that tell how often they were rendered. */
+  function counted(): { registry: Registry; renderings: () => number } {
+    const registry = new Registry();
+    let renderings = 0;
+    const collect = () => void renderings++;
+    new Gauge({ name: 'things', help: 'Things', registers: [registry], collect });
+    return { registry, renderings: () => renderings };
+  }
+
+  async function statusOf(url: string): Promise<number> {
+    const answer = await fetch(url);
+    await answer.text();
+    return answer.status;
+  }
+
+  /** Opens connections, each with this text, and waits until the server has all. */
+  async function flood(url: string, count: number, text: string): Promise<void> {
+    let accepted = 0;
+    server?.on('connection', () => accepted++);
+    const port = Number(new URL(url).port);
+    for (let i = 0; i < count; i++) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write(text);
+    }
+    while (accepted < count) await eventLoopTurn();
+  }
+
+  const open = () => new Promise<number>((resolve) => server?.getConnections((_, count) => resolve(count)));
+
+  test('has the metrics rendered once a second, however often it asks', async () => {
+    const { registry, renderings } = counted();
+    const url = await serving([], registry);
+    let calls = 0;
+    server?.on('request', () => calls++);
+    // After a quiet time there are a few at once.
+    for (let i = 0; i < 5; i++) expect(await inTime(statusOf(`${url}/metrics`))).toBe(200);
+    expect(renderings()).toBe(5);
+    const answers = Array.from({ length: 10 }, () => statusOf(`${url}/metrics`));
+    while (calls < 15) await eventLoopTurn();
+    expect(renderings()).toBe(5);
+    await clock.advanceAsync(999);
+    expect([await statusOf(`${url}/healthz`), renderings()]).toEqual([200, 5]);
+    clock.advance(1);
+    expect(await Promise.all(answers)).toEqual(Array(10).fill(200));
+    expect(renderings()).toBe(6);
+  });
+
+  test.each(['/metrics', '/METRICS/', '/debug/controllers', '/debug/log-level'])(
+    'is told by 429 to call %s less often, and the probes go on',
+    async (path) => {
+      const url = await serving([]);
+      for (let i = 0; i < 20; i++) await statusOf(`${url}/debug/nothing`);
+      const answer = await fetch(`${url}${path}`);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1']);
+      for (let i = 0; i < 100; i++) expect(await statusOf(`${url}/healthz`)).toBe(200);
+      expect(await statusOf(`${url}/readyz`)).toBe(200);
+      clock.advance(50);
+      expect(await statusOf(`${url}/debug/controllers`)).toBe(200);
+    },
+  );
+
+  test.each([
+    ['silent', ''],
+    ['half-written', 'GET /metrics HTTP/1.1\r\n'],
+    ['busy', 'PUT /debug/log-level HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nd'],
+    ['idle', 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('keeps no probe out by %s connections', async (_, text) => {
+    const url = await serving([]);
+    await flood(url, 150, text);
+    expect(await statusOf(`${url}/healthz`)).toBe(200);
+    expect(await open()).toBeLessThanOrEqual(100);
+  });
+
+  test('is refused a head that is large', async () => {
+    const url = await serving([]);
+    const answer = await fetch(`${url}/healthz`, { headers: { large: 'x'.repeat(5_000) } });
+    expect(answer.status).toBe(431);
+  });
+
+  test('has five seconds for a head, and ten for a call', async () => {
+    await serving([]);
+    expect(server).toMatchObject({ headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 });
+  });
+});

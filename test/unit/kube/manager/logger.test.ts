@@ -1,0 +1,78 @@
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, test } from '@jest/globals';
+import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
+
+const LINES = 300;
+
+/** Code that logs, and then ends in some way. */
+function logging(ending: string): readonly string[] {
+  const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
+  const code = `import { createLogger } from ${JSON.stringify(module)};
+    const { log } = createLogger('info', 'json');
+    for (let line = 0; line < ${LINES}; line += 1) log.info({ line, filler: 'x'.repeat(100) }, 'logged');
+    ${ending}`;
+  return ['--input-type=module', '--eval', code];
+}
+
+/** The numbers of the lines that came out of a process that ended so. */
+async function logged(ending: string): Promise<readonly number[]> {
+  const stdout = await new Promise<string>((resolve) => {
+    execFile(process.execPath, logging(ending), (_, out) => resolve(out));
+  });
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).line);
+}
+
+test.each([
+  ['by itself', ''],
+  ['by process.exit', 'process.exit(3);'],
+  ['by an exception', 'throw new Error("nobody expected this");'],
+  ['by a rejection', 'await Promise.reject(new Error("nobody expected this"));'],
+])('a process that ends %s has written every line, in order', async (_, ending) => {
+  expect(await logged(ending)).toEqual(Array.from({ length: LINES }, (_, line) => line));
+});
+
+test('a new level holds for the children that there are, too', async () => {
+  const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
+  const code = `import { createLogger } from ${JSON.stringify(module)};
+    const { log, verbosity } = createLogger('info', 'json');
+    const child = log.child({ child: true });
+    const sayAll = (when) => { for (const each of [log, child]) each.debug(when); };
+    sayAll('before');
+    verbosity.setLevel('debug');
+    sayAll(verbosity.level());
+    verbosity.setLevel('info');
+    sayAll('after');`;
+  const stdout = await new Promise<string>((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '--eval', code], (_, out) => resolve(out));
+  });
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ msg, child = false }) => [msg, child])).toEqual([
+    ['debug', false],
+    ['debug', true],
+  ]);
+});
+
+test('lines are written while the process goes on', async () => {
+  const child = spawn(
+    process.execPath,
+    logging('setTimeout(() => process.kill(process.pid, "SIGKILL"), 4_000);'),
+  );
+  try {
+    let last: unknown;
+    for await (const line of createInterface(child.stdout)) {
+      last = JSON.parse(line).line;
+      if (last === LINES - 1) break;
+    }
+    expect(last).toBe(LINES - 1);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});

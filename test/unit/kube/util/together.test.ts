@@ -1,0 +1,51 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { together } from '../../../../src/kube/util/together.ts';
+import { deferred } from '../../../support/deferred.ts';
+import { hang } from '../../../support/fake-leases.ts';
+
+describe('tasks that run together', () => {
+  test('resolve once all have ended, and leave no listener', async () => {
+    const { signal } = new AbortController();
+    const slow = deferred();
+    const ended: string[] = [];
+    const all = together(signal, [async () => ended.push('quick'), () => slow.promise]).then(() =>
+      ended.push('all'),
+    );
+    await Promise.resolve();
+    expect(ended).toEqual(['quick']);
+    slow.resolve();
+    await all;
+    expect(ended).toEqual(['quick', 'all']);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  test('abort with the outer signal', async () => {
+    const outer = new AbortController();
+    const all = together(outer.signal, [hang, (signal) => hang(signal).catch(() => undefined)]);
+    outer.abort(new Error('stop'));
+    await expect(all).rejects.toThrow('stop');
+  });
+
+  test('abort when one fails, and reject with that failure only after the others have ended', async () => {
+    const slow = deferred();
+    let outcome: unknown;
+    const all = together(new AbortController().signal, [
+      async () => {
+        throw new Error('first');
+      },
+      async (signal) => {
+        await hang(signal).catch(() => undefined);
+        await slow.promise;
+        throw new Error('second');
+      },
+    ]).catch((error: Error) => {
+      outcome = error.message;
+    });
+    await new Promise(setImmediate);
+    expect(outcome).toBeUndefined();
+    slow.resolve();
+    await all;
+    expect(outcome).toBe('first');
+  });
+});

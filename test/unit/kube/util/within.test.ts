@@ -1,0 +1,70 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+
+import { within } from '../../../../src/kube/util/within.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { hang } from '../../../support/fake-leases.ts';
+
+describe('a bounded call', () => {
+  test('is aborted when its time is up', async () => {
+    const clock = new FakeClock();
+    const call = within(clock, 100, undefined, hang);
+
+    clock.advance(100);
+
+    await expect(call).rejects.toMatchObject({ name: 'TransportError', code: 'ETIMEDOUT' });
+  });
+
+  test('is aborted with its outer signal, and for the same reason', async () => {
+    const outer = new AbortController();
+    const call = within(new FakeClock(), 100, outer.signal, hang);
+
+    outer.abort(new Error('not wanted any more'));
+
+    await expect(call).rejects.toThrow('not wanted any more');
+  });
+
+  test('says what was bounded, whatever the call makes of its end', async () => {
+    const clock = new FakeClock();
+    const endsOtherwise = (signal: AbortSignal) =>
+      hang(signal).catch(() => Promise.reject(new Error('aborted')));
+    const call = within(clock, 100, undefined, endsOtherwise, 'GET /');
+    const failed = call.catch((error: Error) => error.message);
+
+    clock.advance(100);
+
+    expect(await failed).toBe('GET /: not done within 100 ms');
+  });
+
+  test('is left to itself where it ignores its signal', async () => {
+    const clock = new FakeClock();
+    const call = within(clock, 100, undefined, () => new Promise<never>(() => undefined));
+
+    clock.advance(100);
+
+    await expect(call).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  });
+
+  test('is not made under a signal that was aborted before', async () => {
+    let called = false;
+    const call = within(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
+      called = true;
+    });
+
+    await expect(call).rejects.toThrow('gone');
+    expect(called).toBe(false);
+  });
+
+  test.each([
+    ['succeeded', () => Promise.resolve()],
+    ['failed', () => Promise.reject(new Error('no'))],
+  ])('that %s leaves no timer and no listener', async (_, call) => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+
+    await Promise.allSettled([within(clock, 100, signal, call)]);
+
+    expect(clock.pendingTimers).toBe(0);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});

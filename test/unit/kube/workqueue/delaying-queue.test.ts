@@ -1,0 +1,117 @@
+import { describe, expect, test } from '@jest/globals';
+import { maxTimerMs } from '../../../../src/kube/workqueue/clock.ts';
+import { DelayingQueue } from '../../../../src/kube/workqueue/delaying-queue.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+function setup() {
+  const clock = new FakeClock();
+  const queue = new DelayingQueue<string>({ clock });
+  /** Takes all that is queued, and is done with it. */
+  const takeAll = async () => {
+    const keys: (string | undefined)[] = [];
+    while (queue.length > 0) keys.push(await queue.get());
+    for (const key of keys) queue.done(key ?? '');
+    return keys;
+  };
+  return { clock, queue, takeAll };
+}
+
+describe('addAfter', () => {
+  test('adds the key once its time has come, and only once', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    clock.advance(49);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(10_000);
+    expect(queue.length).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('keeps the earlier of two deadlines of a key, whichever came first', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 70);
+    clock.advance(60);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+
+    queue.addAfter('foo', 50);
+    queue.addAfter('foo', 30);
+    clock.advance(40);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(20);
+    expect(queue.length).toBe(0);
+  });
+
+  test('fires the earliest first although a later one was set before it', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 1000);
+    queue.addAfter('bar', 50);
+    clock.advance(60);
+    expect(await takeAll()).toEqual(['bar']);
+    queue.addAfter('baz', 2000);
+    clock.advance(1000);
+    expect(await takeAll()).toEqual(['foo']);
+    clock.advance(2000);
+    expect(await takeAll()).toEqual(['baz']);
+  });
+
+  test('adds keys that come due together in the order of their deadlines', async () => {
+    const { clock, queue, takeAll } = setup();
+    queue.addAfter('foo', 1000);
+    queue.addAfter('bar', 500);
+    queue.addAfter('baz', 250);
+    clock.advance(2000);
+    expect(await takeAll()).toEqual(['baz', 'bar', 'foo']);
+  });
+
+  test.each([0, -1, Number.NaN])('with a delay of %p adds at once', (delayMs) => {
+    const { clock, queue } = setup();
+    queue.addAfter('foo', delayMs);
+    expect(queue.length).toBe(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('waits longer than a timer of the system can', () => {
+    const { clock, queue } = setup();
+    queue.addAfter('foo', 2 * maxTimerMs);
+    clock.advance(2 * maxTimerMs - 1);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+
+  test('of a key in work brings it back once it is done', async () => {
+    const { clock, queue } = setup();
+    queue.add('foo');
+    await queue.get();
+    queue.addAfter('foo', 50);
+    clock.advance(50);
+    expect(queue.length).toBe(0);
+    queue.done('foo');
+    expect(queue.length).toBe(1);
+  });
+
+  test('holds one timer, however many keys wait', () => {
+    const { clock, queue } = setup();
+    for (let delayMs = 100; delayMs > 0; delayMs--) queue.addAfter(`key-${delayMs}`, delayMs);
+    expect(clock.pendingTimers).toBe(1);
+  });
+});
+
+test.each([
+  ['shutDown', (queue: DelayingQueue<string>) => queue.shutDown()],
+  ['shutDownWithDrain', (queue: DelayingQueue<string>) => queue.shutDownWithDrain()],
+])('%s drops the keys that wait, leaves no timer, and takes no more', async (_, shutDown) => {
+  const { clock, queue } = setup();
+  queue.addAfter('foo', 50);
+  await shutDown(queue);
+  queue.addAfter('bar', 50);
+  queue.addAfter('baz', 0);
+  expect(clock.pendingTimers).toBe(0);
+  clock.advance(100);
+  expect(await queue.get()).toBeUndefined();
+});

@@ -1,0 +1,102 @@
+import { expect, test } from '@jest/globals';
+import type { QueueMetrics } from '../../../../src/kube/workqueue/metrics.ts';
+import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+/** Keeps what it is told, in the order it was told. */
+class RecordedMetrics implements QueueMetrics {
+  adds = 0;
+  retries = 0;
+  readonly queueDurations: number[] = [];
+  readonly workDurations: number[] = [];
+
+  added() {
+    this.adds += 1;
+  }
+  retried() {
+    this.retries += 1;
+  }
+  queueDuration(seconds: number) {
+    this.queueDurations.push(seconds);
+  }
+  workDuration(seconds: number) {
+    this.workDurations.push(seconds);
+  }
+}
+
+function setup() {
+  const clock = new FakeClock();
+  const metrics = new RecordedMetrics();
+  const limiter = exponentialLimiter<string>({ baseMs: 1, maxMs: 1000 });
+  return { clock, metrics, queue: new WorkQueue<string>({ clock, limiter, metrics }) };
+}
+
+test('a key is measured from add to get and from get to done, and again when it was added meanwhile', async () => {
+  const { clock, metrics, queue } = setup();
+  queue.add('foo');
+  expect([metrics.adds, queue.depth]).toEqual([1, 1]);
+
+  clock.advance(50);
+  await queue.get();
+  expect(metrics.queueDurations).toEqual([0.05]);
+  expect(queue.depth).toBe(0);
+
+  for (let again = 0; again < 5; again++) queue.add('foo');
+  expect([metrics.adds, queue.depth]).toEqual([2, 1]);
+
+  clock.advance(25);
+  queue.done('foo');
+  expect(metrics.workDurations).toEqual([0.025]);
+  expect(queue.depth).toBe(1);
+
+  await queue.get();
+  expect(metrics.queueDurations).toEqual([0.05, 0.025]);
+  expect(queue.unfinishedWorkSeconds).toBe(0);
+
+  clock.advance(1);
+  expect(queue.unfinishedWorkSeconds).toBe(0.001);
+  expect(queue.longestRunningProcessorSeconds).toBe(0.001);
+
+  queue.done('foo');
+  expect(metrics.workDurations).toEqual([0.025, 0.001]);
+  expect(queue.unfinishedWorkSeconds).toBe(0);
+  expect(queue.longestRunningProcessorSeconds).toBe(0);
+});
+
+test('work in hand is added up over all keys, and the oldest stands out', async () => {
+  const { clock, queue } = setup();
+  queue.add('first');
+  await queue.get();
+  clock.advance(3000);
+  queue.add('second');
+  await queue.get();
+  clock.advance(1000);
+  expect(queue.unfinishedWorkSeconds).toBe(5);
+  expect(queue.longestRunningProcessorSeconds).toBe(4);
+  queue.done('first');
+  expect(queue.longestRunningProcessorSeconds).toBe(1);
+});
+
+test('every delayed add is a retry, also one without delay', () => {
+  const { metrics, queue } = setup();
+  queue.addAfter('foo', 10);
+  queue.addAfter('bar', 0);
+  queue.addRateLimited('baz');
+  expect(metrics.retries).toBe(3);
+});
+
+test('no timer runs for metrics, and after shutdown nothing is counted but the end of work in hand', async () => {
+  const { clock, metrics, queue } = setup();
+  queue.add('foo');
+  await queue.get();
+  expect(clock.pendingTimers).toBe(0);
+  queue.shutDown();
+  queue.add('bar');
+  queue.addAfter('bar', 10);
+  queue.addRateLimited('bar');
+  clock.advance(3_600_000);
+  expect([metrics.adds, metrics.retries, queue.depth]).toEqual([1, 0, 0]);
+  queue.done('foo');
+  expect(metrics.workDurations).toEqual([3600]);
+});

@@ -1,0 +1,27 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from '@jest/globals';
+import { Queue } from '../../../../src/kube/workqueue/queue.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+test('a key that is done is let go of, while others wait behind it', async () => {
+  const queue = new Queue<object>({ clock: new FakeClock() });
+  const others = Array.from({ length: 10 }, () => ({}));
+  // In a function of its own, so that no variable here holds the key.
+  const workOffAKey = async () => {
+    const key = {};
+    for (const each of [key, ...others]) queue.add(each);
+    await queue.get();
+    queue.done(key);
+    return new WeakRef(key);
+  };
+  const reference = await workOffAKey();
+  await eventLoopTurn();
+  collectGarbage();
+  expect(reference.deref()).toBeUndefined();
+  expect(await queue.get()).toBe(others[0]);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { cachedNetwork } from '../../../../src/network/api/cached-network.ts';
+import type { Network } from '../../../../src/network/api/types.ts';
+import { newNetwork } from '../networks.ts';
+
+test('what is read of a Network is kept, and nothing else', () => {
+  const { apiVersion, kind, ...network } = newNetwork({
+    finalizers: ['example.org/theirs'],
+    deletedAt: '2026-01-01T00:00:00Z',
+    deletionPolicy: 'Retain',
+    status: { cidr: '192.168.0.0/16', vni: 7 },
+  });
+  const filled = {
+    ...{ ...network, apiVersion, kind },
+    metadata: {
+      ...network.metadata,
+      labels: { 'example.org/a': 'x'.repeat(63) },
+      annotations: { a: 'x'.repeat(250_000) },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x'.repeat(10_000), uid: 'u' }],
+      managedFields: [{ fieldsV1: { a: 'x'.repeat(300_000) } }],
+    },
+  } as Network;
+  expect(cachedNetwork(filled)).toEqual(network);
+});
+
+test('a Network that is new is kept as it is', () => {
+  const { apiVersion, kind, ...network } = newNetwork();
+  expect(cachedNetwork(network)).toStrictEqual(network);
+});

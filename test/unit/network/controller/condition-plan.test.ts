@@ -1,0 +1,193 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Subnet } from '../../../../src/network/api/subnet.ts';
+import {
+  type ObservedState,
+  type Outcome,
+  specProblem,
+  targetOf,
+  verdictsOf,
+} from '../../../../src/network/controller/condition-plan.ts';
+import type { SpecError } from '../../../../src/network/providers/provider.ts';
+
+const desired: Subnet = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
+const other: Subnet = { cidr: '10.2.0.0/16', gateway: '10.2.0.1' };
+const overlap: SpecError = { reason: 'Overlap', message: '10.1.0.0/16 overlaps 10.1.2.0/24 of Network x/y' };
+const used = { pods: ['default/a'] };
+const unused = { pods: [] };
+const done: Outcome = { kind: 'ready', change: 'none', capacity: 1 };
+const conflict: Outcome = { kind: 'notReady', reason: 'NameConflict', message: 'it exists' };
+const unavailable: Outcome = {
+  kind: 'notReady',
+  reason: 'ProviderUnavailable',
+  message: 'no Multus',
+  retryAfterMs: 10_000,
+};
+const failed: Outcome = { kind: 'failed', message: 'boom' };
+
+function observed(given: Partial<ObservedState> = {}): ObservedState {
+  return { desired, current: undefined, refusal: undefined, usage: undefined, attachesPods: true, ...given };
+}
+
+describe('the shape to make real', () => {
+  test.each<[string, Partial<ObservedState>, Subnet | undefined]>([
+    ['a new network is as asked', {}, desired],
+    ['a change is made where nobody counts the pods', { current: other }, desired],
+    ['a change is made while no pod is there', { current: other, usage: unused }, desired],
+    ['a change waits while pods are there', { current: other, usage: used }, other],
+    ['one in use and as asked is made sure of', { current: desired, usage: used }, desired],
+    ['one in use that somebody removed comes back as it was', { current: other, usage: used }, other],
+    ['nothing is made of a spec that is refused', { refusal: overlap }, undefined],
+    ['a network whose new spec is refused stays as it is', { current: other, refusal: overlap }, other],
+  ])('%s', (_, given, expected) => {
+    expect(targetOf(observed(given))).toEqual(expected);
+  });
+});
+
+describe('the conditions', () => {
+  type Row = [string, Partial<ObservedState>, Outcome | undefined, string, string, string];
+  test.each<Row>([
+    ['ready', {}, done, 'True Accepted', 'True Ready', 'False UpToDate'],
+    ['refused', { refusal: overlap }, undefined, 'False Overlap', 'False Overlap', 'False Overlap'],
+    [
+      'refused, and live as before',
+      { refusal: overlap, current: other },
+      done,
+      'False Overlap',
+      'True ChangeRefused',
+      'False Overlap',
+    ],
+    ['to change', { current: other, usage: used }, done, 'True Accepted', 'True ChangePending', 'True InUse'],
+    [
+      'real where no pod can attach',
+      { attachesPods: false },
+      done,
+      'True Accepted',
+      'True ProviderCannotAttach',
+      'False UpToDate',
+    ],
+    [
+      'real on one of several nodes',
+      {},
+      { ...done, limit: { reason: 'SingleNodeOnly', message: '2 nodes' } },
+      'True Accepted',
+      'False SingleNodeOnly',
+      'False UpToDate',
+    ],
+    [
+      'in the way of the cluster',
+      { warning: '10.1.0.0/16 overlaps …' },
+      done,
+      'True ClusterRange',
+      'True Ready',
+      'False UpToDate',
+    ],
+    ['name taken', {}, conflict, 'True Accepted', 'False NameConflict', 'False NameConflict'],
+    ['no backend', {}, unavailable, 'True Accepted', 'False ProviderUnavailable', 'True Retrying'],
+    ['failing', {}, failed, 'True Accepted', 'False ReconcileFailed', 'True Retrying'],
+    [
+      'failing to restore',
+      { refusal: overlap, current: other },
+      failed,
+      'False Overlap',
+      'False ReconcileFailed',
+      'True Retrying',
+    ],
+  ])('of one that is %s', (_, given, outcome, accepted, ready, progressing) => {
+    const verdicts = verdictsOf(observed(given), outcome);
+    const brief = ({ status, reason }: { status: string; reason: string }) => `${status} ${reason}`;
+    expect(brief(verdicts.Accepted)).toBe(accepted);
+    expect(brief(verdicts.Ready)).toBe(ready);
+    expect(brief(verdicts.Progressing)).toBe(progressing);
+  });
+
+  test('say what pods can attach to', () => {
+    const target = { ...desired, mtu: 1400 };
+    const { message } = verdictsOf(observed({ desired: target }), done).Ready;
+    expect(message).toBe('pods can attach to 10.1.0.0/16, gateway 10.1.0.1, MTU 1400');
+  });
+
+  test('name the other Network of an overlap', () => {
+    expect(verdictsOf(observed({ refusal: overlap }), undefined).Ready.message).toBe(overlap.message);
+  });
+
+  test('carry the text of a failure', () => {
+    expect(verdictsOf(observed(), failed).Ready.message).toBe('boom');
+  });
+
+  test('name three of the pods that a change waits for, and count the rest', () => {
+    const usage = { pods: ['default/d', 'default/b', 'default/a', 'default/c', 'x/y'] };
+    const { message } = verdictsOf(observed({ current: other, usage }), done).Progressing;
+    expect(message).toBe(
+      'changes to 10.1.0.0/16, gateway 10.1.0.1 when these pods are gone: default/a, default/b, default/c and 2 more',
+    );
+  });
+
+  test.each([
+    ['Unknown NotCounted', undefined],
+    ['False NoPods', unused],
+    ['True PodsAttached', used],
+  ])('say %s of its use', (expected, usage) => {
+    const { status, reason } = verdictsOf(observed({ usage }), done).InUse;
+    expect(`${status} ${reason}`).toBe(expected);
+  });
+});
+
+describe('in every situation', () => {
+  const shapes = fc.constantFrom<Subnet>(desired, other, { ...desired, mtu: 1400 });
+  const situations = fc.record({
+    desired: shapes,
+    current: fc.option(shapes, { nil: undefined }),
+    refusal: fc.constantFrom(undefined, overlap),
+    usage: fc.constantFrom(undefined, used, unused),
+    attachesPods: fc.boolean(),
+  });
+  const outcomes = fc.constantFrom(done, conflict, unavailable, failed);
+
+  test('a live network keeps its shape while pods use it, or its new spec is refused', () => {
+    fc.assert(
+      fc.property(situations, (given) => {
+        const isKept = given.refusal !== undefined || given.usage === used;
+        if (given.current && isKept) expect(targetOf(given)).toEqual(given.current);
+        else expect(targetOf(given)).toEqual(given.refusal ? undefined : given.desired);
+      }),
+    );
+  });
+
+  test('Ready is True exactly where something was made real', () => {
+    fc.assert(
+      fc.property(situations, outcomes, (given, attempted) => {
+        const outcome = targetOf(given) && attempted;
+        const { status, message } = verdictsOf(given, outcome).Ready;
+        expect(status === 'True').toBe(outcome?.kind === 'ready');
+        if (!given.attachesPods) expect(message).not.toContain('pods can attach');
+      }),
+    );
+  });
+
+  test('the same situation and outcome say the same again', () => {
+    fc.assert(
+      fc.property(situations, outcomes, (given, outcome) => {
+        expect(verdictsOf(given, outcome)).toEqual(verdictsOf({ ...given }, { ...outcome }));
+      }),
+    );
+  });
+});
+
+describe('a spec that the CRD should have refused', () => {
+  test.each([
+    ['10.0.0.5/16', '10.0.0.1', 'spec.cidr 10.0.0.5/16 is no range in canonical form'],
+    ['10.0.0.0/31', '10.0.0.1', 'leaves no address for a pod'],
+    ['10.0.0.0/16', '10.1.0.1', 'spec.gateway 10.1.0.1 is not inside 10.0.0.0/16'],
+    ['10.0.0.0/16', '10.0.255.255', 'spec.gateway 10.0.255.255 is the broadcast address'],
+  ])('%s with gateway %s is refused here, too', (cidr, gateway, message) => {
+    expect(specProblem({ cidr, gateway })).toEqual({
+      reason: 'Invalid',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('is no other than those', () => {
+    expect(specProblem({ cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 })).toBeUndefined();
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { NETWORK_FINALIZER } from '../../../../src/network/api/names.ts';
+import { ProviderRegistry } from '../../../../src/network/controller/provider-registry.ts';
+import { MultusProvider } from '../../../../src/network/providers/multus/multus.ts';
+import { FakeAttachments } from '../../../support/fake-attachments.ts';
+import { newNetwork } from '../networks.ts';
+
+const multus = new MultusProvider(new FakeAttachments());
+const { signal } = new AbortController();
+const finalizers = [NETWORK_FINALIZER];
+
+describe('a Network is with', () => {
+  test.each([
+    ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
+    ['the default where it names none', newNetwork(), 'neutron', 'neutron'],
+    [
+      'the one that realised it',
+      newNetwork({ finalizers, status: { provider: 'multus' } }),
+      'neutron',
+      'multus',
+    ],
+    [
+      'the default where it was never realised',
+      newNetwork({ status: { provider: 'neutron' } }),
+      'multus',
+      'multus',
+    ],
+  ])('%s', (_, network, defaultName, expected) => {
+    expect(new ProviderRegistry([multus], defaultName).of(network).name).toBe(expected);
+  });
+});
+
+test('a provider that is not configured refuses, makes nothing, and does not let go of what it made', async () => {
+  const provider = new ProviderRegistry([multus], 'neutron').of(newNetwork());
+  const message = 'this operator is not set up for provider neutron, only for multus';
+  expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
+  expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
+});

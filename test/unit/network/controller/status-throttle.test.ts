@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import type { NetworkStatus } from '../../../../src/network/api/types.ts';
+import { isRecount } from '../../../../src/network/controller/status.ts';
+import { StatusThrottle } from '../../../../src/network/controller/status-throttle.ts';
+
+test('a Network’s counts are written at most every 10 s', () => {
+  let now = 1_000;
+  const pace = new StatusThrottle({ now: () => now });
+  expect(pace.waitMs('a')).toBe(0);
+  pace.written('a');
+  now += 4_000;
+  expect(pace.waitMs('a')).toBe(6_000);
+  expect(pace.waitMs('b')).toBe(0);
+  pace.written('b');
+  now += 6_000;
+  expect([pace.waitMs('a'), pace.waitMs('b')]).toEqual([0, 4_000]);
+});
+
+const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
+  ...{ type, status, reason, message },
+  lastTransitionTime: '2026-11-21T00:00:00Z',
+});
+const status: NetworkStatus = {
+  cidr: '10.0.0.0/24',
+  attachedPods: 1,
+  capacity: { total: 253, allocated: 1 },
+  conditions: [
+    condition('Ready', 'True', 'Ready'),
+    condition('Progressing', 'False', 'UpToDate'),
+    condition('InUse', 'True', 'PodsAttached', 'attached: red/p'),
+  ],
+};
+
+test.each<[string, boolean, NetworkStatus]>([
+  ['nothing new', false, status],
+  ['another count', true, { ...status, attachedPods: 2, capacity: { total: 253, allocated: 2 } }],
+  [
+    'that nobody uses it any more',
+    true,
+    {
+      ...status,
+      attachedPods: 0,
+      conditions: status.conditions?.map((c) =>
+        c.type === 'InUse' ? condition('InUse', 'False', 'NoPods') : c,
+      ),
+    } as NetworkStatus,
+  ],
+  ['another range and another count', false, { ...status, cidr: '10.0.1.0/24', attachedPods: 2 }],
+  [
+    'that it is Ready no more',
+    false,
+    { ...status, attachedPods: 2, conditions: [condition('Ready', 'False', 'Deleting')] },
+  ],
+])('a status that says %s: only counts otherwise is %s', (_, only, next) => {
+  expect(isRecount(status, next)).toBe(only);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { overlaps, type Range } from '../../../../src/network/ipam/cidr.ts';
+import { RangeTree } from '../../../../src/network/ipam/range-tree.ts';
+import { anyRange, range } from '../ranges.ts';
+
+test('ranges are found by those that hold them and those inside them, the wider ones first', () => {
+  const tree = new RangeTree<string>();
+  for (const cidr of ['10.0.0.0/24', '10.0.0.0/16', '10.1.0.0/16', '10.0.0.64/26', 'fd00::/8']) {
+    tree.add(range(cidr), cidr);
+  }
+  expect([...tree.overlapping(range('10.0.0.0/24'))]).toEqual(['10.0.0.0/16', '10.0.0.0/24', '10.0.0.64/26']);
+  expect([...tree.overlapping(range('10.2.0.0/16'))]).toEqual([]);
+});
+
+test('after any additions and deletions it finds what looking at every range would', () => {
+  interface Entry {
+    readonly range: Range;
+  }
+  const steps = fc.array(fc.record({ range: anyRange, isDeletion: fc.boolean(), pick: fc.nat() }), {
+    maxLength: 40,
+  });
+  fc.assert(
+    fc.property(steps, anyRange, (changes, wanted) => {
+      const tree = new RangeTree<Entry>();
+      const entries: Entry[] = [];
+      for (const { range: added, isDeletion, pick } of changes) {
+        const gone = isDeletion ? entries.splice(pick % (entries.length || 1), 1)[0] : undefined;
+        if (gone) tree.delete(gone.range, gone);
+        if (isDeletion) continue;
+        const entry = { range: added };
+        entries.push(entry);
+        tree.add(entry.range, entry);
+      }
+      const found = new Set(tree.overlapping(wanted));
+      expect(found).toEqual(new Set(entries.filter((entry) => overlaps(entry.range, wanted))));
+    }),
+  );
+});
+
+test('deleting what is not there changes nothing', () => {
+  const tree = new RangeTree<string>();
+  tree.add(range('10.0.0.0/16'), 'a');
+  tree.delete(range('10.0.0.0/24'), 'a');
+  tree.delete(range('10.0.0.0/16'), 'b');
+  expect([...tree.overlapping(range('10.0.0.0/8'))]).toEqual(['a']);
+});

@@ -1,0 +1,15 @@
+import { expect, test } from '@jest/globals';
+import { NODE_REPORTS, NODE_TABLES } from '../../../../src/network/nodes/node-objects.ts';
+
+test.each([
+  ['the table', NODE_TABLES, 'nodes'],
+  ['a report', NODE_REPORTS, 'report'],
+])('of %s nothing is kept but what is read', (_, resource, key) => {
+  const identity = { name: 'a', namespace: 'b', uid: 'c', resourceVersion: '7' };
+  const more = { labels: { d: 'e' }, annotations: { f: 'g' }, managedFields: [{}] };
+  const data = { [key]: '{}', other: 'h' };
+  const narrowed = resource.narrow({ metadata: { ...identity, ...more }, data });
+  expect(narrowed.metadata).toEqual(identity);
+  expect(narrowed.text).toBe('{}');
+  expect(JSON.stringify(narrowed)).not.toContain('"h"');
+});

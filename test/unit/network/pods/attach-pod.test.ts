@@ -1,0 +1,42 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { KubeClient, ListOptions } from '../../../../src/kube/client/client.ts';
+import { attachWith } from '../../../../src/network/pods/attach-pod.ts';
+import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+let clock: FakeClock;
+/** Namespaces that were listed. */
+let listed: string[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  listed = [];
+});
+
+/** Attaches a pod of `shop` by Networks of which there are none. */
+async function attachFresh(networks: string, sharedNamespaces: readonly string[] = []) {
+  const client: Pick<KubeClient, 'list'> = {
+    async list(_: unknown, { namespace = '' }: ListOptions) {
+      listed.push(namespace);
+      return { items: [], resourceVersion: '1', continue: undefined };
+    },
+  };
+  const judge = (key: string, network: unknown): NetworkState =>
+    network === undefined ? { kind: 'unattachable', why: `Network ${key} is not there` } : { kind: 'ready' };
+  const attach = attachWith({ client, clock, networks: { get: () => undefined }, judge, sharedNamespaces });
+  const pod = { metadata: { annotations: { 'samplecrd.k8s.io/network': networks } }, spec: {} };
+  const attached = attach(pod, 'shop', { fresh: true, signal: () => new AbortController().signal });
+  await clock.advanceAsync(0);
+  return attached;
+}
+
+test('Networks of a pod are asked for by one list for each namespace', async () => {
+  const result = await attachFresh('one, two, three, shared/four, shared/five', ['shared']);
+  expect(result).toEqual({ outcome: 'refused', message: 'Network shop/one is not there' });
+  expect(listed.toSorted()).toEqual(['shared', 'shop']);
+});
+
+test('Networks that the pod may not use are not asked for', async () => {
+  expect(await attachFresh('one, elsewhere/two')).toMatchObject({ outcome: 'refused' });
+  expect(listed).toEqual(['shop']);
+});

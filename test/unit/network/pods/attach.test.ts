@@ -1,0 +1,209 @@
+import { describe, expect, test } from '@jest/globals';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import { type Attachment, attach } from '../../../../src/network/pods/attach.ts';
+import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
+import type { Pod } from '../../../../src/podspec/pod.ts';
+
+const ASKED = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const GATE = { name: 'samplecrd.k8s.io/network' };
+
+function pod(annotations: Readonly<Record<string, string>> | undefined, spec: object = {}): Pod {
+  return {
+    metadata: { name: 'p', ...(annotations && { annotations }) },
+    spec: { containers: [], ...spec },
+  } as Pod;
+}
+
+function attached(
+  to: Pod,
+  states: Readonly<Record<string, NetworkState>> = {},
+  sharedNamespaces: readonly string[] = [],
+): Attachment {
+  const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
+  return attach(to, 'red', { sharedNamespaces, stateOf });
+}
+
+/** The pod as the API server makes it of the answer. */
+function patched(before: Pod, result: Attachment) {
+  if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
+  const operations = result.operations as Operation[];
+  return jsonpatch.applyPatch(structuredClone(before) as object, operations, true).newDocument as {
+    metadata: { annotations: Record<string, string> };
+    spec: { schedulingGates?: unknown[] };
+  };
+}
+
+describe('a pod that asks for Networks', () => {
+  test.each([
+    ['a name', 'blue', 'blue'],
+    ['several', ' blue , green ', 'blue , green'],
+    ['one of its own namespace', 'red/blue', 'red/blue'],
+    ['a name for the interface', 'blue@nw0', 'blue@nw0'],
+    ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
+  ])('by %s is gated, and Multus is told', (_, asked, told) => {
+    const before = pod({ [ASKED]: asked });
+    const { metadata, spec } = patched(before, attached(before));
+    expect(metadata.annotations[MULTUS]).toBe(told);
+    expect(spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('is gated whatever its Network is', () => {
+    const before = pod({ [ASKED]: 'blue' });
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(patched(before, attached(before, waiting)).spec.schedulingGates).toEqual([GATE]);
+  });
+
+  test('keeps the gates that it has', () => {
+    const theirs = { name: 'example.org/theirs' };
+    const before = pod({ [ASKED]: 'blue' }, { schedulingGates: [theirs] });
+    expect(patched(before, attached(before)).spec.schedulingGates).toEqual([theirs, GATE]);
+  });
+
+  test('and has been seen before is left as it is', () => {
+    const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
+    expect(attached(seen)).toEqual({ outcome: 'attached', operations: [] });
+  });
+
+  test('may name one of a namespace that is shared', () => {
+    const before = pod({ [ASKED]: 'green/blue' });
+    expect(attached(before, {}, ['green'])).toMatchObject({ outcome: 'attached' });
+    expect(attached(before, {}, ['*'])).toMatchObject({ outcome: 'attached' });
+  });
+
+  test('and names its node gets no gate, if its Network is Ready', () => {
+    const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
+    expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
+  });
+});
+
+test.each([
+  ['without the annotation', pod(undefined)],
+  ['with annotations of others', pod({ [MULTUS]: 'blue' })],
+])('a pod %s is left as it is', (_, before) => {
+  expect(attached(before)).toEqual({ outcome: 'untouched' });
+});
+
+test('a static pod is left as it is, with a warning', () => {
+  const before = pod({ [ASKED]: 'blue', 'kubernetes.io/config.mirror': 'abc' }, { nodeName: 'n1' });
+  expect(attached(before)).toMatchObject({
+    outcome: 'untouched',
+    warning: expect.stringContaining('static'),
+  });
+});
+
+describe('refused is', () => {
+  test.each([
+    ['nothing', '', 'is empty'],
+    ['a name left out', 'blue,,green', 'has "", which is no name'],
+    ['a bad name', 'Blue', 'has "Blue", which is no name of a Network'],
+    ['a name with a dot', 'blue.green', 'has "blue.green", which is no name of a Network'],
+    ['too many slashes', 'a/b/c', 'has "a/b/c", which is no name'],
+    ['another namespace', 'green/blue', 'names a Network of namespace green, which pods of red may not use'],
+    ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
+    ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
+    ['an interface with too long a name', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
+    ['no JSON', '[{"name":', 'is no list in JSON'],
+    ['an object', '{"name":"blue"}', 'is no list in JSON'],
+    ['an empty list', '[]', 'names no Network'],
+    ['an element without a name', '[{"namespace":"red"}]', 'names no network in [0]'],
+    ['an element that is no object', '["blue"]', 'names no network in [0]'],
+    ['an address that is none', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
+    ['a MAC address that is none', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
+    ['a namespace that is none', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+  ])('%s', (_, asked, message) => {
+    const result = attached(pod({ [ASKED]: asked }));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining(`annotation ${ASKED} ${message}`),
+    });
+  });
+
+  test.each([
+    ['what Multus cannot read', 'blue', '[{', `annotation ${MULTUS} is no list in JSON`],
+    [
+      'one Network with and without an address',
+      '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+      'blue',
+      `annotation ${MULTUS} asks for red/blue, too, but otherwise`,
+    ],
+  ])('%s', (_, asked, multus, message) => {
+    const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining(message) });
+  });
+
+  test('a pod with hostNetwork', () => {
+    const result = attached(pod({ [ASKED]: 'blue' }, { hostNetwork: true }));
+    expect(result).toMatchObject({ outcome: 'refused', message: expect.stringContaining('hostNetwork') });
+  });
+
+  test('a pod that names its node while its Network is not Ready', () => {
+    const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
+    expect(attached(pod({ [ASKED]: 'blue' }, { nodeName: 'n1' }), waiting)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining('Network red/blue does not exist: create it when'),
+    });
+  });
+
+  test('a Network of a provider whose networks pods cannot be attached to', () => {
+    const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
+    const message = 'ProviderCannotAttach: …';
+    expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
+  });
+});
+
+describe('an annotation beyond its bounds', () => {
+  const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
+
+  test('may name 32 Networks', () => {
+    expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
+  });
+
+  test('refuses the pod where it names more', () => {
+    expect(attached(pod({ [ASKED]: names(33) }))).toEqual({
+      outcome: 'refused',
+      message: 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32',
+    });
+  });
+
+  test.each([ASKED, MULTUS])('refuses the pod where %s is longer than a selection may be', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
+    const message = `annotation ${key} has 32769 characters: write at most 32768`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+
+  test.each([
+    ['names', names(101)],
+    [
+      'objects',
+      JSON.stringify(
+        names(101)
+          .split(',')
+          .map((name) => ({ name })),
+      ),
+    ],
+  ])('refuses the pod where Multus is told of more than 100 networks, by %s', (_, multus) => {
+    const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
+  });
+
+  test('refuses the pod where Multus would be told of more than 100 networks', () => {
+    const message = `annotation ${MULTUS} names 100 networks, 101 with those of ${ASKED}: write at most 100 in all`;
+    const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
+    expect(result).toEqual({ outcome: 'refused', message });
+    expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) })).outcome).toBe('attached');
+  });
+
+  test('refuses the pod where Multus would be told at too great a length', () => {
+    const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
+    const message = `annotation ${MULTUS} has 32784 characters with what ${ASKED} adds: write at most 32768 in all`;
+    const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+
+  test.each([ASKED, MULTUS])('refuses the pod where %s nests without end', (key) => {
+    const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
+    const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
+    expect(result).toEqual({ outcome: 'refused', message });
+  });
+});

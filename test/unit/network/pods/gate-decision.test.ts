@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { passageOf } from '../../../../src/network/pods/gate-decision.ts';
+import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
+
+const states: Readonly<Record<string, NetworkState>> = {
+  'red/late': { kind: 'waiting', why: 'Network red/late does not exist' },
+  'red/later': { kind: 'waiting', why: 'Network red/later is not Ready yet' },
+  'red/never': { kind: 'unattachable', why: 'ProviderCannotAttach: Network red/never' },
+};
+
+function passage(asked: string | undefined, multus = asked) {
+  const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
+  return passageOf({ asked, multus, namespace: 'red' }, { sharedNamespaces: [], stateOf });
+}
+
+test.each([
+  ['whose Networks are all Ready', 'blue,green', ['red/blue', 'red/green']],
+  ['that names no Network any more', undefined, []],
+])('a pod %s may go on', (_, asked, networks) => {
+  expect(passage(asked)).toEqual({ kind: 'open', networks });
+});
+
+test.each([
+  [
+    'waits for each that is not Ready',
+    'late,blue,later',
+    undefined,
+    'WaitsForNetwork',
+    'Network red/late does not exist; Network red/later is not Ready yet',
+  ],
+  ['waits for one that can never be', 'late,never', undefined, 'ProviderCannotAttach', 'Network red/never'],
+  ['has an annotation that nobody can read', 'blue,', undefined, 'InvalidNetworkAnnotation', 'has ""'],
+  ['asks for another namespace', 'green/blue', undefined, 'InvalidNetworkAnnotation', 'may not use'],
+  ['asks for what Multus was not told', 'blue', 'late', 'InvalidNetworkAnnotation', 'was changed after'],
+  ['tells Multus what it cannot read', 'blue', '[', 'InvalidNetworkAnnotation', 'is no list in JSON'],
+])('a pod stays where it is when it %s', (_, asked, multus, reason, why) => {
+  expect(passage(asked, multus ?? asked)).toMatchObject({
+    kind: 'closed',
+    reason,
+    why: expect.stringContaining(why),
+  });
+});

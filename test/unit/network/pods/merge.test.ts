@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { mergeNetworks } from '../../../../src/network/pods/merge.ts';
+import { parseRequest } from '../../../../src/network/pods/request.ts';
+import { keyOfSelected, parseSelection, type Selection } from '../../../../src/network/pods/selection.ts';
+
+function selection(text: string): Selection {
+  const parsed = parseSelection(text, 'red');
+  if ('problem' in parsed) throw new Error(parsed.problem);
+  return parsed;
+}
+
+function merged(ours: string, theirs: string | undefined): string {
+  const result = mergeNetworks(selection(ours), theirs, 'red');
+  if ('problem' in result) throw new Error(result.problem);
+  return result.text;
+}
+
+test.each([
+  ['nothing there', 'blue', undefined, 'blue'],
+  ['blanks there', 'blue', ' ', 'blue'],
+  ['another there', 'blue', 'green', 'green,blue'],
+  ['the same there', 'blue', 'blue', 'blue'],
+  ['the same there with its namespace', 'blue', 'red/blue', 'red/blue'],
+  ['the same there with an interface', 'blue', 'blue@nw0', 'blue@nw0'],
+  ['the same there twice', 'blue', 'blue,blue', 'blue,blue'],
+  ['one of two there', 'blue,green', 'green', 'green,blue'],
+  ['JSON there', 'blue', '[{"name": "green", "x": 1} ]', '[{"name": "green", "x": 1},{"name":"blue"}]'],
+  ['an empty list there', 'blue', '[ ]', '[{"name":"blue"}]'],
+  [
+    'names there and JSON of ours',
+    '[{"name":"blue","mac":"m"}]',
+    'w/green@nw0',
+    '[{"name":"green","namespace":"w","interface":"nw0"},{"name":"blue","mac":"m"}]',
+  ],
+  [
+    'more said there',
+    '[{"name":"blue"}]',
+    '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+    '[{"name":"blue","ips":["10.0.0.7/24"]}]',
+  ],
+])('the two annotations with %s', (_, ours, theirs, expected) => {
+  expect(merged(ours, theirs)).toBe(expected);
+});
+
+const names = fc.constantFrom('a', 'b', 'c', 'd');
+const devices = fc.constantFrom('nw0', 'nw1');
+const namespaces = fc.constantFrom('red', 'green');
+const named = fc
+  .tuple(fc.option(namespaces), names, fc.option(devices))
+  .map(([of, name, device]) => `${of ? `${of}/` : ''}${name}${device ? `@${device}` : ''}`);
+const ips = fc.constant(['10.0.0.7/24']);
+const element = fc.record(
+  { name: names, namespace: namespaces, ips, interface: devices, other: fc.jsonValue() },
+  { requiredKeys: ['name'] },
+);
+const annotation = fc.oneof(
+  fc.array(named, { minLength: 1, maxLength: 5 }).map((list) => list.join(', ')),
+  fc
+    .tuple(fc.array(element, { maxLength: 5 }), fc.constantFrom(0, 2))
+    .map(([list, indent]) => JSON.stringify(list, null, indent)),
+);
+
+/** Holds for any two annotations that can be merged. */
+function whateverTheySay(check: (wanted: Selection, theirs: string, merged: string) => void): void {
+  fc.assert(
+    fc.property(annotation, annotation, (ours, theirs) => {
+      const wanted = parseRequest(ours, 'red', ['*']);
+      fc.pre(!('problem' in wanted));
+      const result = mergeNetworks(wanted, theirs, 'red');
+      fc.pre(!('problem' in result));
+      check(wanted, theirs, result.text);
+    }),
+    { numRuns: 300 },
+  );
+}
+
+describe('whatever the two say', () => {
+  test('merging twice is merging once', () => {
+    whateverTheySay((wanted, _, once) => {
+      expect(mergeNetworks(wanted, once, 'red')).toEqual({ text: once });
+    });
+  });
+
+  test('all that the user wrote stays, in its order and before the rest', () => {
+    whateverTheySay((_, theirs, text) => {
+      const elements = (of: string) => selection(of).networks.map((network) => network.element);
+      const before = elements(theirs);
+      expect(elements(text).slice(0, before.length)).toEqual(before);
+    });
+  });
+
+  test('each network that is asked for is there, and none that nobody asked for', () => {
+    whateverTheySay((wanted, theirs, text) => {
+      const keys = (of: Selection) => of.networks.map(keyOfSelected);
+      const asked = new Set([...keys(wanted), ...keys(selection(theirs))]);
+      expect(new Set(keys(selection(text)))).toEqual(asked);
+    });
+  });
+});

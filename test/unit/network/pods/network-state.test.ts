@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import type { Network } from '../../../../src/network/api/types.ts';
+import { networkState } from '../../../../src/network/pods/network-state.ts';
+
+const condition = (status: 'True' | 'False', reason: string, message: string) => ({
+  conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime: '2026-11-21T00:00:00Z' }],
+});
+
+function network(status?: Network['status'], deletionTimestamp?: string): Network {
+  return {
+    metadata: { name: 'blue', namespace: 'red', ...(deletionTimestamp && { deletionTimestamp }) },
+    spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' },
+    ...(status && { status }),
+  };
+}
+
+const ready = condition('True', 'Ready', 'pods can attach');
+
+function state(of: Network | undefined, attachesPods = true) {
+  return networkState('red/blue', of, () => ({ name: 'neutron', attachesPods }));
+}
+
+test('a Network that is Ready, also with a change pending, is ready for pods', () => {
+  expect(state(network(ready))).toEqual({ kind: 'ready' });
+  expect(state(network(condition('True', 'ChangePending', '')))).toEqual({ kind: 'ready' });
+});
+
+test.each([
+  ['none', undefined, 'Network red/blue does not exist'],
+  ['a new one', network(), 'Network red/blue is not Ready yet'],
+  [
+    'one that is not Ready',
+    network(condition('False', 'Overlap', '10.0.0.0/24 overlaps another')),
+    'Network red/blue is not Ready (Overlap: 10.0.0.0/24 overlaps another)',
+  ],
+  ['one that goes', network(ready, '2026-11-21T00:00:00Z'), 'Network red/blue is being deleted'],
+])('pods wait for %s, and why is said', (_, of, why) => {
+  expect(state(of)).toEqual({ kind: 'waiting', why });
+});
+
+test('one of a provider that attaches no pods is waited for in vain', () => {
+  expect(state(network(ready), false)).toEqual({
+    kind: 'unattachable',
+    why: expect.stringContaining('ProviderCannotAttach: Network red/blue is of provider neutron'),
+  });
+});

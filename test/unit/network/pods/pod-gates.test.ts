@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Operation } from 'fast-json-patch';
+import { ApiError } from '../../../../src/kube/api/api-error.ts';
+import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
+import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
+import { PodGates } from '../../../../src/network/pods/pod-gates.ts';
+
+const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const { signal } = new AbortController();
+
+function gatedPod(
+  gates: readonly string[] = ['example.org/theirs', GATE],
+  annotations: Readonly<Record<string, string>> = { [GATE]: 'blue', [MULTUS]: 'blue' },
+): NetworkPod {
+  return networkPods([]).narrow({
+    metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
+    spec: { schedulingGates: gates.map((name) => ({ name })) },
+  });
+}
+
+/** Gates of one pod, with what they do written down. */
+function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined as Error | undefined } = {}) {
+  const did: string[] = [];
+  const patches: (readonly Operation[])[] = [];
+  const notices: EventDetails[] = [];
+  const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
+  const gates = new PodGates({
+    client: {
+      jsonPatch: async (resource, _ref, operations) => {
+        did.push('patch');
+        patches.push(operations);
+        if (error) throw error;
+        return resource.narrow({ metadata: { name: 'p' } });
+      },
+    },
+    pods: { get: () => world.pod },
+    users: { letIn: () => did.push('letIn'), settle: () => did.push('settle') },
+    stateOf: () => world.state,
+    sharedNamespaces: [],
+    events: { event: (_, notice) => notices.push(notice) },
+  });
+  return { world, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
+}
+
+const refusal = (status: number) =>
+  new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
+
+describe('a pod whose Networks are Ready', () => {
+  test('loses our gate, found by its name, and counts before that', async () => {
+    const { did, patches, notices, reconcile } = stage();
+    await expect(reconcile()).resolves.toEqual({});
+    expect(did).toEqual(['letIn', 'patch']);
+    expect(patches[0]).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u' },
+      { op: 'test', path: '/metadata/annotations/samplecrd.k8s.io~1network', value: 'blue' },
+      { op: 'test', path: '/spec/schedulingGates/1/name', value: GATE },
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+    ]);
+    expect(notices.map(({ reason }) => reason)).toEqual(['NetworkReady']);
+  });
+
+  test.each([
+    ['has changed since', 422, { requeueAfterMs: 0 }],
+    ['is gone', 404, {}],
+  ])('and that %s is looked at again where it is there, and counts no more', async (_, status, result) => {
+    const { did, notices, reconcile } = stage({ error: refusal(status) });
+    await expect(reconcile()).resolves.toEqual(result);
+    expect(did).toEqual(['letIn', 'patch', 'settle']);
+    expect(notices).toEqual([]);
+  });
+
+  test('is tried again after a failure', async () => {
+    const { did, reconcile } = stage({ error: refusal(500) });
+    await expect(reconcile()).rejects.toThrow('no');
+    expect(did).toEqual(['letIn', 'patch', 'settle']);
+  });
+});
+
+test('a pod that waits is told so once, and again when that is for another reason', async () => {
+  const { world, did, notices, reconcile } = stage();
+  for (const why of ['Network red/blue does not exist', 'Network red/blue is not Ready yet']) {
+    world.state = { kind: 'waiting', why };
+    await reconcile();
+    await reconcile();
+  }
+  expect(did).toEqual([]);
+  expect(notices.map(({ note }) => note)).toEqual([
+    'waits for its Network: Network red/blue does not exist',
+    'waits for its Network: Network red/blue is not Ready yet',
+  ]);
+});
+
+test.each([
+  ['is gone', undefined],
+  ['has no gate of ours', gatedPod(['example.org/theirs'])],
+])('a pod that %s is left alone', async (_, pod) => {
+  const { world, did, notices, reconcile } = stage();
+  world.pod = pod;
+  await expect(reconcile()).resolves.toEqual({});
+  expect([...did, ...notices]).toEqual([]);
+});
+
+describe('a gated pod whose annotation is longer than a selection', () => {
+  const long = 'blue,'.repeat(10_000);
+
+  test.each([
+    ['ours', { [GATE]: long, [MULTUS]: 'blue' }, GATE],
+    ['that of Multus', { [GATE]: 'blue', [MULTUS]: long }, MULTUS],
+  ])('stays gated, and is told so: %s', async (_, annotations, key) => {
+    const { did, notices, reconcile } = stage({ pod: gatedPod([GATE], annotations) });
+    await reconcile();
+    expect(did).toEqual([]);
+    const note = `waits for its Network: annotation ${key} has 50000 characters: write at most 32768`;
+    expect(notices).toEqual([{ type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note }]);
+  });
+
+  test('may go on where it is of Multus alone', async () => {
+    const { did, reconcile } = stage({ pod: gatedPod([GATE], { [MULTUS]: long }) });
+    await reconcile();
+    expect(did).toEqual(['letIn', 'patch']);
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { parseReview } from '../../../../src/kube/admission/review.ts';
+import { type AttachResult, createAttachHandler } from '../../../../src/network/pods/webhook.ts';
+
+const review = (operation: string) =>
+  parseReview({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: '1',
+      kind: { group: '', version: 'v1', kind: 'Pod' },
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      operation,
+      namespace: 'red',
+      object: { metadata: { generateName: 'p-' } },
+    },
+  });
+
+const refused = { outcome: 'refused', message: 'no' } as const;
+const attached = { outcome: 'attached', operations: [{ op: 'remove', path: '/x' }] } as const;
+
+function handled(operation: string, cached: AttachResult, fresh?: AttachResult) {
+  const asked: boolean[] = [];
+  const handler = createAttachHandler({
+    attach: async (_pod, _namespace, options) => {
+      asked.push(options.fresh);
+      return options.fresh && fresh ? fresh : cached;
+    },
+    log: pino({ level: 'silent' }),
+  });
+  const verdict = handler(review(operation), () => new AbortController().signal);
+  return verdict.then((answer) => ({ answer, asked }));
+}
+
+test('a pod is attached by what the cache says', async () => {
+  const { answer, asked } = await handled('CREATE', attached);
+  expect(answer).toEqual({ allowed: true, operations: attached.operations });
+  expect(asked).toEqual([false]);
+});
+
+test('nobody is refused for what only a cache says', async () => {
+  expect((await handled('CREATE', refused, attached)).answer).toMatchObject({ allowed: true });
+  const { answer } = await handled('CREATE', refused, { ...refused, message: 'really' });
+  expect(answer).toEqual({ allowed: false, code: 403, message: 'really' });
+});
+
+test('what is no creation of a pod is let through, unasked', async () => {
+  expect(await handled('UPDATE', refused)).toEqual({ answer: { allowed: true }, asked: [] });
+});
+
+test('a warning is handed on', async () => {
+  const { answer } = await handled('CREATE', { outcome: 'untouched', warning: 'mind' });
+  expect(answer).toEqual({ allowed: true, warnings: ['mind'] });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from '@jest/globals';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import type { NetworkAttachmentDefinition } from '../../../../../src/network/api/resources.ts';
+import { cachedAttachment } from '../../../../../src/network/providers/multus/cached-attachment.ts';
+import {
+  attachmentFor,
+  isMadeFor,
+  shapeIn,
+  vniIn,
+} from '../../../../../src/network/providers/multus/multus-attachment.ts';
+import { disownmentOf, repairOf } from '../../../../../src/network/providers/multus/multus-repair.ts';
+import { newNetwork } from '../../networks.ts';
+
+const LONG = 'x'.repeat(250_000);
+const network = newNetwork();
+const shape = { cidr: '192.168.0.0/16', gateway: '192.168.0.1', mtu: 1450 };
+const wanted = attachmentFor(network, shape, { vni: 10_000_000, mtu: 1450 });
+const stored: NetworkAttachmentDefinition = {
+  ...wanted,
+  metadata: { ...wanted.metadata, uid: 'uid-of-nad', resourceVersion: '7' },
+};
+
+function patched(object: NetworkAttachmentDefinition, operations: readonly Operation[]) {
+  return jsonpatch.applyPatch(structuredClone(object), structuredClone([...operations]), true).newDocument;
+}
+
+describe('of an attachment of ours', () => {
+  test('all is kept that is ours', () => {
+    const { apiVersion, kind, ...kept } = stored;
+    expect(cachedAttachment(stored)).toStrictEqual(kept);
+    expect(repairOf(cachedAttachment(stored), wanted)).toEqual([]);
+    expect(isMadeFor(cachedAttachment(stored), network)).toBe(true);
+    expect(shapeIn(cachedAttachment(stored))).toEqual(shape);
+    expect(vniIn(cachedAttachment(stored))).toBe(vniIn(stored));
+  });
+
+  test('what others have added is not', () => {
+    const { labels, annotations } = stored.metadata;
+    const metadata = {
+      ...stored.metadata,
+      labels: { ...labels, team: 'net' },
+      annotations: { ...annotations, note: LONG },
+      managedFields: [{ manager: LONG }],
+    };
+    expect(cachedAttachment({ ...stored, metadata })).toEqual(cachedAttachment(stored));
+  });
+
+  test.each<[string, Partial<NetworkAttachmentDefinition['metadata']>]>([
+    ['labels', { labels: { team: 'net' } }],
+    ['annotations', { annotations: { note: LONG } }],
+    ['no labels', {}],
+  ])('a repair leaves those of others alone: %s', (_, others) => {
+    const { labels, annotations, ...metadata } = stored.metadata;
+    const edited = { ...stored, metadata: { ...metadata, ...others } };
+    const repaired = patched(edited, repairOf(cachedAttachment(edited), wanted)).metadata;
+    expect(repaired.labels).toEqual({ ...others.labels, ...labels });
+    expect(repaired.annotations).toEqual({ ...others.annotations, ...annotations });
+  });
+
+  test.each<[string, NetworkAttachmentDefinition]>([
+    ['a configuration', { ...stored, spec: { config: LONG } }],
+    [
+      'annotations',
+      {
+        ...stored,
+        metadata: {
+          ...stored.metadata,
+          annotations: { 'samplecrd.k8s.io/network-shape': LONG, 'samplecrd.k8s.io/network-uid': LONG },
+        },
+      },
+    ],
+  ])('what somebody has written over ours is not kept, and is repaired: %s', (_, edited) => {
+    expect(JSON.stringify(cachedAttachment(edited)).length).toBeLessThan(2_000);
+    expect(patched(edited, repairOf(cachedAttachment(edited), wanted))).toEqual(stored);
+  });
+
+  test('it can be let go', () => {
+    const left = patched(stored, disownmentOf(cachedAttachment(stored))).metadata;
+    expect(left).toMatchObject({ finalizers: [], ownerReferences: [] });
+  });
+});
+
+test.each<[string, NetworkAttachmentDefinition]>([
+  ['nothing in it', { metadata: { name: 'a' } }],
+  ['no configuration', { metadata: { name: 'a' }, spec: {} }],
+  [
+    'one of its own',
+    { metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' }, spec: { config: '{}' } },
+  ],
+])('of an attachment of somebody else with %s as much is kept', (_, theirs) => {
+  expect(cachedAttachment(theirs)).toStrictEqual(theirs);
+});

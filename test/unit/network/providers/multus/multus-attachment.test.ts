@@ -1,0 +1,268 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import jsonpatch, { type Operation } from 'fast-json-patch';
+import type { OwnerReference } from '../../../../../src/kube/api/object.ts';
+import { NETWORK_FINALIZER } from '../../../../../src/network/api/names.ts';
+import type { NetworkAttachmentDefinition } from '../../../../../src/network/api/resources.ts';
+import { bridgeName } from '../../../../../src/network/providers/multus/cni-config.ts';
+import {
+  attachmentFor,
+  isMadeFor,
+  networkOwner,
+  shapeIn,
+} from '../../../../../src/network/providers/multus/multus-attachment.ts';
+import {
+  disownmentOf,
+  repairOf,
+  undoesAnEdit,
+} from '../../../../../src/network/providers/multus/multus-repair.ts';
+import { newNetwork } from '../../networks.ts';
+
+const network = newNetwork();
+const shape = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
+const wanted = attachmentFor(network, shape);
+
+/** As the API server would return it after the creation. */
+const stored: NetworkAttachmentDefinition = {
+  ...wanted,
+  metadata: { ...wanted.metadata, uid: 'uid-of-nad', resourceVersion: '7' },
+};
+
+function patched(
+  object: NetworkAttachmentDefinition,
+  operations: readonly Operation[],
+): NetworkAttachmentDefinition {
+  return jsonpatch.applyPatch(structuredClone(object), structuredClone([...operations]), true).newDocument;
+}
+
+describe('the attachment of a Network', () => {
+  test('is a bridge with addresses from host-local', () => {
+    expect(JSON.parse(wanted.spec.config)).toEqual({
+      cniVersion: '1.0.0',
+      name: 'default.example-network',
+      plugins: [
+        {
+          type: 'bridge',
+          bridge: 'nw-2ce508fbf422',
+          isGateway: true,
+          forceAddress: true,
+          ipMasq: true,
+          hairpinMode: true,
+          capabilities: { ips: true, mac: true },
+          ipam: {
+            type: 'host-local',
+            ranges: [[{ subnet: '192.168.0.0/16', gateway: '192.168.0.1' }]],
+            routes: [],
+          },
+        },
+      ],
+    });
+  });
+
+  test('is the same text each time, so that equal text means nothing to do', () => {
+    expect(attachmentFor(newNetwork(), { ...shape }).spec.config).toBe(wanted.spec.config);
+  });
+
+  test('has the MTU where one is given', () => {
+    const { config } = attachmentFor(network, { ...shape, mtu: 1400 }).spec;
+    expect(JSON.parse(config).plugins[0]).toMatchObject({ mtu: 1400 });
+  });
+
+  test('is owned by the Network, and kept by our finalizer', () => {
+    expect(wanted.metadata).toMatchObject({
+      name: 'example-network',
+      namespace: 'default',
+      finalizers: [NETWORK_FINALIZER],
+      labels: { 'samplecrd.k8s.io/network': 'example-network' },
+      ownerReferences: [
+        {
+          apiVersion: 'samplecrd.k8s.io/v1',
+          kind: 'Network',
+          uid: 'uid-of-example-network',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    });
+  });
+
+  test('remembers the shape that it was given, whatever becomes of its configuration', () => {
+    expect(shapeIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
+  });
+
+  test.each([
+    '',
+    'null',
+    '{"cidr":1,"gateway":"x"}',
+    '{"cidr":"x"}',
+    '{"cidr":"x","gateway":"y","mtu":"z"}',
+    '{',
+  ])('has no shape to go by where somebody wrote %s over it', (text) => {
+    const annotations = { 'samplecrd.k8s.io/network-shape': text };
+    expect(shapeIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
+  });
+});
+
+describe('the bridge', () => {
+  test('has a name that Linux takes, of every key', () => {
+    fc.assert(
+      fc.property(fc.string(), (key) => {
+        expect(bridgeName(key)).toMatch(/^nw-[0-9a-f]{12}$/);
+      }),
+    );
+  });
+
+  test('has another name for another Network', () => {
+    expect(bridgeName('a/b')).not.toBe(bridgeName('b/a'));
+  });
+});
+
+describe('a repair', () => {
+  test('of what is as it should be is empty', () => {
+    expect(repairOf(stored, wanted)).toEqual([]);
+  });
+
+  test.each<[string, NetworkAttachmentDefinition]>([
+    ['an edited configuration', { ...stored, spec: { config: '{}' } }],
+    ['a removed configuration', { ...stored, spec: {} }],
+    ['a removed spec', withoutSpec()],
+    ['removed labels', without('labels')],
+    [
+      'a changed label',
+      { ...stored, metadata: { ...stored.metadata, labels: { 'samplecrd.k8s.io/network': 'x' } } },
+    ],
+    ['removed annotations', without('annotations')],
+    ['a removed finalizer', without('finalizers')],
+    ['a removed owner', without('ownerReferences')],
+    ['an empty list of owners', { ...stored, metadata: { ...stored.metadata, ownerReferences: [] } }],
+    ['one more key', { ...stored, spec: { config: wanted.spec.config.replace('{', '{"disableGC":true,') } }],
+    [
+      'an owner that no longer controls',
+      {
+        ...stored,
+        metadata: {
+          ...stored.metadata,
+          ownerReferences: wanted.metadata.ownerReferences.map((owner) => ({ ...owner, controller: false })),
+        },
+      },
+    ],
+  ])('undoes %s', (_, edited) => {
+    const repaired = patched(edited, repairOf(edited, wanted));
+    expect(repaired).toEqual(stored);
+    expect(repairOf(repaired, wanted)).toEqual([]);
+  });
+
+  test('leaves the same JSON with other spacing', () => {
+    const config = JSON.stringify(JSON.parse(wanted.spec.config), null, 2);
+    expect(repairOf({ ...stored, spec: { config } }, wanted)).toEqual([]);
+  });
+
+  test('undoes no edit where it adds what an earlier release did not write', () => {
+    const { 'samplecrd.k8s.io/network-uid': _, ...annotations } = wanted.metadata.annotations;
+    const older = { ...stored, metadata: { ...stored.metadata, annotations } };
+    expect(patched(older, repairOf(older, wanted))).toEqual(stored);
+    expect(undoesAnEdit(repairOf(older, wanted))).toBe(false);
+    const edited = { ...older, spec: { config: '{}' } };
+    expect(undoesAnEdit(repairOf(edited, wanted))).toBe(true);
+  });
+
+  test('gives the configuration back whatever bytes are in its place', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), fc.string(), (config, note) => {
+        const annotations = { 'samplecrd.k8s.io/network-shape': note };
+        const edited = { ...stored, spec: { config }, metadata: { ...stored.metadata, annotations } };
+        expect(patched(edited, repairOf(edited, wanted))).toEqual(stored);
+      }),
+    );
+  });
+
+  test('leaves what others have put on it', () => {
+    const edited: NetworkAttachmentDefinition = {
+      ...stored,
+      spec: { config: 'edited' },
+      metadata: {
+        ...stored.metadata,
+        labels: { team: 'net' },
+        annotations: { note: 'mine' },
+        finalizers: ['example.org/theirs'],
+      },
+    };
+    expect(patched(edited, repairOf(edited, wanted)).metadata).toMatchObject({
+      labels: { team: 'net', ...wanted.metadata.labels },
+      annotations: { note: 'mine', ...wanted.metadata.annotations },
+      finalizers: ['example.org/theirs', NETWORK_FINALIZER],
+    });
+  });
+
+  test('does not touch another attachment of the same name', () => {
+    const edited = { ...stored, spec: { config: 'edited' } };
+    const another = { ...stored, metadata: { ...stored.metadata, uid: 'another' } };
+    expect(() => patched(another, repairOf(edited, wanted))).toThrow('Test operation failed');
+  });
+});
+
+describe('an attachment is of the Network', () => {
+  const withOwners = (...ownerReferences: readonly OwnerReference[]) => ({
+    ...stored,
+    metadata: { ...stored.metadata, ownerReferences },
+  });
+  const [owner] = wanted.metadata.ownerReferences;
+  if (!owner) throw new Error('it has an owner');
+  const earlier = { ...owner, uid: 'earlier' };
+
+  test.each([
+    ['that owns it', stored],
+    ['whose UID it has, where a user has taken the owner away', without('ownerReferences')],
+    [
+      'whose UID it has, where something else owns it too',
+      withOwners({ ...earlier, kind: 'Team', controller: false }),
+    ],
+  ])('%s', (_, attachment) => {
+    expect(isMadeFor(attachment, network)).toBe(true);
+  });
+
+  test.each([
+    ['an earlier Network of its name owns it', withOwners(earlier)],
+    ['something else controls it', withOwners({ ...earlier, kind: 'Team' })],
+    [
+      'it has neither',
+      {
+        ...without('ownerReferences'),
+        metadata: { ...without('annotations').metadata, ownerReferences: [] },
+      },
+    ],
+  ])('but not where %s', (_, attachment) => {
+    expect(isMadeFor(attachment, network)).toBe(false);
+  });
+});
+
+describe('an attachment that is left behind', () => {
+  test('has no owner and no finalizer of ours, and keeps those of others', () => {
+    const shared = {
+      ...stored,
+      metadata: { ...stored.metadata, finalizers: ['example.org/theirs', NETWORK_FINALIZER] },
+    };
+    const left = patched(shared, disownmentOf(shared));
+    expect(left.metadata.finalizers).toEqual(['example.org/theirs']);
+    expect(networkOwner(left)).toBeUndefined();
+    expect(left.metadata.labels).toEqual({ 'samplecrd.k8s.io/network': 'example-network' });
+    expect(left.spec).toEqual(stored.spec);
+  });
+
+  test('is patched once only', () => {
+    const left = patched(stored, disownmentOf(stored));
+    expect(disownmentOf(left)).toEqual([]);
+  });
+});
+
+function without(
+  field: 'labels' | 'annotations' | 'finalizers' | 'ownerReferences',
+): NetworkAttachmentDefinition {
+  const { [field]: _, ...metadata } = stored.metadata;
+  return { ...stored, metadata };
+}
+
+function withoutSpec(): NetworkAttachmentDefinition {
+  const { spec: _, ...rest } = stored;
+  return rest;
+}

@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals';
+import { descriptionOf, ownerIn } from '../../../../../src/network/providers/neutron/neutron-marker.ts';
+
+const owner = { key: 'default/example-network', uid: '5f0c-1', cluster: 'c0ffee' };
+
+test('the owner of a network is read from its description', () => {
+  expect(descriptionOf(owner)).toBe('Kubernetes Network default/example-network, uid 5f0c-1, cluster c0ffee');
+  expect(ownerIn(descriptionOf(owner))).toEqual(owner);
+});
+
+test.each([
+  '',
+  'a network of ours',
+  'Kubernetes Network default/x, uid a',
+  `see: ${descriptionOf(owner)}`,
+  `${descriptionOf(owner)}!`,
+])('%j says of no owner', (text) => {
+  expect(ownerIn(text)).toBeUndefined();
+});
+
+test('the longest description fits into the 255 characters that Neutron takes', () => {
+  const uid = 'c'.repeat(36);
+  const longest = { key: `${'n'.repeat(63)}/${'m'.repeat(63)}`, uid, cluster: uid };
+  expect(descriptionOf(longest).length).toBeLessThanOrEqual(255);
+  expect(ownerIn(descriptionOf(longest))).toEqual(longest);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { describeObject, podSites, replaceAt } from '../../../src/podspec/workload.ts';
+
+const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
+
+describe('the pod template is found in', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['v1', 'Pod', []],
+    ['v1', 'PodTemplate', ['template']],
+    ['v1', 'ReplicationController', ['spec', 'template']],
+    ['apps/v1', 'Deployment', ['spec', 'template']],
+    ['apps/v1beta2', 'Deployment', ['spec', 'template']],
+    ['extensions/v1beta1', 'Deployment', ['spec', 'template']],
+    ['apps/v1', 'ReplicaSet', ['spec', 'template']],
+    ['apps/v1', 'StatefulSet', ['spec', 'template']],
+    ['apps/v1', 'DaemonSet', ['spec', 'template']],
+    ['batch/v1', 'Job', ['spec', 'template']],
+    ['batch/v1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+    ['batch/v1beta1', 'CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+    ['apps.openshift.io/v1', 'DeploymentConfig', ['spec', 'template']],
+  ])('%s %s', (apiVersion, kind, path) => {
+    const object = replaceAtMissing(path, { apiVersion, kind, metadata: { name: 'x' } });
+    expect([...podSites(object)].map((site) => site.path)).toEqual([path]);
+    const list = { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Service' }, object] };
+    expect([...podSites(list)].map((site) => site.path)).toEqual([['items', 1, ...path]]);
+  });
+});
+
+test.each<[string, string]>([
+  ['sim.example.com/v1', 'Job'],
+  ['apps/v1', 'Pod'],
+  ['v1', 'Service'],
+  ['argoproj.io/v1alpha1', 'Rollout'],
+])('no pod is looked for in %s %s', (apiVersion, kind) => {
+  expect([...podSites({ apiVersion, kind, spec: { template: POD, containers: [] } })]).toEqual([]);
+});
+
+test('a kind of your own is looked into where you say', () => {
+  const object = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', spec: { template: POD } };
+  const path = ['spec', 'template'];
+  expect([...podSites(object, [{ kind: 'Rollout', group: 'argoproj.io', path }])]).toMatchObject([
+    { path, pod: POD },
+  ]);
+  expect([...podSites(object, [{ kind: 'Rollout', group: undefined, path }])]).toHaveLength(1);
+  expect([...podSites(object, [{ kind: 'Rollout', group: 'other.io', path }])]).toEqual([]);
+});
+
+test.each([null, 5, [], { kind: 'Deployment', apiVersion: 'apps/v1' }, { kind: 'List' }])(
+  'nothing is found in %j',
+  (document) => {
+    expect([...podSites(document)]).toEqual([]);
+  },
+);
+
+test('an object is called as kubectl calls it', () => {
+  expect(describeObject({ kind: 'Deployment', metadata: { name: 'web' } })).toBe('deployment/web');
+  expect(describeObject({ kind: 'Pod', metadata: { generateName: 'web-' } })).toBe('pod/web-*');
+});
+
+test('what is put in place shares all that is beside it', () => {
+  const document = { a: { b: [1, { c: 2 }] }, d: { e: 3 } };
+  const changed = replaceAt(document, [[['a', 'b', 1], 4]]);
+  expect(changed).toEqual({ a: { b: [1, 4] }, d: { e: 3 } });
+  expect((changed as typeof document).d).toBe(document.d);
+  expect(document).toEqual({ a: { b: [1, { c: 2 }] }, d: { e: 3 } });
+});
+
+function replaceAtMissing(path: readonly string[], object: Record<string, unknown>) {
+  if (path.length === 0) return { ...object, ...POD, kind: object.kind as string };
+  const value = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), POD);
+  return { ...object, ...(value as object) } as { kind: string };
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { type CompileOptions, compilePolicies, type PolicyObject } from '../../../src/policies/compile.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
+
+const OPTIONS: CompileOptions = {
+  keys: keysFor(),
+  requireAnnotation: true,
+  operatorNamespace: 'envoy-initializer',
+  name: 'envoy.initializer.kubernetes.io',
+  alone: false,
+};
+const RESTRICTED = `
+containers:
+- name: envoy
+  image: i
+  securityContext:
+    allowPrivilegeEscalation: false
+    runAsNonRoot: true
+    capabilities: {drop: [ALL]}
+    seccompProfile: {type: RuntimeDefault}
+`;
+
+const compile = (data: Record<string, string>, options: Partial<CompileOptions> = {}) =>
+  compilePolicies(templateSet(data), { ...OPTIONS, ...options });
+const named = (objects: readonly PolicyObject[]) =>
+  objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+function policyOf(data: Record<string, string>, index = 0): JsonObject {
+  const { objects } = compile(data);
+  return objects.filter(({ kind }) => kind === 'MutatingAdmissionPolicy')[index]?.spec ?? {};
+}
+
+describe('a template', () => {
+  test('becomes a policy for each webhook, of the same name, with its binding', () => {
+    expect(named(compile({ config: DEMO_TEMPLATE }).objects)).toEqual([
+      'MutatingAdmissionPolicy envoy.initializer.kubernetes.io',
+      'MutatingAdmissionPolicyBinding envoy.initializer.kubernetes.io',
+      'MutatingAdmissionPolicy namespace.envoy.initializer.kubernetes.io',
+      'MutatingAdmissionPolicyBinding namespace.envoy.initializer.kubernetes.io',
+    ]);
+  });
+
+  test('is for namespaces that say nothing too, where all pods are injected', () => {
+    const bindings = compile({ config: DEMO_TEMPLATE }, { requireAnnotation: false }).objects.filter(
+      ({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && metadata.name !== OPTIONS.name,
+    );
+    expect(bindings.map(({ metadata, spec }) => [metadata.name, spec])).toEqual(
+      [
+        [`namespace.${OPTIONS.name}`, { key: OPT_IN, operator: 'In', values: ['true'] }],
+        [`all.${OPTIONS.name}`, { key: OPT_IN, operator: 'DoesNotExist' }],
+      ].map(([name, expression]) => [
+        name,
+        {
+          policyName: `namespace.${OPTIONS.name}`,
+          matchResources: { namespaceSelector: { matchExpressions: [expression] } },
+        },
+      ]),
+    );
+  });
+
+  test('has a condition for every reason that a policy can see in a pod, in the order of the table', () => {
+    const conditions = policyOf({ config: DEMO_TEMPLATE }).matchConditions as readonly {
+      readonly name: string;
+    }[];
+    expect(conditions.map(({ name }) => name)).toEqual([
+      'mirror-pod',
+      'windows',
+      'host-network',
+      'no-containers',
+      'not-opted-in',
+      'unknown-template',
+      'already-injected',
+      'container-exists',
+      'invalid-override',
+      'conflict',
+      'pod-resources',
+    ]);
+  });
+
+  test('passes over a pod that ends sooner than the template’s hooks do', () => {
+    const config = 'containers: [{name: a, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]';
+    expect(policyOf({ config }).matchConditions).toContainEqual({
+      name: 'grace-period',
+      expression:
+        '!(has(object.spec.terminationGracePeriodSeconds) && object.spec.terminationGracePeriodSeconds < 5)',
+    });
+  });
+
+  test('that can conflict with nothing has no condition for that', () => {
+    expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
+      '"conflict"',
+    );
+  });
+
+  test('refuses pods that ask for it only where there is no webhook behind the policy', () => {
+    const policies = (alone: boolean) =>
+      compile({ config: DEMO_TEMPLATE }, { alone }).objects.flatMap(({ kind, spec }) =>
+        kind.endsWith('Policy') ? [`${kind} ${spec.failurePolicy}`] : [],
+      );
+    expect(policies(false)).toEqual(['MutatingAdmissionPolicy Ignore', 'MutatingAdmissionPolicy Ignore']);
+    expect(policies(true)).toEqual([
+      'MutatingAdmissionPolicy Fail',
+      'MutatingAdmissionPolicy Ignore',
+      'ValidatingAdmissionPolicy Ignore',
+    ]);
+  });
+
+  test.each([
+    ['skip', 'Warn'],
+    ['deny', 'Deny'],
+  ])('alone, with onConflict %s, what gets no sidecar is met by %s', (onConflict, action) => {
+    const { objects } = compile(
+      { config: DEMO_TEMPLATE, options: `onConflict: ${onConflict}` },
+      { alone: true },
+    );
+    expect(objects.at(-1)?.spec.validationActions).toEqual([action]);
+  });
+});
+
+describe('what is left to the webhook is said', () => {
+  test('a template that pods ask for by name', () => {
+    expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
+      'config.other: pods ask for it by annotation, which is left to the webhook',
+    ]);
+  });
+
+  test('namespaces whose pod security the template breaks, and these are left out', () => {
+    const { left } = compile({ config: DEMO_TEMPLATE });
+    expect(left).toEqual([
+      'config: it breaks the pod security level restricted: namespaces that enforce it are left to the webhook',
+    ]);
+    expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
+      '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',
+    );
+    expect(JSON.stringify(policyOf({ config: RESTRICTED }).matchConstraints)).not.toContain('enforce');
+  });
+
+  test('what a pod may undo does not count: a sidecar must be secure by itself', () => {
+    const byPod = `
+spec:
+  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  containers:
+  - {name: e, image: i, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
+`;
+    expect(compile({ config: byPod }).left).toHaveLength(1);
+  });
+
+  test('a template that says the name of the workload: there is no policy then', () => {
+    const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
+    expect(compile({ config })).toEqual({
+      objects: [],
+      left: ['config: it says the name of the workload: all pods are left to the webhook'],
+    });
+  });
+
+  test('a template that is too long for an expression: there is no policy then', () => {
+    const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
+    expect(compile({ config })).toEqual({
+      objects: [],
+      left: ['config: the template is too long for a policy: all pods are left to the webhook'],
+    });
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import type { Resource } from '../../../src/kube/api/resource.ts';
+import { Store } from '../../../src/kube/cache/store.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
+import { knowsPolicies, PolicyController } from '../../../src/policies/controller.ts';
+import { isSpec } from '../../../src/policies/live-spec.ts';
+import { type LivePolicyObject, POLICIES } from '../../../src/policies/resources.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import type { TemplateState } from '../../../src/sidecar/template/template-set.ts';
+import { templateSet } from '../../support/demo.ts';
+
+const NAME = 'envoy.initializer.kubernetes.io';
+const GOOD: TemplateState = { set: templateSet() };
+const ALL = [
+  `MutatingAdmissionPolicy ${NAME}`,
+  `MutatingAdmissionPolicyBinding ${NAME}`,
+  `MutatingAdmissionPolicy namespace.${NAME}`,
+  `MutatingAdmissionPolicyBinding namespace.${NAME}`,
+];
+
+interface World {
+  readonly state?: TemplateState;
+  readonly enabled?: boolean;
+  readonly namespace?: object;
+  /** What the API server answers to a policy, by its name. */
+  readonly refuse?: (name: string) => Error | undefined;
+}
+
+/** A keeper of an API server in memory, which takes what it is given and logs it. */
+function keeperOf({ state = GOOD, enabled = true, namespace = {}, refuse = () => undefined }: World = {}) {
+  const stores = { policies: new Store<LivePolicyObject>(), bindings: new Store<LivePolicyObject>() };
+  const storeOf = ({ kind }: Resource<KubeObject>) =>
+    kind === POLICIES.kind ? stores.policies : stores.bindings;
+  const calls: string[] = [];
+  const kept: number[] = [];
+  const client = {
+    get: async () => ({ metadata: { name: 'envoy-initializer', uid: 'u', ...namespace } }),
+    async apply(resource: Resource<LivePolicyObject>, { name }: { name: string }, object: LivePolicyObject) {
+      calls.push(`apply ${resource.kind} ${name}`);
+      const error = refuse(name);
+      if (error) throw error;
+      storeOf(resource).set(object);
+      return object;
+    },
+    async jsonPatch(resource: Resource<LivePolicyObject>, { name }: { name: string }) {
+      calls.push(`patch ${resource.kind} ${name}`);
+    },
+    async delete(resource: Resource<LivePolicyObject>, { name }: { name: string }) {
+      calls.push(`delete ${resource.kind} ${name}`);
+      if (!storeOf(resource).delete(name))
+        throw new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
+    },
+  };
+  const keeper = new PolicyController({
+    client: client as unknown as KubeClient,
+    live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
+    templates: () => state,
+    compile: {
+      keys: keysFor(),
+      requireAnnotation: true,
+      operatorNamespace: 'envoy-initializer',
+      name: NAME,
+      alone: false,
+    },
+    enabled,
+    log: pino({ level: 'silent' }),
+    metrics: { kept: (count) => kept.push(count) },
+  });
+  return {
+    calls,
+    kept,
+    stores,
+    async reconcile() {
+      calls.length = 0;
+      await keeper.reconcile(new AbortController().signal);
+      return [...calls];
+    },
+  };
+}
+
+function object(name: string): LivePolicyObject {
+  return { metadata: { name }, spec: {} };
+}
+
+describe('the keeper', () => {
+  test('writes each policy before its binding, and nothing a second time', async () => {
+    const { reconcile, kept } = keeperOf();
+    expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
+    expect(await reconcile()).toEqual([]);
+    expect(kept).toEqual([2, 2]);
+  });
+
+  test('removes what is ours and nothing else where there are to be none, bindings first', async () => {
+    const { reconcile, stores, kept } = keeperOf({ enabled: false });
+    for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
+    for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
+    expect(await reconcile()).toEqual([
+      `delete MutatingAdmissionPolicyBinding all.${NAME}`,
+      `delete MutatingAdmissionPolicyBinding ${NAME}`,
+      `delete MutatingAdmissionPolicy ${NAME}`,
+    ]);
+    expect(kept).toEqual([0]);
+  });
+
+  test('leaves those of the last good template alone while there is no good one', async () => {
+    const { reconcile, stores } = keeperOf({ state: { fault: 'bad' } });
+    stores.policies.set(object(NAME));
+    expect(await reconcile()).toEqual([]);
+  });
+
+  test('makes nothing while the namespace of the operator goes: it would be left behind', async () => {
+    const { reconcile } = keeperOf({ namespace: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    expect(await reconcile()).toEqual([]);
+  });
+
+  test('takes all away where the API server refuses one: what was there is of another template', async () => {
+    const refuse = (name: string) =>
+      name === NAME
+        ? undefined
+        : new ApiError({ status: 422, reason: 'Invalid', message: 'no such function' });
+    const { reconcile, stores, kept } = keeperOf({ refuse });
+    await reconcile();
+    expect([...stores.policies.list(), ...stores.bindings.list()]).toEqual([]);
+    expect(kept).toEqual([0]);
+  });
+
+  test('tries again where the API server could not answer', async () => {
+    const refuse = () => new ApiError({ status: 500, reason: 'InternalError', message: 'later' });
+    await expect(keeperOf({ refuse }).reconcile()).rejects.toThrow('later');
+  });
+
+  test('gives back the owner that somebody took away', async () => {
+    const { reconcile, stores } = keeperOf();
+    await reconcile();
+    const [policy] = stores.policies.list();
+    if (!policy) throw new Error('there is no policy');
+    const { ownerReferences: _, ...metadata } = policy.metadata;
+    stores.policies.set({ ...policy, metadata });
+    expect(await reconcile()).toEqual([`apply MutatingAdmissionPolicy ${policy.metadata.name}`]);
+  });
+});
+
+describe('a spec is the one that was written', () => {
+  const written = { policyName: 'a', matchResources: { namespaceSelector: { matchExpressions: [] } } };
+
+  test('with what the API server fills in', () => {
+    const filled = { matchPolicy: 'Equivalent', objectSelector: {}, ...written.matchResources };
+    expect(isSpec({ ...written, matchResources: filled }, written)).toBe(true);
+    expect(isSpec({ ...written, matchResources: { ...filled, matchPolicy: 'Exact' } }, written)).toBe(false);
+  });
+
+  test('but not with what somebody has added', () => {
+    expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
+  });
+});
+
+test.each<[boolean, unknown]>([
+  [true, { resources: [{ name: 'validatingadmissionpolicies' }, { name: 'mutatingadmissionpolicies' }] }],
+  [false, { resources: [{ name: 'validatingadmissionpolicies' }] }],
+  [false, { resources: 'none' }],
+  [false, 'text'],
+])('that policies are known is %s of %j', (known, discovery) => {
+  expect(knowsPolicies(discovery)).toBe(known);
+});

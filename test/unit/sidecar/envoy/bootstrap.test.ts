@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatFault } from '../../../../src/json/diagnostic.ts';
+import { bootstrapFaults } from '../../../../src/sidecar/envoy/bootstrap.ts';
+import { ENVOY_CONFIGURATIONS } from '../../../../src/sidecar/envoy/configurations.ts';
+
+function faultsOf(bootstrap: unknown, key = 'envoy.json'): readonly string[] {
+  return bootstrapFaults(key, JSON.stringify(bootstrap, null, 1)).map(({ line: _, column: __, ...fault }) =>
+    formatFault({ ...fault, source: '' }).replace(/^: /, ''),
+  );
+}
+
+function withFilter(filter: unknown) {
+  return { static_resources: { listeners: [{ filter_chains: [{ filters: [filter] }] }] } };
+}
+
+function withRoute(route: unknown, more: object = {}) {
+  const typed_config = { '@type': 'x', route_config: { virtual_hosts: [{ routes: [{ route }] }] } };
+  return { ...withFilter({ name: 'http', typed_config }), ...more };
+}
+
+test.each(Object.entries(ENVOY_CONFIGURATIONS))(
+  'finds nothing in %s, which comes with the operator',
+  (_, value) => {
+    expect(faultsOf(value)).toEqual([]);
+  },
+);
+
+describe('finds what is of the v2 API, and says what to write', () => {
+  const gone = 'is of the v2 API, which Envoy removed in 1.18';
+  const filter = 'static_resources.listeners[0].filter_chains[0].filters[0]';
+  test.each<[string, object, string]>([
+    [
+      'the config of a filter',
+      withFilter({ name: 'envoy.http_connection_manager', config: {} }),
+      `${filter}.config: ${gone}: write typed_config, with the v3 type of the filter as its "@type"`,
+    ],
+    [
+      'a type',
+      withFilter({ name: 'x', typed_config: { '@type': 'type.googleapis.com/envoy.api.v2.Cluster' } }),
+      `${filter}.typed_config["@type"]: type.googleapis.com/envoy.api.v2.Cluster ${gone}: write its v3 type`,
+    ],
+    [
+      'the hosts of a cluster',
+      { static_resources: { clusters: [{ name: 'a', hosts: [] }] } },
+      `static_resources.clusters[0].hosts: ${gone}: write load_assignment`,
+    ],
+    [
+      'the TLS context of a listener',
+      { static_resources: { listeners: [{ filter_chains: [{ tls_context: {} }] }] } },
+      `static_resources.listeners[0].filter_chains[0].tls_context: ${gone}: write transport_socket`,
+    ],
+    [
+      'a version of the transport',
+      { dynamic_resources: { cds_config: { resource_api_version: 'V2' } } },
+      `dynamic_resources.cds_config.resource_api_version: V2 ${gone}: write V3`,
+    ],
+  ])('%s', (_, bootstrap, fault) => {
+    expect(faultsOf(bootstrap)).toContain(fault);
+  });
+
+  test('and leaves a field of that name alone where v3 has one', () => {
+    expect(faultsOf({ stats_config: { config: {} }, admin: { name: 'x', config: {} } })).toEqual([]);
+  });
+});
+
+describe('finds routes that lead nowhere', () => {
+  const app = { clusters: [{ name: 'app' }] };
+  const at =
+    'static_resources.listeners[0].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0].routes[0].route';
+  const routed = (route: unknown) => {
+    const value = withRoute(route);
+    return { static_resources: { ...value.static_resources, ...app } };
+  };
+
+  test('to a cluster that is not there', () => {
+    expect(faultsOf(routed({ cluster: 'apps' }))).toEqual([
+      `${at}.cluster: there is no cluster "apps": did you mean app?`,
+    ]);
+    expect(faultsOf(routed({ cluster: 'elsewhere' }))).toEqual([
+      `${at}.cluster: there is no cluster "elsewhere": those of static_resources are app`,
+    ]);
+    expect(faultsOf(routed({ cluster: 'app' }))).toEqual([]);
+  });
+
+  test('by weights that are all 0', () => {
+    const clusters = [{ name: 'app', weight: 0 }];
+    expect(faultsOf(routed({ weighted_clusters: { clusters } }))).toEqual([
+      `${at}.weighted_clusters: all weights are 0: give at least one cluster more`,
+    ]);
+    expect(faultsOf(routed({ weighted_clusters: { clusters: [{ name: 'app', weight: 1 }] } }))).toEqual([]);
+  });
+
+  test('but not where a server tells the clusters', () => {
+    expect(faultsOf(withRoute({ cluster: 'elsewhere' }, { dynamic_resources: {} }))).toEqual([]);
+  });
+});
+
+test('names a filter without a configuration', () => {
+  expect(faultsOf(withFilter({ name: 'envoy.router' }))).toEqual([
+    'static_resources.listeners[0].filter_chains[0].filters[0]: has no typed_config: write one, with the type of the filter as its "@type"',
+  ]);
+});
+
+test.each<[string, unknown, string]>([
+  [
+    'of the bootstrap',
+    { static_resource: {} },
+    'static_resource: unknown field "static_resource": did you mean static_resources?',
+  ],
+  [
+    'of its static resources',
+    { staticResources: {}, static_resources: { listners: [] } },
+    'static_resources.listners: unknown field "listners": did you mean listeners?',
+  ],
+])('suggests the field %s that was meant', (_, bootstrap, fault) => {
+  expect(faultsOf(bootstrap)).toEqual([fault]);
+});
+
+test('lets pass fields that are like none it knows: a newer Envoy may have them', () => {
+  expect(faultsOf({ something_quite_new: {} })).toEqual([]);
+});
+
+test.each<[string, string, string]>([
+  [
+    'text that is no YAML',
+    '{ "admin": ',
+    'envoy.json: line 1, column 12: unexpected end of the stream within a flow collection',
+  ],
+  ['a list', '[]', 'envoy.json: line 1, column 1: must be a bootstrap of Envoy: {"static_resources": …}'],
+  [
+    'YAML in a file of JSON',
+    'admin: {}',
+    'envoy.json: is YAML, but a file of this name is JSON to Envoy: name it .yaml',
+  ],
+])('refuses %s', (_, text, fault) => {
+  expect(bootstrapFaults('envoy.json', text).map(formatFault)).toEqual([fault]);
+});

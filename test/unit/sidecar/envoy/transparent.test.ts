@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { formatFault } from '../../../../src/json/diagnostic.ts';
+import { ENVOY_FILES } from '../../../../src/sidecar/envoy/configurations.ts';
+import { parseTemplate } from '../../../../src/sidecar/template/parse-template.ts';
+import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
+
+const text = await readFile(join(projectDirectory(), 'deploy/transparent/template.yaml'), 'utf8');
+const parsed = parseTemplate('config.transparent', 'transparent', text);
+const [capture, envoy] = 'template' in parsed ? parsed.template.initContainers : [];
+
+test('the template is right, and its one doubt is the capability that it cannot do without', () => {
+  expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
+    'config.transparent: line 3, column 1: pods stay without it in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
+  ]);
+});
+
+test('its containers read what is in the ConfigMap', () => {
+  const paths = [capture?.command, envoy?.args].flat().map(String);
+  const files = paths.flatMap((path) => /^\/etc\/envoy\/(.*)$/.exec(path)?.[1] ?? []);
+  expect(files).toEqual(['capture.sh', 'transparent.json']);
+  expect(Object.keys(ENVOY_FILES)).toEqual(expect.arrayContaining(files));
+});
+
+test('its Envoy runs as the user whose connections the rules let pass', () => {
+  const [, user] = /PROXY_UID:-(\d+)/.exec(ENVOY_FILES['capture.sh'] ?? '') ?? [];
+  expect(envoy?.securityContext).toMatchObject({ runAsUser: Number(user) });
+});
+
+test('deploy/envoy makes the ConfigMap of the same files', async () => {
+  const kustomization = await readFile(join(projectDirectory(), 'deploy/envoy/kustomization.yaml'), 'utf8');
+  const files = [...kustomization.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => name);
+  expect(files.toSorted()).toEqual(Object.keys(ENVOY_FILES).toSorted());
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+
+const app: JsonObject = { name: 'app', image: 'busybox' };
+const stub: JsonObject = {
+  name: 'envoy',
+  image: 'auto',
+  args: ['--mode validate'],
+  resources: { limits: { cpu: '2' } },
+  env: [{ name: 'A', value: 'own' }],
+};
+const templateEnvoy = () =>
+  ((specOf(injectChecked(decideInput(demoPod())).pod).containers as JsonObject[])[1] ?? {}) as JsonObject;
+
+describe("a container of the template's name with the image auto", () => {
+  test("is laid over the template's, in its own place", () => {
+    const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [stub, app] })));
+    expect(operations[0]).toMatchObject({ op: 'replace', path: '/spec/containers/0' });
+    expect(specOf(pod).containers).toEqual([
+      {
+        ...templateEnvoy(),
+        args: ['--mode validate'],
+        resources: { limits: { cpu: '2', memory: '512Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+        env: [{ name: 'A', value: 'own' }],
+      },
+      app,
+    ]);
+    expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: stub } });
+  });
+
+  test('says nothing by what is empty: the API server drops it before a webhook sees it', () => {
+    const config = `containers:
+- name: envoy
+  image: i
+  args: [a]
+  tty: true
+  workingDir: /w
+  env: [{name: A, value: a}]
+  volumeMounts: [{name: v, mountPath: /v, readOnly: true}]
+  ports: [{containerPort: 80, hostPort: 80}]
+  startupProbe: {httpGet: {port: 1}, initialDelaySeconds: 5}
+volumes: [{name: v, emptyDir: {}}]`;
+    const empty = {
+      name: 'envoy',
+      image: 'auto',
+      args: [],
+      tty: false,
+      workingDir: '',
+      env: [{ name: 'A', value: '' }],
+      volumeMounts: [{ name: 'v', mountPath: '/v', readOnly: false }],
+      ports: [{ containerPort: 80, hostPort: 0 }],
+      startupProbe: { initialDelaySeconds: 0 },
+      stdin: null,
+    };
+    const state = { set: templateSet({ config }) };
+    const plain = injectChecked(decideInput(demoPod(), { state })).pod;
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, empty] }), { state }));
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual(
+      (specOf(plain).containers as JsonObject[])[1],
+    );
+  });
+
+  test('says by false, 0 and empty text what these mean where they are values', () => {
+    const said = {
+      args: ['', 'b'],
+      securityContext: { privileged: false, runAsUser: 0, capabilities: {} },
+      resources: { limits: { cpu: 0 } },
+    };
+    const config = `containers: [{name: envoy, image: i, args: [a], securityContext: {privileged: true, runAsUser: 1}}]`;
+    const { pod } = injectChecked(
+      decideInput(podWith({ containers: [app, { name: 'envoy', image: 'auto', ...said }] }), {
+        state: { set: templateSet({ config }) },
+      }),
+    );
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual({ name: 'envoy', image: 'i', ...said });
+  });
+
+  test('is where its user put it when it becomes native', () => {
+    const native = { ...stub, restartPolicy: 'Always' };
+    const { pod } = injectChecked(
+      decideInput(podWith({ containers: [app], initContainers: [native, { name: 'setup', image: 'i' }] })),
+    );
+    expect(namesOf(specOf(pod).initContainers)).toEqual(['envoy', 'setup']);
+    expect(namesOf(specOf(pod).containers)).toEqual(['app']);
+  });
+
+  test('moves to the init containers of a pod that ends', () => {
+    const { pod } = injectChecked(decideInput(podWith({ containers: [stub, app], restartPolicy: 'Never' })));
+    expect(namesOf(specOf(pod).containers)).toEqual(['app']);
+    expect(specOf(pod).initContainers).toMatchObject([
+      { name: 'envoy', restartPolicy: 'Always', args: ['--mode validate'] },
+    ]);
+  });
+
+  test('may be all there is: then the pod is a gateway, also one that ends', () => {
+    const { pod } = injectChecked(decideInput(podWith({ containers: [stub], restartPolicy: 'Never' })));
+    expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);
+    expect(specOf(pod)).not.toHaveProperty('initContainers');
+  });
+
+  test('may have ports of its own that clash with nobody but others', () => {
+    const ports = [{ containerPort: 80, name: 'http' }];
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...stub, ports }] })));
+    expect(specOf(pod).containers).toMatchObject([
+      {},
+      { ports: [{ containerPort: 80, protocol: 'TCP', name: 'http' }] },
+    ]);
+    const taken = { ...app, ports: [{ containerPort: 81 }] };
+    const clash = podWith({ containers: [taken, { ...stub, ports: [{ containerPort: 81 }] }] });
+    expect(inject(decideInput(clash))).toMatchObject({ skip: { reason: 'conflict' } });
+  });
+
+  test('does not override what the API server has filled in and nobody wrote', () => {
+    const config = `
+containers:
+- name: envoy
+  image: i
+  imagePullPolicy: IfNotPresent
+  terminationMessagePolicy: FallbackToLogsOnError
+  readinessProbe: {grpc: {port: 1}, periodSeconds: 2}`;
+    const defaulted = {
+      name: 'envoy',
+      image: 'auto',
+      imagePullPolicy: 'Always',
+      terminationMessagePath: '/dev/termination-log',
+      terminationMessagePolicy: 'File',
+      resources: {},
+      readinessProbe: {
+        grpc: { port: 7 },
+        timeoutSeconds: 1,
+        periodSeconds: 10,
+        successThreshold: 1,
+        failureThreshold: 5,
+      },
+    };
+    const state = { set: templateSet({ config }) };
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, defaulted] }), { state }));
+    expect((specOf(pod).containers as JsonObject[])[1]).toEqual({
+      name: 'envoy',
+      image: 'i',
+      imagePullPolicy: 'IfNotPresent',
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      resources: {},
+      readinessProbe: { grpc: { port: 7 }, periodSeconds: 2, failureThreshold: 5 },
+    });
+  });
+
+  test('that cannot be laid over it is an invalid override', () => {
+    const greedy = { ...stub, resources: { requests: { cpu: '3' } } };
+    expect(inject(decideInput(podWith({ containers: [app, greedy] })))).toMatchObject({
+      outcome: 'skipped',
+      skip: {
+        reason: 'invalid-override',
+        messages: ['container envoy: resources.requests.cpu: 3 is more than the limit 1000m'],
+      },
+    });
+  });
+
+  test('may claim resources of its pod', () => {
+    const claims = { ...stub, resources: { claims: [{ name: 'gpu' }] } };
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, claims] })));
+    expect((specOf(pod).containers as JsonObject[])[1]?.resources).toMatchObject({
+      claims: [{ name: 'gpu' }],
+    });
+  });
+
+  test('gets no variables of the application', () => {
+    const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
+    const { status } = injectChecked(decideInput(podWith({ containers: [stub, app] }), { state: { set } }));
+    expect(status.added.env).toEqual(['app/B']);
+  });
+});

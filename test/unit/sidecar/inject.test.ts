@@ -1,0 +1,167 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
+
+/** sha256 of the template as JSON with sorted keys, made with another program. */
+const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';
+
+const ENVOY = {
+  name: 'envoy',
+  image: 'lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1',
+  command: ['/usr/local/bin/envoy'],
+  args: ['--concurrency 4', '--config-path /etc/envoy/envoy.json', '--mode serve'],
+  ports: [{ containerPort: 80, protocol: 'TCP' }],
+  resources: { limits: { cpu: '1000m', memory: '512Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+  volumeMounts: [{ name: 'envoy-conf', mountPath: '/etc/envoy' }],
+};
+const VOLUME = { name: 'envoy-conf', configMap: { name: 'envoy' } };
+const STATUS_TEXT = `{"version":1,"templates":[{"name":"config","sha256":"${DEMO_HASH}"}],"added":{"containers":["envoy"],"volumes":["envoy-conf"]}}`;
+const STATUS_POINTER = '/metadata/annotations/initializer.kubernetes.io~1envoy-status';
+
+describe("the demo's pod and template", () => {
+  test('give exactly this patch', () => {
+    expect(injectChecked(decideInput(demoPod())).operations).toEqual([
+      { op: 'add', path: '/spec/containers/-', value: ENVOY },
+      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+      { op: 'add', path: STATUS_POINTER, value: STATUS_TEXT },
+    ]);
+  });
+
+  test('give the application untouched, then envoy, and its volume', () => {
+    const { pod } = injectChecked(decideInput(demoPod()));
+    expect(specOf(pod)).toEqual({
+      containers: [...(specOf(demoPod()).containers as JsonObject[]), ENVOY],
+      volumes: [VOLUME],
+    });
+    expect(metadataOf(pod)).toEqual({
+      name: 'myapp-pod',
+      labels: { app: 'myapp' },
+      annotations: { [OPT_IN]: 'true', [STATUS]: STATUS_TEXT },
+    });
+  });
+
+  test('share everything that is not changed with the pod that was given', () => {
+    const input = decideInput(demoPod());
+    const { pod } = injectChecked(input);
+    expect((specOf(pod).containers as unknown[])[0]).toBe((specOf(input.pod).containers as unknown[])[0]);
+    expect(metadataOf(pod).labels).toBe(metadataOf(input.pod).labels);
+  });
+});
+
+describe('a patch', () => {
+  test('adds behind what is there', () => {
+    const own = { name: 'data', emptyDir: {} };
+    const { operations, pod } = injectChecked(decideInput(podWith({ volumes: [own] })));
+    expect(operations[1]).toEqual({ op: 'add', path: '/spec/volumes/-', value: VOLUME });
+    expect(specOf(pod).volumes).toEqual([own, VOLUME]);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['null', null],
+  ])('makes lists and maps that are %s', (_, absent) => {
+    const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
+    const pod = JSON.parse(
+      JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
+    );
+    expect(injectChecked(decideInput(pod)).operations.slice(1)).toEqual([
+      { op: 'add', path: '/spec/volumes', value: [VOLUME] },
+      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+    ]);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['null', null],
+  ])('makes metadata that is %s', (_, absent) => {
+    const pod = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
+    const input = decideInput(pod, { namespaceLabels: { [OPT_IN]: 'true' } });
+    expect(injectChecked(input).operations.slice(2)).toEqual([
+      { op: 'add', path: '/metadata', value: {} },
+      { op: 'add', path: '/metadata/annotations', value: { [STATUS]: STATUS_TEXT } },
+    ]);
+  });
+
+  test('keeps what it does not know', () => {
+    const pod = podWith({ fieldFromTheFuture: { deep: [1, null, 12345678901] } });
+    const text = '{"__proto__":{"x":1},"a~b/c":2}';
+    const odd = { ...pod, odd: JSON.parse(text) as JsonObject };
+    const result = injectChecked(decideInput(odd)).pod;
+    expect(specOf(result).fieldFromTheFuture).toBe(specOf(pod).fieldFromTheFuture);
+    expect(JSON.stringify(result.odd)).toBe(text);
+  });
+
+  test('does not grow with the pod', () => {
+    const env = Array.from({ length: 3000 }, (_, i) => ({ name: `KEY_${i}`, value: 'v'.repeat(80) }));
+    const { operations } = injectChecked(
+      decideInput(podWith({ containers: [{ name: 'app', image: 'a', env }] })),
+    );
+    expect(operations).toHaveLength(3);
+  });
+
+  test('reuses a volume of that name when it is the same but for defaults', () => {
+    const defaulted = { name: 'envoy-conf', configMap: { name: 'envoy', defaultMode: 420 } };
+    const { operations, pod, status } = injectChecked(decideInput(podWith({ volumes: [defaulted] })));
+    expect(operations.map(({ path }) => path)).toEqual(['/spec/containers/-', STATUS_POINTER]);
+    expect(specOf(pod).volumes).toEqual([defaulted]);
+    expect(status.added).toEqual({ containers: ['envoy'] });
+  });
+
+  test('is the same for the same pod', () => {
+    const first = injectChecked(decideInput(demoPod())).operations;
+    expect(injectChecked(decideInput(demoPod())).operations).toEqual(first);
+    expect(namesOf(specOf(injectChecked(decideInput(demoPod())).pod).containers)).toEqual([
+      'myapp-container',
+      'envoy',
+    ]);
+  });
+});
+
+describe('what is added to many containers', () => {
+  const template = `${DEMO_TEMPLATE}
+env: [{name: PROXY, value: "1"}]
+`;
+  const injected = (containers: number) =>
+    inject(
+      decideInput(
+        podWith({
+          containers: Array.from({ length: containers }, (_, i) => ({
+            name: `app-${i}-${'x'.repeat(50)}`,
+            image: 'busybox',
+          })),
+        }),
+        { state: { set: templateSet({ config: template }) } },
+      ),
+    );
+
+  test('goes to each of them, in the order of the pod', () => {
+    const result = injected(100);
+    if (result.outcome !== 'injected') throw new Error(JSON.stringify(result.skip));
+    const paths = result.operations.map(({ path }) => path).filter((path) => path.endsWith('/env'));
+    expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
+  });
+
+  test('is not added where its names would be more than annotations may hold', () => {
+    const result = injected(5_000);
+    expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
+    expect(result).toHaveProperty('skip.messages', [
+      `metadata.annotations[${STATUS}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`,
+    ]);
+  });
+});
+
+test('a pod that names templates at a length that no annotation may have gets none of them', () => {
+  const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,'.repeat(50_000) };
+  const result = inject(decideInput(podWith({}, { annotations })));
+  expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'unknown-template' } });
+});

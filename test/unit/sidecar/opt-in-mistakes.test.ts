@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { optInMistakes } from '../../../src/sidecar/opt-in-mistakes.ts';
+import { OPT_IN } from '../../support/demo.ts';
+
+const mistakes = (object: JsonObject, pod: JsonObject) => [
+  ...optInMistakes({ object, path: [], pod }, keysFor()),
+];
+const quoted = (place: string, value: string) =>
+  `${place} hold strings, and ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}", with the quotes`;
+const misplaced = (place: string, kind: string) =>
+  `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
+
+describe('an opt-in that is none', () => {
+  test.each([true, false, 1])('is a value without its quotes: %j', (value) => {
+    const labels = { metadata: { labels: { [OPT_IN]: value } } };
+    expect(mistakes(labels, labels)).toEqual([quoted('labels', String(value))]);
+    const both = { metadata: { labels: { [OPT_IN]: value }, annotations: { [OPT_IN]: value } } };
+    expect(mistakes(both, both)).toEqual([
+      quoted('labels', String(value)),
+      quoted('annotations', String(value)),
+    ]);
+  });
+
+  test.each(['labels', 'annotations'])('is one in the %s of the workload itself', (place) => {
+    const deployment = { kind: 'Deployment', metadata: { [place]: { [OPT_IN]: 'true' } } };
+    expect(mistakes(deployment, {})).toEqual([misplaced(place, 'Deployment')]);
+    expect(mistakes({ metadata: deployment.metadata }, {})).toEqual([misplaced(place, 'object')]);
+  });
+
+  test('is told of once', () => {
+    const twice = { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'true' } };
+    expect(mistakes({ kind: 'Job', metadata: twice }, {})).toEqual([misplaced('labels', 'Job')]);
+  });
+});
+
+test.each<[string, JsonObject, JsonObject]>([
+  ['no opt-in at all', { kind: 'Deployment' }, {}],
+  ['a pod with a string', {}, { metadata: { labels: { [OPT_IN]: 'true' } } }],
+  ['a null, which is none', {}, { metadata: { annotations: { [OPT_IN]: null } } }],
+  [
+    'one in the workload and in its pods, which decide by themselves',
+    { kind: 'Deployment', metadata: { labels: { [OPT_IN]: 'true' } } },
+    { metadata: { annotations: { [OPT_IN]: 'false' } } },
+  ],
+])('nothing is wrong with %s', (_, object, pod) => {
+  expect(mistakes(object, pod)).toEqual([]);
+});

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { RULES } from '../../../src/sidecar/reason.ts';
+
+const text = readFileSync('docs/reasons.md', 'utf8');
+
+test('docs/reasons.md has a section for each reason, in the order in which they are looked for', () => {
+  const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual(RULES.map(({ reason }) => reason));
+});
+
+test('the table of docs/reasons.md says what the rules say: copy the lines from here', () => {
+  const warned = (warn: boolean | 'asked') =>
+    warn === 'asked' ? 'if the pod asked' : warn ? 'always' : 'no';
+  const rows = RULES.map(
+    ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warned(warn)} |`,
+  );
+  expect(text.match(/^\| \[`.*$/gm)).toEqual(rows);
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
+import { injectChecked } from '../../support/inject-checked.ts';
+
+const enforce = (level: string) => ({ namespaceLabels: { 'pod-security.kubernetes.io/enforce': level } });
+const state = (config: string, options = '') => ({ state: { set: templateSet({ config, options }) } });
+
+const RESTRICTED = `
+securityContext:
+  allowPrivilegeEscalation: false
+  runAsNonRoot: true
+  capabilities: {drop: [ALL]}
+  seccompProfile: {type: RuntimeDefault}`.replaceAll('\n', '\n    ');
+const restricted = `containers:\n  - name: envoy\n    image: i${RESTRICTED}`;
+
+const refused = (input: ReturnType<typeof decideInput>) => {
+  const result = inject(input);
+  return result.outcome === 'injected' ? [] : [result.skip.reason, ...result.skip.messages];
+};
+
+describe('a pod that has little time to end', () => {
+  const sleeping = (hook: string) =>
+    state(`containers: [{name: envoy, image: i, lifecycle: {${hook}: {sleep: {seconds: 5}}}}]`);
+  const ending = (terminationGracePeriodSeconds: number) => podWith({ terminationGracePeriodSeconds });
+
+  test.each(['preStop', 'postStart'])(
+    'is not given a sidecar that sleeps for longer in its %s hook',
+    (hook) => {
+      expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
+        'grace-period',
+        `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4`,
+      ]);
+      injectChecked(decideInput(ending(5), sleeping(hook)));
+    },
+  );
+
+  test('may have 30 seconds where it does not say', () => {
+    injectChecked(decideInput(demoPod(), sleeping('preStop')));
+    const long = state('containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 31}}}}]');
+    expect(refused(decideInput(demoPod(), long))[0]).toBe('grace-period');
+  });
+
+  test('is not given a native sidecar that sleeps for longer, either', () => {
+    const native = {
+      state: {
+        set: templateSet({
+          config: 'containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]',
+          options: 'nativeSidecar: always',
+        }),
+      },
+    };
+    expect(refused(decideInput(ending(4), native))[0]).toBe('grace-period');
+  });
+
+  test('is given a sidecar that sleeps for less than the pod’s own containers, which are its own matter', () => {
+    const lifecycle = { preStop: { sleep: { seconds: 9 } } };
+    const own = podWith({
+      terminationGracePeriodSeconds: 6,
+      containers: [{ name: 'app', image: 'a', lifecycle }],
+    });
+    injectChecked(decideInput(own, sleeping('preStop')));
+  });
+});
+
+describe('a namespace that enforces pod security', () => {
+  test('at the level restricted is not given the sidecar of the demo', () => {
+    const says = 'the namespace enforces restricted pod security: container envoy';
+    expect(refused(decideInput(demoPod(), enforce('restricted')))).toEqual([
+      'pod-security',
+      `${says} must set allowPrivilegeEscalation to false`,
+      `${says} must drop ALL capabilities`,
+      `${says} must set a seccompProfile`,
+      `${says} must set runAsNonRoot to true`,
+    ]);
+  });
+
+  test.each(['privileged', 'baseline', 'none at all'])('at the level %s is', (level) => {
+    injectChecked(decideInput(demoPod(), enforce(level)));
+  });
+
+  test('is given a restricted sidecar', () => {
+    injectChecked(decideInput(demoPod(), { ...enforce('restricted'), ...state(restricted) }));
+  });
+
+  test('takes from the pod what the sidecar does not say', () => {
+    const less = restricted.replace('runAsNonRoot: true', '').replace(/seccompProfile.*/, '');
+    const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+    injectChecked(decideInput(podWith({ securityContext }), { ...enforce('restricted'), ...state(less) }));
+    injectChecked(
+      decideInput(demoPod(), {
+        ...enforce('restricted'),
+        ...state(
+          `${less}\nsecurityContext: {runAsNonRoot: true, seccompProfile: {type: Localhost, localhostProfile: p}}`,
+        ),
+      }),
+    );
+  });
+
+  test('lets a pod of a user namespace be root', () => {
+    const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
+    injectChecked(decideInput(podWith({ hostUsers: false }), { ...enforce('restricted'), ...state(root) }));
+    expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(root) }))).toHaveLength(3);
+  });
+
+  test('lets a pod of a user namespace see all of /proc at the level baseline, and not at restricted', () => {
+    const unmasked = restricted.replace('capabilities', 'procMount: Unmasked\n      capabilities');
+    const own = podWith({ hostUsers: false });
+    injectChecked(decideInput(own, { ...enforce('baseline'), ...state(unmasked) }));
+    const says = ': container envoy must not set procMount';
+    expect(refused(decideInput(own, { ...enforce('restricted'), ...state(unmasked) }))).toEqual([
+      'pod-security',
+      `the namespace enforces restricted pod security${says}`,
+    ]);
+    expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(unmasked) }))).toHaveLength(2);
+  });
+
+  const envoy = (more: string) => `containers: [{name: envoy, image: i, ${more}}]`;
+  test.each([
+    ['baseline', envoy('securityContext: {privileged: true}'), 'container envoy must not be privileged'],
+    [
+      'baseline',
+      envoy('securityContext: {capabilities: {add: [CHOWN, NET_ADMIN]}}'),
+      'container envoy must not add the capability NET_ADMIN',
+    ],
+    ['baseline', envoy('securityContext: {procMount: Unmasked}'), 'container envoy must not set procMount'],
+    [
+      'baseline',
+      envoy('securityContext: {seccompProfile: {type: Unconfined}}'),
+      'container envoy must not set seccompProfile to Unconfined',
+    ],
+    [
+      'baseline',
+      envoy('securityContext: {appArmorProfile: {type: Unconfined}}'),
+      'container envoy must not set appArmorProfile to Unconfined',
+    ],
+    [
+      'baseline',
+      envoy('securityContext: {seLinuxOptions: {type: spc_t}}'),
+      'container envoy must not set these seLinuxOptions',
+    ],
+    [
+      'baseline',
+      envoy('securityContext: {seLinuxOptions: {user: u}}'),
+      'container envoy must not set these seLinuxOptions',
+    ],
+    [
+      'baseline',
+      envoy('ports: [{containerPort: 1, hostPort: 1}]'),
+      'container envoy must not use a hostPort',
+    ],
+    [
+      'baseline',
+      envoy('livenessProbe: {tcpSocket: {port: 1, host: h}}'),
+      'container envoy must not set the host of a probe or hook',
+    ],
+    [
+      'baseline',
+      envoy('lifecycle: {preStop: {httpGet: {port: 1, host: h}}}'),
+      'container envoy must not set the host of a probe or hook',
+    ],
+    [
+      'baseline',
+      'initContainers: [{name: i, image: i, securityContext: {privileged: true}}]',
+      'container i must not be privileged',
+    ],
+    ['baseline', 'volumes: [{name: v, hostPath: {path: /}}]', 'volume v must not be a hostPath'],
+    [
+      'baseline',
+      'securityContext: {sysctls: [{name: kernel.msgmax, value: "1"}]}',
+      'the pod must not set the sysctl kernel.msgmax',
+    ],
+    [
+      'baseline',
+      'securityContext: {seccompProfile: {type: Unconfined}}',
+      'the pod must not set seccompProfile to Unconfined',
+    ],
+    [
+      'restricted',
+      'volumes: [{name: v, nfs: {server: s, path: /}}]',
+      'volume v is of a kind that is not allowed',
+    ],
+    ['restricted', 'securityContext: {runAsUser: 0}', 'the pod must not set runAsUser to 0'],
+    ['restricted', 'securityContext: {runAsNonRoot: false}', 'the pod must not set runAsNonRoot to false'],
+    [
+      'restricted',
+      restricted.replace('drop: [ALL]', 'drop: [ALL], add: [CHOWN]'),
+      'container envoy must not add the capability CHOWN',
+    ],
+  ])('at the level %s refuses %s', (level, config, message) => {
+    expect(refused(decideInput(demoPod(), { ...enforce(level), ...state(config) }))).toEqual([
+      'pod-security',
+      `the namespace enforces ${level} pod security: ${message}`,
+    ]);
+  });
+
+  test('is not held against a template when the pod itself is what it refuses', () => {
+    const own = podWith({ volumes: [{ name: 'host', hostPath: { path: '/' } }] });
+    injectChecked(decideInput(own, enforce('baseline')));
+  });
+});
+
+describe('a pod with resources of its own', () => {
+  const container = (resources: JsonObject): JsonObject => ({ name: 'app', image: 'a', resources });
+  const pod = (resources: JsonObject, more: JsonObject = {}) =>
+    podWith({ containers: [container({ requests: { cpu: '200m', memory: '64Mi' } })], resources, ...more });
+
+  test('that leave room for the sidecar gets it', () => {
+    injectChecked(
+      decideInput(pod({ requests: { cpu: '300m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } })),
+    );
+    injectChecked(decideInput(pod({})));
+    injectChecked(decideInput(pod({ requests: { 'example.com/gpu': '1' } })));
+  });
+
+  test.each<[string, JsonObject, string]>([
+    [
+      'requests',
+      pod({ requests: { cpu: '299m' } }),
+      'its containers would request more than spec.resources.requests.cpu, which is 299m',
+    ],
+    [
+      'memory',
+      pod({ requests: { memory: '127Mi' } }),
+      'its containers would request more than spec.resources.requests.memory, which is 127Mi',
+    ],
+    [
+      'limits',
+      pod({ limits: { cpu: '999m' } }),
+      'the limit of container envoy is higher than spec.resources.limits.cpu, which is 999m',
+    ],
+    [
+      'requests of a pod that ends, whose sidecar runs beside its init containers',
+      pod(
+        { requests: { cpu: '1' } },
+        {
+          restartPolicy: 'Never',
+          initContainers: [
+            { name: 'a', image: 'i' },
+            { ...container({ requests: { cpu: '750m' } }), name: 'native', restartPolicy: 'Always' },
+          ],
+        },
+      ),
+      'its containers would request more than spec.resources.requests.cpu, which is 1',
+    ],
+  ])('that do not leave room in its %s does not', (_, input, message) => {
+    expect(refused(decideInput(input))).toEqual(['pod-resources', message]);
+  });
+
+  test('counts limits as requests that are not there, as the API server does', () => {
+    const limited = state('containers: [{name: envoy, image: i, resources: {limits: {cpu: 200m}}}]');
+    expect(refused(decideInput(pod({ requests: { cpu: '399m' } }), limited))[0]).toBe('pod-resources');
+    injectChecked(decideInput(pod({ requests: { cpu: '400m' } }), limited));
+  });
+
+  test('is not held against a template when the pod alone asks for too much', () => {
+    injectChecked(decideInput(pod({ requests: { cpu: '100m' } })));
+  });
+
+  test('has init containers that need not fit beside the application, but beside what starts before them', () => {
+    const init = { ...container({ requests: { cpu: '300m' } }), name: 'init' };
+    const ending = pod({ requests: { cpu: '300m' } }, { restartPolicy: 'Never', initContainers: [init] });
+    injectChecked(decideInput(ending));
+    expect(refused(decideInput(ending, state(DEMO_TEMPLATE, 'position: first')))[0]).toBe('pod-resources');
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { sidecarState } from '../../../src/sidecar/sidecar-state.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
+import { injectChecked, metadataOf } from '../../support/inject-checked.ts';
+
+const KEYS = keysFor();
+const state = () => ({ set: templateSet() });
+const injected = () => injectChecked(decideInput(demoPod())).pod;
+
+describe('the sidecar of a pod that exists', () => {
+  test('is absent where the pod does not say that it was injected', () => {
+    expect(sidecarState(demoPod(), KEYS, state())).toBe('absent');
+  });
+
+  test('is current where it is that of the template of now', () => {
+    expect(sidecarState(injected(), KEYS, state())).toBe('current');
+  });
+
+  test('is stale once the template is another', () => {
+    const changed = { set: templateSet({ config: DEMO_TEMPLATE.replace('512Mi', '256Mi') }) };
+    expect(sidecarState(injected(), KEYS, changed)).toBe('stale');
+  });
+
+  test('is stale where its container is gone', () => {
+    const { annotations } = metadataOf(injected());
+    expect(sidecarState(podWith({}, { annotations: annotations ?? null }), KEYS, state())).toBe('stale');
+  });
+
+  test('is stale where its template is gone', () => {
+    const data = { config: DEMO_TEMPLATE, 'config.more': 'containers: [{name: more, image: i}]' };
+    const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,more' };
+    const both = { set: templateSet(data) };
+    const { pod } = injectChecked(decideInput(podWith({}, { annotations }), { state: both }));
+    expect(sidecarState(pod, KEYS, both)).toBe('current');
+    expect(sidecarState(pod, KEYS, state())).toBe('stale');
+  });
+});

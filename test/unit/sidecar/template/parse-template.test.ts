@@ -1,0 +1,558 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatFault } from '../../../../src/json/diagnostic.ts';
+import { parseTemplate } from '../../../../src/sidecar/template/parse-template.ts';
+import type { Template } from '../../../../src/sidecar/template/template.ts';
+import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+
+function good(text: string): Template {
+  const parsed = parseTemplate('config', 'config', text);
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
+  return parsed.template;
+}
+
+/** The faults of a text, each as the line that people see. */
+function faults(text: string): readonly string[] {
+  const parsed = parseTemplate('config', 'config', text);
+  return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
+}
+
+const container = (rest: string) => `containers:\n- name: a\n  image: b\n${rest.replaceAll(/^/gm, '  ')}`;
+const volume = (rest: string) => `volumes:\n- name: v\n${rest.replaceAll(/^/gm, '  ')}`;
+
+describe('a good template', () => {
+  test("may be the demo's", () => {
+    expect(good(DEMO_TEMPLATE)).toMatchObject({
+      name: 'config',
+      containers: [
+        { name: 'envoy', args: ['--concurrency 4', '--config-path /etc/envoy/envoy.json', '--mode serve'] },
+      ],
+      volumes: [{ name: 'envoy-conf', configMap: { name: 'envoy' } }],
+      labels: {},
+    });
+  });
+
+  test('may have metadata', () => {
+    const template = good(`
+metadata:
+  labels: {team: mesh}
+  annotations: {example.com/Note: "1"}
+spec:
+  containers: [{name: a, image: b}]`);
+    expect(template.labels).toEqual({ team: 'mesh' });
+    expect(template.annotations).toEqual({ 'example.com/Note': '1' });
+    expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
+  });
+
+  test('has the same hash in another layout, and another one with other content', () => {
+    const same = `
+# a comment
+spec:
+  volumes: [{configMap: {name: envoy}, name: envoy-conf}]
+  ${DEMO_TEMPLATE.slice(0, DEMO_TEMPLATE.indexOf('volumes:')).replaceAll('\n', '\n  ')}`;
+    expect(good(same).hash).toBe(good(DEMO_TEMPLATE).hash);
+    expect(good(DEMO_TEMPLATE.replace('512Mi', '513Mi')).hash).not.toBe(good(DEMO_TEMPLATE).hash);
+  });
+
+  test('is frozen through and through', () => {
+    const { containers } = good(DEMO_TEMPLATE);
+    expect(() => Object.assign(containers[0]?.resources ?? {}, { limits: {} })).toThrow(TypeError);
+    const args = containers[0]?.args as string[];
+    expect(() => args.push('x')).toThrow(TypeError);
+  });
+
+  test('may be of every kind that is known', () => {
+    expect(
+      good(`
+initContainers:
+- {name: setup, image: i}
+- {name: native, image: i, restartPolicy: Always, startupProbe: {httpGet: {port: 1}}}
+containers:
+- name: a
+  image: b
+  env: [{name: A, value: "1"}, {name: B, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+  envFrom: [{secretRef: {name: s}}]
+  livenessProbe: {grpc: {port: 2}, periodSeconds: 3}
+  lifecycle: {preStop: {sleep: {seconds: 1}}}
+  resources: {requests: {cpu: 0.1, memory: 64Mi}, limits: {cpu: 1, memory: 1e9}}
+  securityContext: {runAsUser: 1337, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}
+volumes:
+- {name: p, projected: {defaultMode: 0o440, sources: [{serviceAccountToken: {path: t}}]}}
+- {name: e, emptyDir: {}}
+imagePullSecrets: [{name: registry.example.com}]
+hostAliases: [{ip: "::1", hostnames: [a.b]}]
+securityContext: {fsGroup: 1337, sysctls: [{name: net.ipv4.ip_unprivileged_port_start, value: "0"}]}
+dnsConfig: {nameservers: [10.0.0.1], options: [{name: ndots, value: "2"}]}
+env: [{name: PROXY, value: localhost}]
+volumeMounts: [{name: e, mountPath: /run/e}]`),
+    ).toMatchObject({ volumes: [{ projected: { defaultMode: 288 } }, {}] });
+  });
+
+  test('leaves out what is null', () => {
+    expect(good('containers: [{name: a, image: b, args: null}]\nvolumes:').containers).toEqual([
+      { name: 'a', image: 'b' },
+    ]);
+  });
+
+  test('may say a thing once and repeat it by alias', () => {
+    const { containers } = good('containers: [{name: a, image: &i b}, {name: c, image: *i}]');
+    expect(containers[1]).toEqual({ name: 'c', image: 'b' });
+  });
+
+  test('reads YAML 1.2: on and yes are strings', () => {
+    const { containers } = good(container('args: [on, yes, n]'));
+    expect(containers[0]?.args).toEqual(['on', 'yes', 'n']);
+  });
+});
+
+describe('faults of the text', () => {
+  test.each([
+    ['a syntax error', 'containers:\n  - name: "a', 'config: line 2, column 13: unexpected end'],
+    ['a tab', '\tcontainers: []', 'config: line 1, column'],
+    ['a key twice', 'containers: []\ncontainers: []', 'config: line 2, column 1: duplicated mapping key'],
+    ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
+    ['nothing', '', 'config: expected a document, but the input is empty'],
+    ['a foreign tag', 'containers: !!js/function x', 'config: line 1, column 13: unknown scalar tag'],
+    ['an alias to nothing', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
+    ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
+    ['an endless number', 'containers: [.inf]', 'config: Infinity is no JSON number'],
+    ['too much', `#${' '.repeat(1024 * 1024)}`, 'config: longer than 1048576 characters'],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  test('a bomb of aliases is not set off', () => {
+    const levels = Array.from(
+      { length: 40 },
+      (_, i) => `- &a${i} [${i === 0 ? 'x' : `*a${i - 1}, *a${i - 1}`}]`,
+    );
+    expect(faults(levels.join('\n'))).toEqual(['config: more than 10000 values once aliases are expanded']);
+  });
+});
+
+describe('faults of the shape', () => {
+  test.each([
+    ['no mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
+    [
+      'an unknown field',
+      'containers: []\ncontainer: []',
+      'config: line 2, column 1: container: unknown field "container": did you mean containers?',
+    ],
+    [
+      'a field that a template may not have',
+      'hostPID: true',
+      'unknown field "hostPID": known are containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
+    ],
+    [
+      'a misspelt field deep inside',
+      container('imagePullPolcy: Always'),
+      'config: line 4, column 3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?',
+    ],
+    ['__proto__', '__proto__: {}\ncontainers: []', 'unknown field "__proto__"'],
+    ['constructor', 'constructor: {}', 'unknown field "constructor"'],
+    ['a whole pod', 'kind: Pod\nspec: {}', 'kind: unknown field "kind"'],
+    ['metadata that is none', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
+    [
+      'other metadata',
+      'metadata: {name: x}\nspec: {}',
+      'metadata.name: unknown field "name": known are labels, annotations',
+    ],
+    ['a list that is none', 'containers: {}', 'containers: must be a list, not a mapping'],
+    [
+      'an item that is nothing',
+      'containers: [null]',
+      'containers[0]: must be a mapping of fields, not nothing',
+    ],
+    [
+      'no name',
+      'containers: [{image: b}]',
+      'config: line 1, column 14: containers[0].name: required, and not there',
+    ],
+    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, and not there'],
+    [
+      'a number for a string',
+      container('env: [{name: PORT, value: 8080}]'),
+      'env[0].value: must be a string: write "8080", with the quotes',
+    ],
+    [
+      'a truth value for a string',
+      container('args: [true]'),
+      'args[0]: must be a string: write "true", with the quotes',
+    ],
+    ['nothing for a string', container('args: [null]'), 'args[0]: must be a string: it is nothing'],
+    ['yes for a truth value', container('tty: yes'), 'tty: must be true or false, not "yes"'],
+    [
+      'a string for a number',
+      container('ports: [{containerPort: "80"}]'),
+      'ports[0].containerPort: must be a whole number, not "80"',
+    ],
+    [
+      'a fraction for a number',
+      container('ports: [{containerPort: 8.5}]'),
+      'must be a whole number, not 8.5',
+    ],
+    [
+      'a number too big to be exact',
+      container('securityContext: {runAsUser: 9007199254740993}'),
+      'must be a whole number, not 9007199254740992',
+    ],
+    [
+      'an octal of YAML 1.1',
+      volume('configMap: {name: c, defaultMode: 0644}'),
+      'defaultMode: must be a whole number, and 0644 is octal only in YAML 1.1: write 420 or 0o644',
+    ],
+    [
+      'no quantity',
+      container('resources: {limits: {cpu: lots}}'),
+      'resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"',
+    ],
+    [
+      'a value that is none of a few',
+      container('imagePullPolicy: always'),
+      'imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?',
+    ],
+    [
+      'a protocol that is none',
+      container('ports: [{containerPort: 1, protocol: HTTP}]'),
+      'protocol: must be one of TCP, UDP, SCTP',
+    ],
+    [
+      'a label that is a number',
+      'metadata: {labels: {a: 1}}\nspec: {}',
+      'metadata.labels.a: must be a string: write "1", with the quotes',
+    ],
+    [
+      'a mapping that is none',
+      container('resources: {limits: [1]}'),
+      'resources.limits: must be a mapping, not a list',
+    ],
+    [
+      'a list for a port',
+      container('startupProbe: {tcpSocket: {port: []}}'),
+      'port: must be a whole number or a string, not a list',
+    ],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  test('are reported all at once, up to twenty', () => {
+    expect(faults('containers: [{nam: a}]\nvolume: []')).toHaveLength(3);
+    expect(faults(`containers: [${'{x: 1},'.repeat(1000)}]`)).toHaveLength(20);
+  });
+});
+
+describe('faults that the API server would find in every pod', () => {
+  test.each([
+    [
+      'nothing to add',
+      'containers: []',
+      'config: line 1, column 1: adds nothing: write at least a container',
+    ],
+    [
+      'a name that is none',
+      'containers: [{name: My_App, image: b}]',
+      'containers[0].name: must be at most 63 lower-case letters',
+    ],
+    [
+      'no image',
+      'containers: [{name: a}]',
+      'config: line 1, column 14: containers[0].image: required: write the image to run',
+    ],
+    [
+      'more than 100 containers',
+      `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
+      'containers: must be at most 100, with initContainers, and there are 101: remove some',
+    ],
+    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: has blanks around it'],
+    [
+      'the image auto',
+      'containers: [{name: a, image: auto}]',
+      'image: auto is for a pod that overrides the template',
+    ],
+    [
+      'a name twice',
+      'containers: [{name: a, image: b}]\ninitContainers: [{name: a, image: b}]',
+      'initContainers[0].name: a is there twice',
+    ],
+    [
+      'a port out of range',
+      container('ports: [{containerPort: 65536}]'),
+      'containerPort: must be from 1 to 65535, not 65536',
+    ],
+    ['port 0', container('ports: [{containerPort: 0}]'), 'containerPort: must be from 1 to 65535, not 0'],
+    [
+      'a host port out of range',
+      container('ports: [{containerPort: 1, hostPort: -1}]'),
+      'hostPort: must be from 0 to 65535',
+    ],
+    [
+      'a port name that is none',
+      container('ports: [{containerPort: 1, name: "8080"}]'),
+      'ports[0].name: must be at most 15',
+    ],
+    [
+      'a port twice',
+      container('ports: [{containerPort: 1}, {containerPort: 1, protocol: TCP}]'),
+      'ports[1].containerPort: 1/TCP is there twice',
+    ],
+    [
+      'a port that two containers have',
+      'containers: [{name: a, image: b, ports: [{containerPort: 1}]}, {name: c, image: b, ports: [{containerPort: 1}]}]',
+      'containers[1].ports[0].containerPort: container a has 1/TCP too',
+    ],
+    ['a variable twice', container('env: [{name: A}, {name: A}]'), 'env[1].name: A is there twice'],
+    ['a variable name with =', container('env: [{name: "A=B"}]'), 'env[0].name: must be printable ASCII'],
+    [
+      'a variable of two sources',
+      container(
+        'env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, secretKeyRef: {name: s, key: k}}}]',
+      ),
+      'valueFrom: needs exactly one source, and there are fieldRef and secretKeyRef',
+    ],
+    [
+      'a variable with value and source',
+      container('env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'),
+      'env[0]: has both value and valueFrom',
+    ],
+    [
+      'a mount of no volume',
+      container('volumeMounts: [{name: v, mountPath: /v}]'),
+      'volumeMounts[0].name: no volume of the template is called v',
+    ],
+    [
+      'a mount path twice',
+      `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\n${volume('emptyDir: {}')}`,
+      'volumeMounts[1].mountPath: /v is there twice',
+    ],
+    [
+      'an empty mount path',
+      `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
+      'mountPath: required, and not there',
+    ],
+    [
+      'a sub path that climbs out',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]')}\n${volume('emptyDir: {}')}`,
+      'subPath: must be a relative path',
+    ],
+    [
+      'a request above its limit',
+      container('resources: {requests: {cpu: 1}, limits: {cpu: 500m}}'),
+      'resources.requests.cpu: 1 is more than the limit 500m',
+    ],
+    [
+      'a negative amount',
+      container('resources: {limits: {cpu: -1}}'),
+      'resources.limits.cpu: must not be negative',
+    ],
+    [
+      'resource claims',
+      container('resources: {claims: [{name: c}]}'),
+      'resources.claims: a template cannot add resource claims',
+    ],
+    [
+      'a probe without a handler',
+      container('readinessProbe: {periodSeconds: 1}'),
+      'readinessProbe: needs exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, and there is none',
+    ],
+    [
+      'a hook with two handlers',
+      container('lifecycle: {preStop: {exec: {command: [a]}, sleep: {seconds: 1}}}'),
+      'lifecycle.preStop: needs exactly one handler',
+    ],
+    [
+      'a restart policy of a plain container',
+      container('restartPolicy: Always'),
+      'containers[0].restartPolicy: is for init containers',
+    ],
+    [
+      'another restart policy',
+      'initContainers: [{name: a, image: b, restartPolicy: OnFailure}]',
+      'initContainers[0].restartPolicy: must be Always',
+    ],
+    [
+      'a probe of an init container',
+      'initContainers: [{name: a, image: b, readinessProbe: {grpc: {port: 1}}}]',
+      'readinessProbe: an init container may not have it',
+    ],
+    [
+      'a volume without a source',
+      'volumes: [{name: v}]',
+      'volumes[0]: needs exactly one source, such as configMap or emptyDir: {}, and there is none',
+    ],
+    ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: needs exactly one source'],
+    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'and there are'],
+    ['a ConfigMap without a name', volume('configMap: {}'), 'volumes[0].configMap.name: required'],
+    ['a Secret without a name', volume('secret: {}'), 'volumes[0].secret.secretName: required'],
+    [
+      'a file mode out of range',
+      volume('configMap: {name: c, defaultMode: 644}'),
+      'defaultMode: must be from 0 to 511, not 644',
+    ],
+    [
+      'a projection of two kinds',
+      volume('projected: {sources: [{configMap: {name: c}, secret: {name: s}}]}'),
+      'sources[0]: needs exactly one projection',
+    ],
+    [
+      'a volume twice',
+      'volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]',
+      'volumes[1].name: v is there twice',
+    ],
+    [
+      'a pull secret without a name',
+      'imagePullSecrets: [{}]',
+      'imagePullSecrets[0].name: required, and not there',
+    ],
+    [
+      'an address that is none',
+      'hostAliases: [{ip: localhost, hostnames: [a]}]',
+      'hostAliases[0].ip: must be an IPv4 or IPv6 address',
+    ],
+    [
+      'a host name that is none',
+      'hostAliases: [{ip: 1.2.3.4, hostnames: [a_b]}]',
+      'hostAliases[0].hostnames[0]: must be a name such as my-object or example.com',
+    ],
+    [
+      'a name server that is none',
+      'dnsConfig: {nameservers: [dns]}',
+      'dnsConfig.nameservers[0]: must be an IPv4 or IPv6 address',
+    ],
+    [
+      'a field path that is none',
+      container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]'),
+      "fieldPath: must be a field such as metadata.name, status.podIP or metadata.labels['app']: did you mean status.podIP?",
+    ],
+    [
+      'a resource field that is none',
+      container('env: [{name: A, valueFrom: {resourceFieldRef: {resource: cpu}}}]'),
+      'resource: must be a field such as limits.cpu',
+    ],
+    [
+      'a resource that is none',
+      container('resources: {limits: {mem: 1Gi}}'),
+      'resources.limits.mem: must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
+    ],
+    [
+      'a device without its limit',
+      container('resources: {requests: {example.com/gpu: 1}}'),
+      'needs a limit that is just as much',
+    ],
+    [
+      'a number of more than 32 bits',
+      container('securityContext: {}\nlivenessProbe: {grpc: {port: 1}, periodSeconds: 4294967296}'),
+      'periodSeconds: must be a number of 32 bits, not 4294967296',
+    ],
+    [
+      'a user that is none',
+      container('securityContext: {runAsUser: -1}'),
+      'runAsUser: must be from 0 to 2147483647, not -1',
+    ],
+    [
+      'a negative delay',
+      container('livenessProbe: {grpc: {port: 1}, initialDelaySeconds: -1}'),
+      'initialDelaySeconds: must be from 0 to',
+    ],
+    [
+      'a probe port that is none',
+      container('livenessProbe: {tcpSocket: {port: "80"}}'),
+      'port: must be at most 15 lower-case letters',
+    ],
+    [
+      'a liveness probe that must succeed twice',
+      container('livenessProbe: {grpc: {port: 1}, successThreshold: 2}'),
+      'successThreshold: must be 1, but for a readinessProbe',
+    ],
+    [
+      'a readiness probe with a grace period',
+      container('readinessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 2}'),
+      'a readinessProbe may not have it',
+    ],
+    [
+      'an empty command of a probe',
+      container('livenessProbe: {exec: {command: []}}'),
+      'exec.command: required, and not there',
+    ],
+    [
+      'a local profile without its file',
+      container('securityContext: {seccompProfile: {type: Localhost}}'),
+      'seccompProfile.localhostProfile: must be there if the type is Localhost',
+    ],
+    [
+      'a profile with a file that is not local',
+      'securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: p}}',
+      'appArmorProfile.localhostProfile: must be there if the type is Localhost, and only then',
+    ],
+    [
+      'an envFrom without a source',
+      container('envFrom: [{prefix: A_}]'),
+      'envFrom[0]: needs exactly one source',
+    ],
+    [
+      'an empty host name',
+      'hostAliases: [{ip: 1.2.3.4, hostnames: [""]}]',
+      'hostnames[0]: must not be empty',
+    ],
+    [
+      'a search domain that is none',
+      'dnsConfig: {searches: ["a b"]}',
+      'dnsConfig.searches[0]: must be a DNS name',
+    ],
+    [
+      'too many name servers',
+      'dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}',
+      'dnsConfig.nameservers: must be at most 3',
+    ],
+    [
+      'a resize policy twice',
+      container(
+        'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
+      ),
+      'resizePolicy[1].resourceName: cpu is there twice',
+    ],
+    [
+      'a mount with two sub paths',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a, subPathExpr: b}]')}\n${volume('emptyDir: {}')}`,
+      'volumeMounts[0]: has both subPath and subPathExpr: keep one',
+    ],
+    [
+      'a file of the downward API without a source',
+      volume('downwardAPI: {items: [{path: p}]}'),
+      'volumes[0].downwardAPI.items[0]: needs exactly one source, and there is none',
+    ],
+    [
+      'a projected file of two sources',
+      volume(
+        'projected: {sources: [{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}]}}]}',
+      ),
+      'sources[0].downwardAPI.items[0]: needs exactly one source',
+    ],
+    [
+      'a sysctl that is none',
+      'securityContext: {sysctls: [{name: /proc/x, value: "1"}]}',
+      'sysctls[0].name: must be a name such as net.ipv4.ip_unprivileged_port_start',
+    ],
+    [
+      'a label key that is none',
+      'metadata: {labels: {"a b": c}}\nspec: {}',
+      'metadata.labels["a b"]: must be a key such as app or example.com/team',
+    ],
+    [
+      'a label value that is none',
+      'metadata: {labels: {a: "b c"}}\nspec: {}',
+      'metadata.labels.a: must be at most 63 letters',
+    ],
+    [
+      'an annotation key that is none',
+      'metadata: {annotations: {"a/b/c": d}}\nspec: {}',
+      'metadata.annotations["a/b/c"]: must be a key',
+    ],
+  ])('%s', (_, text, fault) => {
+    expect(faults(text)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  test('places of what is in metadata and spec are found too', () => {
+    expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
+      'config: line 4, column 7: spec.containers[0].image: required: write the image to run',
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
+import { formatFault } from '../../../../src/json/diagnostic.ts';
+import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
+import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+
+/** What is doubtful in a template set, each as the line that people see. */
+function advice(data: Readonly<Record<string, string>>): readonly string[] {
+  const parsed = parseTemplateSet(data);
+  if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
+  return parsed.advice.map(formatFault);
+}
+
+const SAFE =
+  'resources: {requests: {cpu: 1m}, limits: {memory: 1Mi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
+const sidecar = (fields: string, list = 'containers') => ({ config: `${list}: [{${fields}, ${SAFE}}]` });
+
+describe('nothing is doubtful in', () => {
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['the template that an installation starts with', { config: DEFAULT_TEMPLATE }],
+    ['an image by tag', sidecar('name: a, image: "registry:5000/a:v1"')],
+    ['an image by digest', sidecar(`name: a, image: "a@sha256:${'0'.repeat(64)}"`)],
+    ['flags of Envoy in two entries', sidecar('name: a, image: "envoy:v1", args: [--concurrency, "2"]')],
+    ['flags of others with =', sidecar('name: a, image: "app:v1", args: ["--threads=2"]')],
+    [
+      'a native sidecar that says when it has started',
+      sidecar(
+        'name: a, image: "a:v1", restartPolicy: Always, startupProbe: {httpGet: {port: 1}}',
+        'initContainers',
+      ),
+    ],
+    [
+      'an init container that ends, whatever it requests',
+      {
+        config:
+          'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]',
+      },
+    ],
+    ['keys of others', { ...sidecar('name: a, image: "a:v1"'), 'README.md': '', 'envoy.json': '{}' }],
+  ])('%s', (_, data) => {
+    expect(advice(data)).toEqual([]);
+  });
+});
+
+describe('doubtful is', () => {
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    [
+      'an image that changes',
+      sidecar('name: a, image: "registry:5000/a"'),
+      'config: line 1, column 24: containers[0].image: registry:5000/a is another image whenever somebody pushes one: write a version or a digest',
+    ],
+    [
+      'an image that changes, by name',
+      sidecar('name: a, image: "a:latest"', 'initContainers'),
+      'config: line 1, column 28: initContainers[0].image: a:latest is another image whenever somebody pushes one: write a version or a digest',
+    ],
+    [
+      'a flag that Envoy refuses',
+      sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
+      'config: line 1, column 59: containers[0].args[1]: Envoy takes no "=" after a flag: write "--concurrency" and "2" as two entries',
+    ],
+    [
+      'a container that requests no memory',
+      { config: `containers: [{name: a, image: "a:v1", ${SAFE.replace(', limits: {memory: 1Mi}', '')}}]` },
+      'config: line 1, column 39: containers[0].resources: requests no memory: quotas refuse such pods, and autoscalers by utilization fail for them',
+    ],
+    [
+      'a native sidecar that nothing waits for, in the other form of a template',
+      { config: `spec: {initContainers: [{name: a, image: "a:v1", restartPolicy: Always, ${SAFE}}]}` },
+      'config: line 1, column 25: spec.initContainers[0]: has no startupProbe: the containers after it start before it is ready',
+    ],
+    [
+      'what the level baseline forbids, and restricted too',
+      {
+        config: `volumes: [{name: h, hostPath: {path: /}}]\ncontainers: [{name: a, image: "a:v1", ${SAFE}}]`,
+      },
+      'config: line 1, column 1: pods stay without it in namespaces that enforce baseline pod security: volume h must not be a hostPath',
+    ],
+    [
+      'a key that only looks like options',
+      { ...sidecar('name: a, image: "a:v1"'), option: '' },
+      'option: the key is not looked at: did you mean options?',
+    ],
+    [
+      'a key that only looks like a template',
+      { ...sidecar('name: a, image: "a:v1"'), 'config-logs': '' },
+      'config-logs: the key is not looked at: did you mean config.logs?',
+    ],
+  ])('%s', (_, data, want) => {
+    expect(advice(data)).toEqual([want]);
+  });
+
+  test("at most one thing about pod security, the demo's for example", () => {
+    expect(advice({ config: DEMO_TEMPLATE })).toEqual([
+      'config: line 1, column 1: pods stay without it in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more)',
+    ]);
+  });
+});

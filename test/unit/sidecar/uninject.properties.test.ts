@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../../src/json/json.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { uninject } from '../../../src/sidecar/uninject.ts';
+import { pods, states } from '../../support/arbitrary-pods.ts';
+import { decideInput, OPT_IN, podWith, STATUS } from '../../support/demo.ts';
+import { metadataOf, specOf } from '../../support/inject-checked.ts';
+
+const KEYS = keysFor();
+
+/** Lists and maps that injection may add to: to Kubernetes an empty one, or null, is the same as none. */
+const BLANKABLE: ReadonlySet<string> = new Set([
+  ...['metadata', 'labels', 'annotations', 'initContainers', 'volumes', 'imagePullSecrets'],
+  ...['hostAliases', 'securityContext', 'dnsConfig', 'env', 'volumeMounts'],
+]);
+
+function normal(value: JsonValue): JsonValue {
+  if (isArray(value)) return value.map(normal);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, normal(item)] as const)
+      .filter(([key, item]) => !(BLANKABLE.has(key) && (item === null || Object.keys(item).length === 0))),
+  );
+}
+
+describe('uninject', () => {
+  test('gives back the pod that was injected, for every pod and template', () => {
+    let injected = 0;
+    fc.assert(
+      fc.property(pods, states, fc.boolean(), (generated, state, stubFirst) => {
+        const pod = stubFirst ? withNativeStub(generated) : generated;
+        const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
+        if (result.outcome !== 'injected') return;
+        injected += 1;
+        const frozen = structuredClone(result.pod);
+        expect(normal(uninject(result.pod, KEYS) ?? null)).toEqual(normal(pod));
+        expect(result.pod).toEqual(frozen);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(injected).toBeGreaterThan(200);
+  });
+
+  test('survives every status that anyone may have written', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (added, moved) => {
+        const overlaid = { 'myapp-container': { name: 'x' }, gone: { name: 'y' } };
+        const text = JSON.stringify({ version: 1, added, overlaid, moved });
+        const back = uninject(podWith({}, { annotations: { [STATUS]: text } }), KEYS);
+        expect(own(own(metadataOf(back ?? {}), 'annotations'), STATUS)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+/** The pod with a container of the template's name among its init containers, to be laid over it. */
+function withNativeStub(pod: JsonObject): JsonObject {
+  const spec = specOf(pod);
+  const rest = (spec.containers as JsonObject[]).filter(({ name }) => name !== 'envoy');
+  if (rest.length === 0) return pod;
+  const stub = { name: 'envoy', image: 'auto', args: ['--mine'] };
+  const inits = isArray(spec.initContainers) ? spec.initContainers : [];
+  return { ...pod, spec: { ...spec, containers: rest, initContainers: [stub, ...inits] } };
+}

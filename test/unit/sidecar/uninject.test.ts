@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { uninject } from '../../../src/sidecar/uninject.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+
+const KEYS = keysFor();
+const app: JsonObject = { name: 'app', image: 'busybox' };
+
+describe('uninject', () => {
+  test('gives back the pod of the demo as it was written', () => {
+    expect(uninject(injectChecked(decideInput(demoPod())).pod, KEYS)).toEqual(demoPod());
+  });
+
+  test('puts a container back into the list and place that it was moved from', () => {
+    const stub = { name: 'envoy', image: 'auto', args: ['--mine'] };
+    const pod = podWith({ containers: [app, stub, { ...app, name: 'last' }], restartPolicy: 'Never' });
+    const { pod: injected, status } = injectChecked(decideInput(pod));
+    expect(namesOf(specOf(injected).initContainers)).toEqual(['envoy']);
+    expect(status.moved).toEqual({ envoy: { list: 'containers', index: 1 } });
+    expect(uninject(injected, KEYS)).toEqual(pod);
+  });
+
+  test('keeps what was changed since', () => {
+    const { pod } = injectChecked(decideInput(demoPod()));
+    const spec = specOf(pod);
+    const changed = {
+      ...pod,
+      spec: {
+        ...spec,
+        containers: [...(spec.containers as JsonObject[]), { name: 'debug', image: 'busybox' }],
+        volumes: [...(spec.volumes as JsonObject[]), { name: 'mine', emptyDir: {} }],
+      },
+    };
+    const back = uninject(changed, KEYS) ?? {};
+    expect(namesOf(specOf(back).containers)).toEqual(['myapp-container', 'debug']);
+    expect(specOf(back).volumes).toEqual([{ name: 'mine', emptyDir: {} }]);
+  });
+
+  test.each<[string, string | undefined]>([
+    ['without a status', undefined],
+    ['with a status that is no JSON', '{'],
+    ['with a status of another version', '{"version":2}'],
+  ])('leaves a pod alone %s', (_, status) => {
+    const pod = podWith({}, { annotations: status === undefined ? {} : { [STATUS]: status } });
+    expect(uninject(pod, KEYS)).toBeUndefined();
+  });
+
+  test("restores a container that another template's variables were added to", () => {
+    const set = templateSet({
+      config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]`,
+      'config.second': 'containers: [{name: helper, image: helper}]',
+    });
+    const annotations = { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoy-templates': 'config,second' };
+    const pod = podWith({ containers: [app, { name: 'helper', image: 'auto' }] }, { annotations });
+    const { pod: injected } = injectChecked(decideInput(pod, { state: { set } }));
+    expect(uninject(injected, KEYS)).toEqual(pod);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatFault } from '../../../src/json/diagnostic.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { injectManifests } from '../../../src/sidecar/manifests/inject-manifests.ts';
+import { parseTemplate } from '../../../src/sidecar/template/parse-template.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
+import { injectChecked, specOf } from '../../support/inject-checked.ts';
+
+const NAME = `\${workload.name}`;
+
+const config = `
+containers:
+- name: envoy
+  image: e
+  args: [--service-cluster, '\${workload.name}', 'of \${workload.name}, \${HOME}']
+  env: [{name: WORKLOAD, value: '\${workload.name}'}]
+env: [{name: OTEL_SERVICE_NAME, value: '\${workload.name}'}]
+`;
+const state = { set: templateSet({ config }) };
+
+/** What the template says of a pod with this metadata. */
+function named(metadata: JsonObject, workload?: string): unknown {
+  const annotations = { [OPT_IN]: 'true' };
+  const { pod } = injectChecked(
+    decideInput(podWith({}, { name: '', annotations, ...metadata }), { state, workload }),
+  );
+  const [app, envoy] = specOf(pod).containers as JsonObject[];
+  const value = (envoy?.env as JsonObject[] | undefined)?.[0]?.value;
+  expect(envoy?.args).toEqual(['--service-cluster', value, `of ${value}, \${HOME}`]);
+  expect(app?.env).toEqual([{ name: 'OTEL_SERVICE_NAME', value }]);
+  return value;
+}
+
+const controlledBy = (kind: string, name: string): JsonObject => ({
+  ownerReferences: [
+    { apiVersion: 'v1', kind: 'Other', name: 'other', uid: 'o' },
+    { apiVersion: 'v1', kind, name, uid: 'u', controller: true },
+  ],
+});
+
+describe('the name of the workload', () => {
+  test.each<[string, JsonObject, string]>([
+    [
+      'of a Deployment, whose ReplicaSet has a hash',
+      { ...controlledBy('ReplicaSet', 'web-5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
+      'web',
+    ],
+    ['of a ReplicaSet of its own', controlledBy('ReplicaSet', 'web-5b69b9f8c6'), 'web-5b69b9f8c6'],
+    [
+      'of a ReplicaSet whose name only looks so',
+      { ...controlledBy('ReplicaSet', 'web5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
+      'web5b69b9f8c6',
+    ],
+    ['of a CronJob, whose Job has the minute', controlledBy('Job', 'backup-29384756'), 'backup'],
+    ['of a Job of its own', controlledBy('Job', 'migrate-42'), 'migrate-42'],
+    ['of a StatefulSet', controlledBy('StatefulSet', 'db-12345678'), 'db-12345678'],
+    ['of a pod without owner', { name: 'alone' }, 'alone'],
+    ['of a pod that has no name yet', { generateName: 'alone-' }, 'alone'],
+    ['that is longer than a label takes', { name: `${'a'.repeat(62)}-b` }, 'a'.repeat(62)],
+    ['that a replacement would read', { name: 'a$&b' }, 'a$&b'],
+  ])('is that %s', (_, metadata, name) => {
+    expect(named(metadata)).toBe(name);
+  });
+
+  test('is what the file says where there is only a template of pods', () => {
+    expect(named({}, 'web')).toBe('web');
+    const deployment = `
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: shop}
+spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{name: app, image: app}]}}}
+`;
+    const { options } = decideInput({});
+    const { text } = injectManifests(deployment, {
+      decide: options,
+      state,
+      namespace: 'default',
+      podTemplates: [],
+    });
+    expect(text).toContain('{"name":"WORKLOAD","value":"shop"}');
+  });
+
+  test('is no other state of the template', () => {
+    const hash = (name: string) => {
+      const pod = podWith({}, { name, annotations: { [OPT_IN]: 'true' } });
+      return injectChecked(decideInput(pod, { state })).status.templates;
+    };
+    expect(hash('a')).toEqual(hash('b'));
+  });
+
+  const misplaced = 'is for values of env, for command and for args: remove it here';
+  test.each([
+    [
+      `containers: [{name: a, image: 'i:${NAME}'}]`,
+      `config: line 1, column 24: containers[0].image: ${NAME} ${misplaced}`,
+    ],
+    [
+      `containers: [{name: a, image: i, args: ['${NAME.replace('name', 'nmae')}']}]`,
+      `config: line 1, column 42: containers[0].args[0]: there is no ${NAME.replace('name', 'nmae')}: write ${NAME}`,
+    ],
+    [
+      `metadata: {annotations: {a: '${NAME}'}}\nspec: {containers: [{name: a, image: i}]}`,
+      `config: line 1, column 26: metadata.annotations.a: ${NAME} ${misplaced}`,
+    ],
+  ])('has its places: %s', (text, message) => {
+    const parsed = parseTemplate('config', 'config', text);
+    expect('faults' in parsed && parsed.faults.map(formatFault)).toEqual([message]);
+  });
+});
