@@ -79,11 +79,11 @@ export class MultusProvider implements Provider {
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
-    const known = this.#store.known(keyOf(network));
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, shape, found, signal);
     try {
-      return await this.#store.fromLiveIfStale(network, known, step, signal);
+      const first = await this.#store.current(network, signal);
+      return await this.#store.fromLiveIfStale(network, first, step, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return terminatingNamespace(network);
       if (isNotFound(error)) return unavailable();
