@@ -23,7 +23,7 @@ import { NetworkQueues } from './network-queues.ts';
 import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
 import { meshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
-import { matters, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
+import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { NetworkUsers } from './pods/network-users.ts';
 import { setUpPodController } from './pods/pod-controller.ts';
 import type { Attach } from './pods/webhook.ts';
@@ -206,7 +206,7 @@ function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions)
     pods: new Informer({
       ...common(networkPods(sharedNamespaces)),
       fieldSelector: LIVE_PODS,
-      keep: matters,
+      keep: isRelevant,
       indexers: POD_INDEXERS,
     }),
     nodes: new Informer(common(NODES)),

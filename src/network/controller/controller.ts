@@ -70,14 +70,14 @@ export function setUpNetworkController(options: NetworkControllerOptions): Netwo
   const allocator = new RangeAllocator(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
   const writer = new NetworkWriter({ client, copies });
-  const statusWriter = new StatusWriter({ writer, events, now, pace: new StatusThrottle(clock) });
+  const statusWriter = new StatusWriter({ writer, events, now, throttle: new StatusThrottle(clock) });
   addNetworkHandler(options, allocator, copies);
   addAttachmentHandler(options, multus);
   const reconcile = networkReconcile({
     copies,
     providers,
-    realisation: new NormalReconciler({ allocator, writer, statusWriter }),
-    finalization: new DeletionReconciler({ allocator, writer, statusWriter }),
+    normalReconciler: new NormalReconciler({ allocator, writer, statusWriter }),
+    deletionReconciler: new DeletionReconciler({ allocator, writer, statusWriter }),
   });
   const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));
   return {

@@ -85,8 +85,8 @@ export class DeletionReconciler {
     const status = statusWith(network, deletionVerdicts(message, usage), usage, statusWriter.now());
     const was = conditionOf(network.status?.conditions, 'Progressing');
     const isTold = was?.reason === 'Deleting' && was.message === message;
-    const notice = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
-    return statusWriter.report(network, status, isTold ? [] : [notice], signal);
+    const details = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
+    return statusWriter.report(network, status, isTold ? [] : [details], signal);
   }
 }
 

@@ -48,7 +48,7 @@ export class NormalReconciler {
     const { allocator, writer } = this.#options;
     let network = first;
     let observed: ObservedState = {
-      ...knownState(network, provider, allocator.refusalOf(network)),
+      ...knownState(network, provider, allocator.specErrorOf(network)),
       warning: allocator.warningFor(network),
     };
     try {
@@ -86,10 +86,10 @@ export class NormalReconciler {
 function knownState(
   network: Network,
   { attachesPods }: Provider,
-  refusal: SpecError | undefined,
+  specError: SpecError | undefined,
 ): ObservedState {
   const [desired, current] = [subnetOf(network.spec), recordedSubnet(network)];
-  return { desired, current, refusal, usage: undefined, attachesPods };
+  return { desired, current, specError, usage: undefined, attachesPods };
 }
 
 async function observe(

@@ -28,7 +28,7 @@ export function attachWith({ client, clock, networks, judge, sharedNamespaces }:
     ...LISTS,
     clock,
     async ask(namespace, signal) {
-      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.narrow);
+      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.decode);
       return items;
     },
   });

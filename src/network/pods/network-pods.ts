@@ -1,6 +1,6 @@
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
-import { narrowObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
 import { type AttachedTo, isNetworkKey, parseNetworkStatus } from './network-status.ts';
@@ -32,11 +32,11 @@ interface Selections {
  * Network counts only where pods of that namespace may use it.
  */
 export function networkPods(sharedNamespaces: readonly string[]): Resource<NetworkPod> {
-  return { ...PODS, narrow: (value) => networkPod(value, sharedNamespaces) };
+  return { ...PODS, decode: (value) => networkPod(value, sharedNamespaces) };
 }
 
 function networkPod(value: unknown, sharedNamespaces: readonly string[]): NetworkPod {
-  const { metadata } = narrowObject(value);
+  const { metadata } = decodeObject(value);
   const { name, namespace = '', uid = '', resourceVersion = '', deletionTimestamp, annotations } = metadata;
   const gate = gateOf(value);
   const nodeName = field(field(value, 'spec'), 'nodeName');
@@ -72,7 +72,7 @@ function selectionsOf(annotations: KubeObject['metadata']['annotations'] = {}): 
 }
 
 /** Whether it has anything to do with Networks: of the others a cache keeps nothing. */
-export function matters(pod: NetworkPod): boolean {
+export function isRelevant(pod: NetworkPod): boolean {
   return isGated(pod) || networksOf(pod).length > 0;
 }
 

@@ -68,8 +68,8 @@ export interface Provider {
   validate(network: Network): SpecError | undefined;
   /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
   actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
-  /** Makes the network be of this shape. */
-  ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady>;
+  /** Makes the network be of this subnet. */
+  ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Realised | NotReady>;
   /** Who uses it; undefined where nobody counts. */
   usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
   /** Removes it; with `retain` leaves it behind, no longer ours. */

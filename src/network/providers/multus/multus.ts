@@ -14,7 +14,7 @@ import {
   refOf,
   undefinedIfNotFound,
 } from './attachment-store.ts';
-import { attachmentFor, isMadeFor, networkOwner, shapeIn } from './multus-attachment.ts';
+import { attachmentFor, isMadeFor, networkOwner, subnetIn } from './multus-attachment.ts';
 import {
   heldByOthers,
   nameConflict,
@@ -78,10 +78,10 @@ export class MultusProvider implements Provider {
     return this.#usageOf?.(keyOf(network));
   }
 
-  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
     const known = this.#store.known(keyOf(network));
     const step = (found: NetworkAttachmentDefinition | undefined) =>
-      this.#ensure(network, shape, found, signal);
+      this.#ensure(network, subnet, found, signal);
     try {
       return await this.#store.fromLiveIfStale(network, known, step, signal);
     } catch (error) {
@@ -107,15 +107,15 @@ export class MultusProvider implements Provider {
 
   async #ensure(
     network: Network,
-    shape: Subnet,
+    subnet: Subnet,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
   ): Promise<Realised | NotReady> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
     const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
     const mesh = this.#mesh.choose(network, ours, inUse);
-    const wanted = attachmentFor(network, shape, mesh);
-    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), shape, mesh, change);
+    const wanted = attachmentFor(network, subnet, mesh);
+    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), subnet, mesh, change);
     if (!found) {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
@@ -131,8 +131,8 @@ export class MultusProvider implements Provider {
     if (repair.length === 0) return ready('none');
     await this.#store.patch(found, repair, signal);
     if (!undoesAnEdit(repair)) return ready('none');
-    const before = shapeIn(found);
-    return ready(before && !sameSubnet(before, shape) ? 'updated' : 'restored');
+    const before = subnetIn(found);
+    return ready(before && !sameSubnet(before, subnet) ? 'updated' : 'restored');
   }
 
   async #remove(

@@ -82,7 +82,7 @@ export class NeutronProvider implements Provider {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
-      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the keeper finds its mark.
+      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the garbage collector finds its mark.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
       throw error;
