@@ -26,7 +26,7 @@ export interface Judgement {
 
 /**
  * The updates as conditions. lastTransitionTime stays while the status does, whatever the reason and the message do
- * (Kubernetes API conventions, "Typical status properties"). A type without a update keeps its condition; those of
+ * (Kubernetes API conventions, "Typical status properties"). A type without an update keeps its condition; those of
  * others are left out, since server-side apply leaves them alone.
  */
 export function conditionsOf(

@@ -1,6 +1,7 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
+import type { ProviderReason } from '../providers/index.ts';
 import type { NotReady, Realised, SpecError, Usage } from '../providers/provider.ts';
 
 /** All that a decision about a Network rests on. */
@@ -19,7 +20,10 @@ export interface ObservedState {
 }
 
 /** What came of making the target real. */
-export type Outcome = Realised | NotReady | { readonly kind: 'failed'; readonly message: string };
+export type Outcome =
+  | Realised<ProviderReason>
+  | NotReady<ProviderReason>
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** How many pods a message names; the others it counts. */
 const NAMED_PODS = 3;
@@ -65,7 +69,7 @@ export function updatesOf(observed: ObservedState, outcome: Outcome | undefined)
 }
 
 /** The conditions of a Network that is being deleted and cannot go yet, for the reason given. */
-export function deletionVerdicts(
+export function deletionUpdates(
   message: string,
   usage: Usage | undefined,
 ): Omit<ConditionUpdates, 'Accepted'> {

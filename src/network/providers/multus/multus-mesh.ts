@@ -9,6 +9,9 @@ import type { Realised } from '../provider.ts';
 import { type Mesh, meshIn, meshNetwork, SMALLEST_MESH_MTU } from './cni-config.ts';
 import { vniIn } from './multus-attachment.ts';
 import { Vnis } from './multus-vnis.ts';
+import type { MultusReason } from './reasons.ts';
+
+type Change = Realised<MultusReason>['change'];
 
 /** Which networks are joined over the nodes, by what, and how far they reach for it. */
 export class MultusMesh {
@@ -41,7 +44,7 @@ export class MultusMesh {
   }
 
   /** The network is of this subnet, and joined by this. */
-  ready(key: ObjectKey, subnet: Subnet, joinedBy: Mesh | undefined, change: Realised['change']): Realised {
+  ready(key: ObjectKey, subnet: Subnet, joinedBy: Mesh | undefined, change: Change): Realised<MultusReason> {
     const { mesh } = this.#coverage;
     const joined = joinedBy && meshNetwork(key, subnet, joinedBy);
     const range = parseRange(subnet.cidr);

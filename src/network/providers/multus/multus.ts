@@ -24,6 +24,7 @@ import {
 } from './multus-findings.ts';
 import { MultusMesh } from './multus-mesh.ts';
 import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
+import type { MultusReason } from './reasons.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** By their status it is known which VXLAN identifiers are taken. */
@@ -39,7 +40,7 @@ export interface MultusOptions extends AttachmentStoreOptions {
  * plugins bridge and host-local. The definition is ours by the Network's UID in its owner reference, or in its annotation
  * where a user has taken the reference away. A definition of others is never changed.
  */
-export class MultusProvider implements Provider {
+export class MultusProvider implements Provider<MultusReason> {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly isRemote = false;
@@ -78,7 +79,11 @@ export class MultusProvider implements Provider {
     return this.#usageOf?.(keyOf(network));
   }
 
-  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+  async ensure(
+    network: Network,
+    subnet: Subnet,
+    signal: AbortSignal,
+  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
     const known = this.#store.known(keyOf(network));
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, subnet, found, signal);
@@ -110,12 +115,13 @@ export class MultusProvider implements Provider {
     subnet: Subnet,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
-  ): Promise<Realised | NotReady> {
+  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
     const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
     const mesh = this.#mesh.choose(network, ours, inUse);
     const wanted = attachmentFor(network, subnet, mesh);
-    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), subnet, mesh, change);
+    const ready = (change: Realised<MultusReason>['change']) =>
+      this.#mesh.ready(keyOf(network), subnet, mesh, change);
     if (!found) {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
@@ -156,7 +162,7 @@ export class MultusProvider implements Provider {
   }
 
   /** Another's definition of our name is a conflict; one that an earlier Network left behind is helped to go. */
-  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady> {
+  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady<MultusReason>> {
     if (!networkOwner(found)) return nameConflict(found);
     await this.#letGo(found, signal);
     return terminating(found);

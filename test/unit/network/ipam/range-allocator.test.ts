@@ -17,7 +17,7 @@ const policy: RangePolicy = {
 };
 const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
 
-function provider(name: string, isRemote: boolean): Provider {
+function provider(name: string, isRemote: boolean): Provider<never> {
   return {
     ...{ name, isRemote, attachesPods: !isRemote, validate: () => undefined },
     actual: async () => undefined,
