@@ -23,6 +23,7 @@ import { NetworkQueues } from './network-queues.ts';
 import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
 import { meshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
+import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { NetworkUsers } from './pods/network-users.ts';
 import { setUpPodController } from './pods/pod-controller.ts';
@@ -78,9 +79,10 @@ const RANGES_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const { client, leaderClient, clock, log, makeController, workers } = options;
-  const { resyncMs, defaultProvider, sharedNamespaces } = options;
+  const { resyncMs, defaultProvider } = options;
+  const access = new NetworkAccess(options.sharedNamespaces);
   const events = logged(options.events, log);
-  const { networks, pods, nodes } = informers(options);
+  const { networks, pods, nodes } = informers(options, access);
   const networkQueues: NetworkQueues = new NetworkQueues({
     makeController,
     workers,
@@ -142,13 +144,13 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     queue: podWork.queue,
     networkQueue: networkQueues.queue,
     stateOf: (key) => judge(key, networks.lister.get(key)),
-    sharedNamespaces,
+    access,
     events,
     resyncMs,
   });
 
   return {
-    attach: attachWith({ client, clock, networks: networks.lister, judge, sharedNamespaces }),
+    attach: attachWith({ client, clock, networks: networks.lister, judge, access }),
     async watch(signal) {
       const informing = [networks, pods, nodes].map((informer) => informer.run(signal));
       const watching = [sources, ...providers].map((each) => each.watch(signal));
@@ -187,7 +189,7 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
   };
 }
 
-function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions) {
+function informers({ client, clock, log }: NetworkDutyOptions, access: NetworkAccess) {
   const common = <T extends KubeObject>(resource: Resource<T>) => ({
     client,
     clock,
@@ -201,7 +203,7 @@ function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions)
       indexers: NETWORK_INDEXERS,
     }),
     pods: new Informer({
-      ...common(networkPods(sharedNamespaces)),
+      ...common(networkPods(access)),
       fieldSelector: LIVE_PODS,
       keep: isRelevant,
       indexers: POD_INDEXERS,

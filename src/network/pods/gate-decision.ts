@@ -30,7 +30,7 @@ export function decideGate({ asked, multus, namespace }: Annotated, options: Att
     reason: 'InvalidNetworkAnnotation',
     why,
   });
-  const request = parseRequest(asked, namespace, options.sharedNamespaces);
+  const request = parseRequest(asked, namespace, options.access);
   if ('problem' in request) return invalid(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
   const networks = request.networks.map(keyOfSelected);
   const states = networks.map(options.stateOf);

@@ -9,6 +9,7 @@ import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { decideGate, type GateDecision } from './gate-decision.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import type { NetworkUsers } from './network-users.ts';
@@ -18,8 +19,8 @@ export interface PodGatesOptions {
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** As the webhook has them. */
-  readonly sharedNamespaces: readonly string[];
+  /** The webhook's. */
+  readonly access: NetworkAccess;
   readonly events: EventRecorder;
 }
 
@@ -46,10 +47,10 @@ export class PodGates {
   };
 
   #decide(pod: NetworkPod): GateDecision {
-    const { sharedNamespaces, stateOf } = this.#options;
+    const { access, stateOf } = this.#options;
     const { asked, told } = pod.selections ?? {};
     const { namespace = '' } = pod.metadata;
-    return decideGate({ asked, multus: told, namespace }, { sharedNamespaces, stateOf });
+    return decideGate({ asked, multus: told, namespace }, { access, stateOf });
   }
 
   async #lift(

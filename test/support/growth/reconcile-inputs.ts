@@ -10,6 +10,7 @@ import { meshCoverage } from '../../../src/network/nodes/mesh-coverage.ts';
 import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/nodes/node-objects.ts';
 import { nextTable } from '../../../src/network/nodes/node-table.ts';
 import { decideGate } from '../../../src/network/pods/gate-decision.ts';
+import { NetworkAccess } from '../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
 import {
@@ -28,7 +29,8 @@ import { type GrowingInput, times } from './growing-input.ts';
 const NETWORK = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
-const PODS = networkPods([]);
+const ACCESS = new NetworkAccess([]);
+const PODS = networkPods(ACCESS);
 
 const apart = (index: number) => `10.${(index >> 8) & 255}.${index & 255}.0/24`;
 
@@ -279,7 +281,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
       const asked = times(n, (i) => `network-${i}`).join();
       const stateOf = () => ({ kind: 'ready' as const });
       const annotated = { asked, multus: asked, namespace: 'default' };
-      return () => decideGate(annotated, { sharedNamespaces: [], stateOf });
+      return () => decideGate(annotated, { access: ACCESS, stateOf });
     },
   },
 ];

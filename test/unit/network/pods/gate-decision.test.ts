@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { decideGate } from '../../../../src/network/pods/gate-decision.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 
 const states: Readonly<Record<string, NetworkState>> = {
@@ -10,7 +11,7 @@ const states: Readonly<Record<string, NetworkState>> = {
 
 function decision(asked: string | undefined, multus = asked) {
   const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
-  return decideGate({ asked, multus, namespace: 'red' }, { sharedNamespaces: [], stateOf });
+  return decideGate({ asked, multus, namespace: 'red' }, { access: new NetworkAccess([]), stateOf });
 }
 
 test.each([

@@ -1,6 +1,7 @@
 import { serialize, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
+import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
 
 const ASKED = 'samplecrd.k8s.io/network';
@@ -9,7 +10,7 @@ const STATUS = 'k8s.v1.cni.cncf.io/network-status';
 const KIB = 1024;
 
 function decoded(annotations: Readonly<Record<string, string>>, isGated = false): NetworkPod {
-  return networkPods(['*']).decode({
+  return networkPods(OPEN_ACCESS).decode({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
     spec: { schedulingGates: isGated ? [{ name: ASKED }] : [] },
   });
@@ -44,7 +45,10 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
 
   test('of the scheduling gates only the place of ours', () => {
     const gates = [...names(10_000), ASKED].map((name) => ({ name }));
-    const pod = networkPods([]).decode({ metadata: { name: 'p' }, spec: { schedulingGates: gates } });
+    const pod = networkPods(OPEN_ACCESS).decode({
+      metadata: { name: 'p' },
+      spec: { schedulingGates: gates },
+    });
     expect(pod.gate).toBe(10_000);
     expect(sizeOf(pod)).toBeLessThan(KIB);
   });

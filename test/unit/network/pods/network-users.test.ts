@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import {
   isRelevant,
   type NetworkPod,
@@ -20,7 +21,7 @@ interface PodOptions {
 
 function pod(name: string, { asks, status, gates = [], uid = name }: PodOptions): NetworkPod {
   const text = typeof status === 'string' ? status : JSON.stringify(status);
-  return networkPods([]).decode({
+  return networkPods(new NetworkAccess([])).decode({
     metadata: {
       name,
       namespace: 'red',
@@ -106,7 +107,7 @@ describe('a pod that names a Network of another namespace', () => {
     },
   };
   const usersOfBoth = (shared: readonly string[]) => {
-    const one = networkPods(shared).decode(forged);
+    const one = networkPods(new NetworkAccess(shared)).decode(forged);
     return ['green/blue', 'red/blue'].map((key) => usersOf(key, one));
   };
 
@@ -134,7 +135,9 @@ describe('a pod that names a Network of another namespace', () => {
           'k8s.v1.cni.cncf.io/networks': multus,
           'k8s.v1.cni.cncf.io/network-status': status,
         };
-        const one = networkPods([]).decode({ metadata: { name: 'p', namespace: 'red', annotations } });
+        const one = networkPods(new NetworkAccess([])).decode({
+          metadata: { name: 'p', namespace: 'red', annotations },
+        });
         expect(POD_INDEXERS.user(one).filter((key) => !key.startsWith('red/'))).toEqual([]);
       }),
     );
@@ -147,5 +150,7 @@ test('a pod whose other annotations were overwritten uses what Multus was told',
     namespace: 'red',
     annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue@net1' },
   };
-  expect(usersOf('red/blue', networkPods([]).decode({ metadata })).pods).toEqual(['red/p']);
+  expect(usersOf('red/blue', networkPods(new NetworkAccess([])).decode({ metadata })).pods).toEqual([
+    'red/p',
+  ]);
 });

@@ -2,9 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 import { PodGates } from '../../../../src/network/pods/pod-gates.ts';
+
+const access = new NetworkAccess([]);
 
 const GATE = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
@@ -14,7 +17,7 @@ function gatedPod(
   gates: readonly string[] = ['example.org/theirs', GATE],
   annotations: Readonly<Record<string, string>> = { [GATE]: 'blue', [MULTUS]: 'blue' },
 ): NetworkPod {
-  return networkPods([]).decode({
+  return networkPods(access).decode({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
     spec: { schedulingGates: gates.map((name) => ({ name })) },
   });
@@ -38,7 +41,7 @@ function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined a
     pods: { get: () => world.pod },
     users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
-    sharedNamespaces: [],
+    access,
     events: { event: (_, notice) => notices.push(notice) },
   });
   return { world, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
