@@ -1,5 +1,3 @@
-import type { ObjectKey } from '../../kube/api/object.ts';
-
 /** Which Networks pods may use: those of their own namespace, and of the shared ones. */
 export class NetworkAccess {
   readonly #shared: readonly string[];
@@ -9,8 +7,8 @@ export class NetworkAccess {
     this.#shared = sharedNamespaces;
   }
 
-  /** Whether pods of the namespace may use the Network of the key. */
-  allows(podNamespace: string, network: ObjectKey): boolean {
+  /** Whether pods of the namespace may use the Network of this key. */
+  allows(podNamespace: string, network: string): boolean {
     const namespace = network.slice(0, network.indexOf('/'));
     return namespace === podNamespace || this.#shared.includes(namespace) || this.#shared.includes('*');
   }
