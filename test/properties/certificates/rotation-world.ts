@@ -11,7 +11,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
-import { FakeSigner } from './fake-signer.ts';
+import { FakeSigner } from '../../support/fake-signer.ts';
 
 /** Something as it was from a moment on. */
 interface Version<T> {

@@ -66,7 +66,7 @@ test('every API server trusts what any replica serves, whenever leaders stop, di
   await fc.assert(property, { numRuns: 50, endOnFailure: true });
   // It would be of no worth where nothing ever came to a rotation.
   expect(rotations).toBeGreaterThan(20);
-}, 60_000);
+});
 
 describe('through the rotation of an authority, in steps', () => {
   const STEPS = 16;
