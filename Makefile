@@ -8,6 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 IMAGE ?= envoy-initializer:0.0.1
 CAPTURE_IMAGE ?= envoy-initializer-capture:0.0.1
 JEST := NODE_OPTIONS='--experimental-vm-modules --enable-source-maps --no-warnings' jest
+COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
@@ -39,8 +40,9 @@ lint: node_modules/.installed ## Formatting, lint, import rules, unused code, an
 
 .PHONY: unit
 unit: build/.compiled ## Unit tests, with no control plane; fails where they leave too much of the pure rooms uncovered
-	@$(JEST) --coverage build/test/unit/json build/test/unit/podspec build/test/unit/sidecar build/test/project/golden
-	@$(JEST) --testPathIgnorePatterns='test/unit/(json|podspec|sidecar)/|test/project/golden' -- build/test/unit build/test/project build/test/tools
+	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|sidecar)/' build/test/project/golden
+	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|sidecar)/|test/project/golden' -- \
+		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
 # Without Python the tests on a real Neutron are skipped, and say so.
@@ -90,6 +92,15 @@ stand-still: build/.compiled ## Shows for how long the densest calls of a webhoo
 .PHONY: dev
 dev: control-plane ## Runs the operator from src/ beside an embedded control plane, restarted at each change, open to a debugger
 	@node hack/dev.ts
+
+.PHONY: check
+check: build/.compiled ## What is asked before each commit, in less than a minute: types, lint, and test/unit (ONLY=network for a part of it)
+	@biome ci .
+	@$(JEST) build/test/unit/$(ONLY)
+
+.PHONY: watch
+watch: build/.compiled ## Compiles what changes, and runs test/unit (ONLY=network for a part of it) each time, until Ctrl-C
+	@$(COMPILE) --watch --preserveWatchOutput & trap "kill $$!" EXIT; $(JEST) --watchAll build/test/unit/$(ONLY)
 
 .PHONY: format
 format: node_modules/.installed ## Formats, and fixes what lint can fix
@@ -200,9 +211,10 @@ node_modules/.installed: package-lock.json package.json
 	@npm ci --loglevel=error
 	@touch $@
 
+# What has lost its source goes: jest would run it.
 build/.compiled: node_modules/.installed tsconfig.json $(SOURCES)
-	@rm -rf build
-	@tsc
+	@$(COMPILE)
+	@find build -name '*.js' | sed 's|^build/||; s|js$$|ts|' | sort | comm -23 - <(find src hack test -name '*.ts' | sort) | sed 's|^|build/|; s|ts$$|js|' | xargs -r rm
 	@touch $@
 
 dist/.built: node_modules/.installed tsconfig.json tsconfig.build.json $(filter src/%,$(SOURCES))

@@ -11,7 +11,7 @@ import type { SecretContent } from './secret-content.ts';
 import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
 import type { Lifetimes } from './x509/lifetimes.ts';
 
-export interface CertificateKeeperOptions {
+export interface CertificateControllerOptions {
   readonly secret: Pick<CertificateSecret, 'read' | 'replace'>;
   readonly bundle: Pick<CaBundle, 'observe' | 'distribute'>;
   readonly owner: Pick<NamespaceOwner, 'own'>;
@@ -30,9 +30,9 @@ const RECHECK_MS = 3_600_000;
 
 /** The leader's part: keeps the certificates fresh and the caBundle what it should be. */
 export class CertificateController {
-  readonly #options: CertificateKeeperOptions;
+  readonly #options: CertificateControllerOptions;
 
-  constructor(options: CertificateKeeperOptions) {
+  constructor(options: CertificateControllerOptions) {
     this.#options = options;
   }
 

@@ -57,7 +57,7 @@ export class ManagedCertificates {
   readonly #bundle: CaBundle;
   readonly #source: KeyPairSource;
   readonly #following: Loop;
-  readonly #newKeeper: () => CertificateController;
+  readonly #newController: () => CertificateController;
   /** One while this replica leads; two for a moment, where it leads again before its last term has come to its end. */
   readonly #terms = new Set<Loop>();
   #wasTrusted = false;
@@ -78,7 +78,7 @@ export class ManagedCertificates {
     this.#source = new KeyPairSource({ ...parts, secret: secretBy(client) });
     const owner = new NamespaceOwner({ client: leaderClient, namespace });
     const led = { ...parts, secret: secretBy(leaderClient), owner, lastGood: () => this.#source.lastGood };
-    this.#newKeeper = () => new CertificateController({ ...led, bundle: newBundle() });
+    this.#newController = () => new CertificateController({ ...led, bundle: newBundle() });
     const following = (signal: AbortSignal) => this.#follow(`${namespace}/${secretName}`, signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
   }
@@ -97,8 +97,8 @@ export class ManagedCertificates {
   /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
   async lead(signal: AbortSignal): Promise<void> {
     // For how long a caBundle has been in place is for each term to see for itself.
-    const keeper = this.#newKeeper();
-    const reconcile = (stop: AbortSignal) => keeper.reconcile(stop);
+    const controller = this.#newController();
+    const reconcile = (stop: AbortSignal) => controller.reconcile(stop);
     const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
     this.#terms.add(term);
     try {

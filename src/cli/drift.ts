@@ -90,9 +90,9 @@ async function driftedPods(
   for await (const pod of pages(cluster.client, namespace)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     const labelsHere = labels.get(pod.metadata.namespace ?? '') ?? {};
-    const verdict = classify(pod, labelsHere, basis);
-    const missed = verdict === 'maybe-missed' && isMissed(pod, labelsHere, basis);
-    if (missed || verdict === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
+    const found = classify(pod, labelsHere, basis);
+    const missed = found === 'maybe-missed' && isMissed(pod, labelsHere, basis);
+    if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
   }
   return drifted;
 }
@@ -106,7 +106,7 @@ function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): Dr
 async function labelsOfNamespaces(client: KubeClient, namespace: string | undefined) {
   const namespaces =
     namespace === undefined
-      ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.narrow(item))
+      ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
       : [await client.get(NAMESPACES, { name: namespace })];
   return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
 }
@@ -120,7 +120,7 @@ async function* pages(client: KubeClient, namespace: string | undefined): AsyncG
       limit: PAGE,
       continue: next,
     });
-    for (const item of page.items) yield PODS.narrow(item);
+    for (const item of page.items) yield PODS.decode(item);
     next = page.continue;
   } while (next);
 }

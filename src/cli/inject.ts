@@ -7,8 +7,8 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/reason.ts';
+import { text } from './option-values.ts';
 import { rewriteFiles } from './rewrite-files.ts';
-import { text } from './serve-options.ts';
 import { templatesOf } from './template-source.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
 import {

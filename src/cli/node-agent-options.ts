@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { PROGRAM } from '../json/own-names.ts';
-import { dnsName, duration, serveOption, text } from './serve-options.ts';
+import { dnsName, duration, text } from './option-values.ts';
+import { serveOption } from './serve-options.ts';
 
 /** Adds the flags of `node-agent` to its command. */
 export function addNodeAgentOptions(command: Command): Command {

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { JsonValue } from '../json/json.ts';
 import { printBlock } from '../json/yaml-edit/print.ts';
-import { oneOf } from './serve-options.ts';
+import { oneOf } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export type OutputFormat = 'text' | 'json' | 'yaml';

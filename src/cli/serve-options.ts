@@ -1,11 +1,23 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { PROGRAM } from '../json/own-names.ts';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../kube/manager/logger.ts';
-import { parseRange, type Range } from '../network/ipam/cidr.ts';
-import type { RangePolicy } from '../network/ipam/range-policy.ts';
-import { isDnsLabel } from '../podspec/names.ts';
 import { DEFAULT_KEY } from '../sidecar/keys.ts';
+import {
+  bool,
+  count,
+  dnsName,
+  duration,
+  largestNetworks,
+  namespaceList,
+  networkRanges,
+  oneOf,
+  port,
+  qualifiedName,
+  rangeList,
+  text,
+  url,
+} from './option-values.ts';
 
 /** One option: how its text is read, its text by default (none: undefined), and what it is for. */
 interface OptionSpec<T> {
@@ -207,118 +219,4 @@ export function serveOption(name: ServeOptionName): Option {
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
   if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
   return option;
-}
-
-export function text(value: string): string {
-  if (value === '') throw new InvalidArgumentError('It must not be empty.');
-  return value;
-}
-
-function url(value: string): string {
-  const { protocol } = URL.parse(value) ?? {};
-  if (protocol !== 'https:' && protocol !== 'http:') {
-    throw new InvalidArgumentError('Write a URL such as https://127.0.0.1:6443.');
-  }
-  return value;
-}
-
-/** A DNS subdomain (RFC 1123), as names of objects and of webhooks are. */
-export function dnsName(value: string): string {
-  if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
-    throw new InvalidArgumentError(
-      "Write lower-case letters, digits, '-' and '.', such as envoy-initializer.",
-    );
-  }
-  return value;
-}
-
-/** Names of namespaces, or `*` for all of them. */
-function namespaceList(value: string): readonly string[] {
-  const names = value.split(',').map((name) => name.trim());
-  if (value === '') return [];
-  if (!names.every((name) => name === '*' || isDnsLabel(name))) {
-    throw new InvalidArgumentError("Write names of namespaces with commas between them, or '*'.");
-  }
-  return names;
-}
-
-function networkRanges(value: string): readonly Range[] {
-  const ranges = value.split(',').map((text) => parseRange(text.trim()));
-  if (!ranges.every((range) => range !== undefined)) {
-    throw new InvalidArgumentError('Write ranges such as 10.0.0.0/8,fc00::/7 with commas between them.');
-  }
-  return ranges;
-}
-
-function largestNetworks(value: string): RangePolicy['largest'] {
-  const [, ipv4, ipv6] = /^(\d{1,2}),(\d{1,3})$/.exec(value) ?? [];
-  const [four, six] = [Number(ipv4), Number(ipv6)];
-  if (!(four <= 30 && six <= 126)) {
-    throw new InvalidArgumentError('Write the lengths of two prefixes, of IPv4 and of IPv6, such as 16,48.');
-  }
-  return { ipv4: four, ipv6: six };
-}
-
-function rangeList(value: string): readonly string[] {
-  const ranges = value.split(',').map((range) => range.trim());
-  if (value === '') return [];
-  if (!ranges.every(parseRange)) {
-    throw new InvalidArgumentError('Write ranges such as 10.244.0.0/16 with commas between them.');
-  }
-  return ranges;
-}
-
-/** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
-function qualifiedName(value: string): string {
-  if (
-    !/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value)
-  ) {
-    throw new InvalidArgumentError('Write a label key such as initializer.kubernetes.io/envoy.');
-  }
-  return value;
-}
-
-function bool(value: string): boolean {
-  if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Write true or false.');
-  return value === 'true';
-}
-
-function port(value: string): number {
-  const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Write a port from 0 to 65535.');
-  return parsed;
-}
-
-function count(value: string): number {
-  const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed < 1 || parsed > 1000)
-    throw new InvalidArgumentError('Write a number from 1 to 1000.');
-  return parsed;
-}
-
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-]);
-/** Node's timers wait no longer than this, near 25 days. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-/** A duration as Go writes it (`30s`, `1h30m`), in milliseconds. */
-export function duration(value: string): number {
-  const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
-  const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
-  if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {
-    throw new InvalidArgumentError('Write a duration such as 30s, 5m or 1h30m.');
-  }
-  return total;
-}
-
-export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
-  return (value) => {
-    const choice = choices.find((c) => c === value);
-    if (choice === undefined) throw new InvalidArgumentError(`Write ${choices.join(' or ')}.`);
-    return choice;
-  };
 }

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
 import type { PodTemplateRule } from '../podspec/workload.ts';
-import { dnsName, serveOption, text } from './serve-options.ts';
+import { dnsName, text } from './option-values.ts';
+import { serveOption } from './serve-options.ts';
 
 /** Where the live installation is, for the commands that people run. */
 export interface ClusterOptions {

@@ -75,10 +75,10 @@ export class Drift {
     const { client, basis, namespaceLabels } = this.#options;
     const { namespace = '', name, uid = '' } = pod.metadata;
     const labels = namespaceLabels(namespace);
-    const verdict = classify(pod, labels, basis());
-    if (verdict === 'stale') return 'stale';
+    const state = classify(pod, labels, basis());
+    if (state === 'stale') return 'stale';
     const key = keyOf(pod);
-    if (verdict !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
+    if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
     try {
       const whole = await client.get(PODS, { namespace, name }, { signal });
       if (whole.metadata.uid === uid && isMissed(whole, labels, basis())) return 'missed';

@@ -15,3 +15,8 @@ const QUOTED = 80;
 export function quote(value: JsonValue): string {
   return clip(JSON.stringify(value), QUOTED);
 }
+
+/** The text in double quotes, cut within them. */
+export function quoteText(text: string, length = QUOTED): string {
+  return JSON.stringify(clip(text, length));
+}

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
-import { type KubeObject, keyOf } from '../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import { Informer } from '../kube/cache/informer.ts';
 import { informerLog } from '../kube/cache/informer-log.ts';
@@ -12,7 +12,7 @@ import type { EventRecorder } from '../kube/events/events.ts';
 import { together } from '../kube/util/together.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { cachedNetwork } from './api/cached-network.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from './api/resources.ts';
+import { NETWORKS } from './api/resources.ts';
 import { setUpNetworkController } from './controller/controller.ts';
 import type { Range } from './ipam/cidr.ts';
 import { NODES } from './ipam/cluster-objects.ts';
@@ -23,13 +23,13 @@ import { NetworkQueues } from './network-queues.ts';
 import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
 import { meshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
-import { matters, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
+import { NetworkAccess } from './pods/network-access.ts';
+import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { NetworkUsers } from './pods/network-users.ts';
 import { setUpPodController } from './pods/pod-controller.ts';
 import type { Attach } from './pods/webhook.ts';
-import { cachedAttachment } from './providers/multus/cached-attachment.ts';
-import { VNI_INDEXERS } from './providers/multus/multus-vnis.ts';
-import { neutronDuty } from './providers/neutron/setup.ts';
+import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
+import type { ProviderSetup } from './providers/provider-setup.ts';
 
 export interface NetworkDutyOptions {
   /** For the informers, on every replica: a new leader's caches are warm. */
@@ -72,16 +72,17 @@ export interface NetworkDuty {
   debug(): readonly unknown[];
 }
 
-/** Where Multus is not installed its definitions are never listed: Networks are told so, after this long. */
-const ATTACHMENTS_WAIT_MS = 5_000;
+/** Where what a provider watches is not installed, it is never listed: Networks are told so, after this long. */
+const PROVIDERS_WAIT_MS = 5_000;
 /** The ranges of Services and of the API server are not waited for longer: a right may be missing. */
 const RANGES_WAIT_MS = 5_000;
 
 export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
   const { client, leaderClient, clock, log, makeController, workers } = options;
-  const { resyncMs, defaultProvider, sharedNamespaces } = options;
+  const { resyncMs, defaultProvider } = options;
+  const access = new NetworkAccess(options.sharedNamespaces);
   const events = logged(options.events, log);
-  const { networks, attachments, pods, nodes } = informers(options);
+  const { networks, pods, nodes } = informers(options, access);
   const networkQueues: NetworkQueues = new NetworkQueues({
     makeController,
     workers,
@@ -108,26 +109,27 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
           onReach,
           onReport: (key) => networkQueues.queue.add(key),
         });
-  const neutron = neutronDuty({
+  const context = {
     ...options,
-    known: (key) => networks.lister.get(key),
-    onChange: () => {
+    networks: networks.lister,
+    enqueue: (key: ObjectKey) => networkQueues.queue.add(key),
+    enqueueAll: () => {
       for (const key of network.keys()) networkQueues.queue.add(key);
     },
-  });
+    usageOf: (key: ObjectKey) => users.usageOf(key),
+    reach: joined?.reach ?? singleNodeReach(nodes.lister),
+  };
+  const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) => setUp(context));
   const { judge, ...network } = setUpNetworkController({
     client: leaderClient,
     networks,
-    attachments,
     queue: networkQueues.queue,
     events,
     clock,
     now: () => new Date(),
     resyncMs,
     defaultProvider,
-    otherProviders: [neutron.provider],
-    usageOf: (key) => users.usageOf(key),
-    reach: joined?.reach ?? singleNodeReach(nodes.lister),
+    providers,
     ranges: {
       policy: { allowed: options.networkRanges, largest: options.networkLargest },
       cluster,
@@ -142,16 +144,17 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
     queue: podWork.queue,
     networkQueue: networkQueues.queue,
     stateOf: (key) => judge(key, networks.lister.get(key)),
-    sharedNamespaces,
+    access,
     events,
     resyncMs,
   });
 
   return {
-    attach: attachWith({ client, clock, networks: networks.lister, judge, sharedNamespaces }),
+    attach: attachWith({ client, clock, networks: networks.lister, judge, access }),
     async watch(signal) {
-      const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
-      await Promise.all([...informing, sources.watch(signal), neutron.watch(signal), joined?.watch(signal)]);
+      const informing = [networks, pods, nodes].map((informer) => informer.run(signal));
+      const watching = [sources, ...providers].map((each) => each.watch(signal));
+      await Promise.all([...informing, ...watching, joined?.watch(signal)]);
     },
     async reconcile(signal) {
       // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
@@ -160,14 +163,14 @@ export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
       if (!(await waitForSync(informing, signal))) return;
       const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
       await Promise.all([
-        waitForSync([attachments], within(ATTACHMENTS_WAIT_MS)),
+        ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
         sources.known(within(RANGES_WAIT_MS)),
       ]);
       if (signal.aborted) return;
       await together(signal, [
         (running) => networkQueues.run(network.reconcile, network.keys(), running),
         (running) => podWork.run(pod.reconcile, pod.keys(), running),
-        (running) => neutron.keep(running),
+        ...providers.flatMap(({ keep }) => keep ?? []),
         ...(joined ? [joined.keep] : []),
       ]);
     },
@@ -186,7 +189,7 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
   };
 }
 
-function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions) {
+function informers({ client, clock, log }: NetworkDutyOptions, access: NetworkAccess) {
   const common = <T extends KubeObject>(resource: Resource<T>) => ({
     client,
     clock,
@@ -197,16 +200,12 @@ function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions)
     networks: new Informer({
       ...common(NETWORKS),
       transform: cachedNetwork,
-      indexers: VNI_INDEXERS,
-    }),
-    attachments: new Informer({
-      ...common(NETWORK_ATTACHMENT_DEFINITIONS),
-      transform: cachedAttachment,
+      indexers: NETWORK_INDEXERS,
     }),
     pods: new Informer({
-      ...common(networkPods(sharedNamespaces)),
+      ...common(networkPods(access)),
       fieldSelector: LIVE_PODS,
-      keep: matters,
+      keep: isRelevant,
       indexers: POD_INDEXERS,
     }),
     nodes: new Informer(common(NODES)),

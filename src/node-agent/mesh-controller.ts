@@ -74,10 +74,10 @@ export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
     },
     log,
   });
-  const bell = new Trigger();
-  const ring = () => bell.ring();
+  const trigger = new Trigger();
+  const fire = () => trigger.fire();
   for (const informer of [tables, reports, networks]) {
-    informer.addEventHandler({ onAdd: ring, onUpdate: ring, onDelete: ring });
+    informer.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   }
   let failure: string | undefined = 'it has not looked at its node yet';
 
@@ -122,7 +122,7 @@ export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
           failure = err instanceof Error ? err.message : String(err);
           log.error({ err }, 'the node cannot be joined');
         });
-        await bell.next(options.intervalMs, signal);
+        await trigger.next(options.intervalMs, signal);
       }
       await Promise.all(watching);
     },

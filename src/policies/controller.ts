@@ -14,7 +14,7 @@ import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts
 /** Under which the server records what is ours. */
 const FIELD_MANAGER = 'envoy-initializer-policy';
 
-export interface PolicyKeeperOptions {
+export interface PolicyControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply' | 'jsonPatch' | 'delete'>;
   /** What there is of policies and bindings with our label. */
   readonly live: {
@@ -40,10 +40,10 @@ export interface PolicyMetrics {
  * has either the old one in effect or the new one, so that no pod meets neither or both.
  */
 export class PolicyController {
-  readonly #options: PolicyKeeperOptions;
+  readonly #options: PolicyControllerOptions;
   #reported: Compiled | undefined;
 
-  constructor(options: PolicyKeeperOptions) {
+  constructor(options: PolicyControllerOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/json.ts';
 import { isObject } from '../json/json.ts';
 import type { KubeObject } from '../kube/api/object.ts';
-import { narrowObject, type Resource } from '../kube/api/resource.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
 
 /** admissionregistration.k8s.io/v1, since Kubernetes 1.36: a policy, or what puts one into effect. */
 export interface LivePolicyObject extends KubeObject {
@@ -12,7 +12,7 @@ const ADMISSION = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   namespaced: false,
-  narrow,
+  decode,
 } as const;
 
 export const POLICIES: Resource<LivePolicyObject> = {
@@ -27,8 +27,8 @@ export const POLICY_BINDINGS: Resource<LivePolicyObject> = {
   plural: 'mutatingadmissionpolicybindings',
 };
 
-function narrow(value: unknown): LivePolicyObject {
-  const object = narrowObject(value);
+function decode(value: unknown): LivePolicyObject {
+  const object = decodeObject(value);
   const spec = 'spec' in object && isObject(object.spec) ? object.spec : {};
   return { ...object, spec };
 }

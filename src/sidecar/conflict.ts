@@ -58,8 +58,8 @@ export function findConflicts(
 type Find = (key: string) => JsonObject | undefined;
 
 /** Containers of every kind share one space of names. */
-function nameConflicts(pod: Pod, { name, stub }: Sidecar, findContainer: Find, found: Conflict[]): void {
-  if (stub || !findContainer(name)) return;
+function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Find, found: Conflict[]): void {
+  if (override || !findContainer(name)) return;
   const list = containers(pod).some((container) => nameOf(container) === name)
     ? 'containers'
     : 'initContainers';

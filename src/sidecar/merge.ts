@@ -60,14 +60,14 @@ export function invalidOverride(messages: readonly string[]): Obstacle {
 
 function addSidecars(draft: PodDraft, sidecars: readonly Sidecar[], { options, status }: MergeContext): void {
   const placed = { containers: 0, initContainers: 0 };
-  for (const { name, container, list, stub } of sidecars) {
-    if (stub) status.overlaid(name, stub.container);
+  for (const { name, container, list, override } of sidecars) {
+    if (override) status.overlaid(name, override.container);
     else status.added(list, name);
-    if (stub?.list === list) {
+    if (override?.list === list) {
       draft.replace(['spec', list, indexOf(draft, list, name)], container);
       continue;
     }
-    if (stub) draft.remove(['spec', stub.list, indexOf(draft, stub.list, name)]);
+    if (override) draft.remove(['spec', override.list, indexOf(draft, override.list, name)]);
     draft.insert(['spec', list], container, options.position === 'first' ? placed[list] : 'end');
     placed[list] += 1;
   }

@@ -7,8 +7,8 @@ import type { Keys } from './keys.ts';
 import {
   type ContainerList,
   type ContainerOverride,
+  overrideFinder,
   saidBy,
-  stubFinder,
 } from './template/container-override.ts';
 import type { InjectionOptions } from './template/options.ts';
 import { applyOverrides } from './template/overrides.ts';
@@ -21,7 +21,7 @@ export interface Sidecar {
   /** The list of the pod that it belongs to. */
   readonly list: ContainerList;
   /** What it takes the place of, if the pod lays something over the template's. */
-  readonly stub: ContainerOverride | undefined;
+  readonly override: ContainerOverride | undefined;
 }
 
 type WantedSidecars =
@@ -44,16 +44,18 @@ export function sidecarsFor(
   overrides: Keys | undefined,
 ): WantedSidecars {
   const list = wantsNative(pod, options) && !isGateway(pod) ? 'initContainers' : 'containers';
-  const stubOf = stubFinder(pod);
+  const overrideOf = overrideFinder(pod);
   const sidecar = (container: JsonObject, to: ContainerList) =>
-    layOver(stubOf(nameOf(container)), container, to);
+    withOverride(overrideOf(nameOf(container)), container, to);
   const sidecars = [
     ...template.initContainers.map((container) => sidecar(container, 'initContainers')),
     ...template.containers.map((container) =>
       sidecar(list === 'containers' ? container : { ...container, restartPolicy: 'Always' }, list),
     ),
   ];
-  const messages = sidecars.filter(({ stub }) => stub).flatMap(({ container }) => faultsOf(container));
+  const messages = sidecars
+    .filter(({ override }) => override)
+    .flatMap(({ container }) => faultsOf(container));
   if (messages.length > 0) return { messages };
   const main = template.containers[0] ?? template.initContainers.find(isNativeSidecar);
   const index = sidecars.findIndex(({ name }) => name === nameOf(main));
@@ -79,16 +81,20 @@ function faultsOf(container: JsonObject): readonly string[] {
   );
 }
 
-function layOver(stub: ContainerOverride | undefined, container: JsonObject, list: ContainerList): Sidecar {
+function withOverride(
+  override: ContainerOverride | undefined,
+  container: JsonObject,
+  list: ContainerList,
+): Sidecar {
   const name = nameOf(container);
-  if (!stub) return { name, container, list, stub };
+  if (!override) return { name, container, list, override };
   // Whoever writes his own as a native sidecar wants it to be one.
-  const staysNative = stub.list === 'initContainers' && isNativeSidecar(stub.container);
+  const staysNative = override.list === 'initContainers' && isNativeSidecar(override.container);
   return {
     name,
-    container: strategicMerge(container, saidBy(stub), 'Container'),
+    container: strategicMerge(container, saidBy(override), 'Container'),
     list: staysNative ? 'initContainers' : list,
-    stub,
+    override,
   };
 }
 
@@ -98,7 +104,7 @@ function wantsNative(pod: Pod, { nativeSidecar }: InjectionOptions): boolean {
   return (specField(pod, 'restartPolicy') ?? 'Always') !== 'Always';
 }
 
-/** A pod of nothing but stubs is its sidecar: moved to the init containers, it would leave none behind. */
+/** A pod of nothing but overrides is its sidecar: moved to the init containers, it would leave none behind. */
 function isGateway(pod: Pod): boolean {
   return containers(pod).every((container) => own(container, 'image') === AUTO_IMAGE);
 }

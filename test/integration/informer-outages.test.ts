@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError } from '../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../src/kube/api/resource.ts';
 import { Informer } from '../../src/kube/cache/informer.ts';
 import { KubeClient, type WriteOptions } from '../../src/kube/client/client.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
@@ -102,7 +102,7 @@ async function expectRight({ informer, handler }: Watching): Promise<void> {
   await untilTrue(async () => informer.hasSynced());
   await untilTrue(async () => {
     const { items } = await lab.client.list(configMaps, { namespace });
-    const fresh = summary(items.map(narrowObject));
+    const fresh = summary(items.map(decodeObject));
     return fresh === summary(informer.lister.list()) && fresh === summary(handler.view.values());
   });
   expect(handler.violations).toEqual([]);
@@ -158,7 +158,7 @@ test('an informer of a resource that is not installed starts when it is', async 
     kind: 'Widget',
     plural: 'widgets',
     namespaced: true,
-    narrow: narrowObject,
+    decode: decodeObject,
   };
   const watched = await watching(proxy.kubeConfig, widgets);
   await untilTrue(async () => statuses(watched.errors).filter((status) => status === 404).length > 1);

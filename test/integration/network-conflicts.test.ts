@@ -172,7 +172,7 @@ function readyOnes(namespace: string, total: number): Promise<readonly string[]>
   return eventually(`the Networks of ${namespace} to be judged`, async () => {
     const { items } = await lab.operator.client.list(NETWORKS, { namespace });
     const judged = items
-      .map((item) => NETWORKS.narrow(item))
+      .map((item) => NETWORKS.decode(item))
       .map(({ metadata, status }) => ({
         name: metadata.name,
         ready: conditionOf(status?.conditions, 'Ready')?.status,

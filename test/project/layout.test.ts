@@ -15,13 +15,16 @@ function filesBelow(folder: string): readonly string[] {
 
 const sources = filesBelow('src');
 
-test('each unit test has the path of its source, and may add an aspect to its name', () => {
-  const sourceOf = (path: string) => join(dirname(path), `${basename(path).split('.')[0]}.ts`);
-  const strays = filesBelow('test/unit').filter(
-    (path) => path.endsWith('.test.ts') && !sources.includes(sourceOf(path)),
-  );
-  expect(strays).toEqual([]);
-});
+test.each(['unit', 'properties', 'processes'])(
+  'each test of test/%s has the path of its source, and may add an aspect to its name',
+  (kind) => {
+    const sourceOf = (path: string) => join(dirname(path), `${basename(path).split('.')[0]}.ts`);
+    const strays = filesBelow(`test/${kind}`).filter(
+      (path) => path.endsWith('.test.ts') && !sources.includes(sourceOf(path)),
+    );
+    expect(strays).toEqual([]);
+  },
+);
 
 describe('src', () => {
   test(`has at most ${MOST_ROOMS} rooms`, () => {

@@ -35,14 +35,14 @@ export class FakeAttachments {
       const isAttachment = resource.plural === NETWORK_ATTACHMENT_DEFINITIONS.plural;
       const found = isAttachment ? this.live.get(`${namespace}/${name}`) : undefined;
       if (!found) throw refusal(404, 'NotFound');
-      return resource.narrow(found);
+      return resource.decode(found);
     },
     create: async (resource, object) => {
       this.requests.push('create');
       if (this.refusal) throw this.refusal;
       const created = object as NetworkAttachmentDefinition;
       if (this.live.has(keyOf(created))) throw refusal(409, 'AlreadyExists');
-      return resource.narrow(this.store(created));
+      return resource.decode(this.store(created));
     },
     jsonPatch: async (resource, { namespace, name }, operations) => {
       this.requests.push('patch');
@@ -51,7 +51,7 @@ export class FakeAttachments {
       try {
         const patch = structuredClone([...operations]);
         const { newDocument } = jsonpatch.applyPatch(structuredClone(found), patch, true);
-        return resource.narrow(this.store(newDocument));
+        return resource.decode(this.store(newDocument));
       } catch {
         throw refusal(422, 'Invalid');
       }

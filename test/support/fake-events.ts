@@ -27,7 +27,7 @@ export class FakeEvents {
       if (this.stored.has(name)) throw refusal(409, 'AlreadyExists');
       this.stored.set(name, event);
       this.after(`create ${name}`);
-      return resource.narrow(event);
+      return resource.decode(event);
     },
     mergePatch: async (resource, { name }, patch, options) => {
       const { series } = patch as Pick<StoredEvent, 'series'>;
@@ -36,7 +36,7 @@ export class FakeEvents {
       if (!event) throw refusal(404, 'NotFound');
       this.stored.set(name, { ...event, ...(patch as Partial<StoredEvent>) });
       this.after(`patch ${name}`);
-      return resource.narrow(event);
+      return resource.decode(event);
     },
   };
 

@@ -41,12 +41,12 @@ export class FakeLeases {
       carryOut: () => R,
     ): Promise<R> => (isConnected() ? this.#serve(operation, signal, carryOut) : unreachable());
     return {
-      get: (resource, _ref, options) => serve('get', options?.signal, () => resource.narrow(this.#found())),
+      get: (resource, _ref, options) => serve('get', options?.signal, () => resource.decode(this.#found())),
       create: (resource, object, options) =>
         serve('create', options?.signal, () => {
           if (this.lease) throw failure(409, 'AlreadyExists');
           this.set((object as Lease).spec ?? {});
-          return resource.narrow(this.#found());
+          return resource.decode(this.#found());
         }),
       mergePatch: (resource, _ref, patch, options) =>
         serve('update', options?.signal, () => {
@@ -54,7 +54,7 @@ export class FakeLeases {
           const current = this.#found();
           if (metadata.resourceVersion !== current.metadata.resourceVersion) throw failure(409, 'Conflict');
           this.set({ ...current.spec, ...spec });
-          return resource.narrow(this.#found());
+          return resource.decode(this.#found());
         }),
     };
   }

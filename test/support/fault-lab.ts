@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { CertificateAndKey } from '../../src/certificates/x509/authority.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../src/kube/api/resource.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
 import { systemClock } from '../../src/kube/workqueue/clock.ts';
@@ -17,7 +17,7 @@ const namespaces: Resource<KubeObject> = {
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** A real control plane, a client that goes to it directly, and fault proxies before it. */

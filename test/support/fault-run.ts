@@ -125,7 +125,7 @@ export class FaultRun {
         namespace: this.#namespace,
         labelSelector: SELECTOR,
       });
-      const differences = this.#differences(fresh.items.map((item) => configMaps.narrow(item)));
+      const differences = this.#differences(fresh.items.map((item) => configMaps.decode(item)));
       if (differences.length === 0) break;
       if (Date.now() > deadline) throw this.#failure(`did not converge: ${differences.join('; ')}`);
       await pause(20);

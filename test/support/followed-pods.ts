@@ -1,6 +1,6 @@
 import { LIVE_PODS, PODS } from '../../src/kube/api/core-resources.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../src/kube/api/resource.ts';
 import { Informer } from '../../src/kube/cache/informer.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { systemClock } from '../../src/kube/workqueue/clock.ts';
@@ -11,7 +11,7 @@ export interface RunningPod extends KubeObject {
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-const RUNNING_PODS: Resource<RunningPod> = { ...PODS, narrow: (value) => narrowObject(value) as RunningPod };
+const RUNNING_PODS: Resource<RunningPod> = { ...PODS, decode: (value) => decodeObject(value) as RunningPod };
 
 /** Whether a PodDisruptionBudget counts it: it is ready, and not on its way out. */
 export function isHealthy({ metadata, status }: RunningPod): boolean {

@@ -42,7 +42,7 @@ export interface NetworkModelOptions {
 
 interface Operator {
   readonly reconcile: Reconcile;
-  readonly keeper: NeutronGarbageCollector;
+  readonly garbageCollector: NeutronGarbageCollector;
 }
 
 /** One Network in a cluster and both its backends, all in memory; and an operator that can be made to fail or die at any call. */
@@ -123,7 +123,7 @@ export class NetworkModel {
     this.attachments.sync();
     try {
       await this.#operator.reconcile(this.key, signal);
-      await this.#operator.keeper.check(signal);
+      await this.#operator.garbageCollector.check(signal);
       return undefined;
     } catch (error) {
       // Retried by the next one.
@@ -173,17 +173,17 @@ export class NetworkModel {
       writer,
       events: { event: (_, { reason, note }) => this.events.push(`${reason}: ${note}`) },
       now: () => new Date(0),
-      pace: new StatusThrottle(this.#clock),
+      throttle: new StatusThrottle(this.#clock),
     });
     const allocator = new RangeAllocator(providers, () => {});
     const parts = { allocator, writer, statusWriter };
     const reconcile = networkReconcile({
       copies,
       providers,
-      realisation: new NormalReconciler(parts),
-      finalization: new DeletionReconciler(parts),
+      normalReconciler: new NormalReconciler(parts),
+      deletionReconciler: new DeletionReconciler(parts),
     });
-    const keeper = new NeutronGarbageCollector({
+    const garbageCollector = new NeutronGarbageCollector({
       client,
       store,
       provider,
@@ -192,7 +192,7 @@ export class NetworkModel {
       metrics: { available: () => {} },
       log: memoryLog().log,
     });
-    return { reconcile, keeper };
+    return { reconcile, garbageCollector };
   }
 
   /** Requests to the API server, for Networks by this model and for attachments by that of theirs. */
@@ -204,7 +204,7 @@ export class NetworkModel {
         this.#through(async () => {
           if (resource.plural !== NETWORKS.plural) return client.get(resource, ref, options);
           if (!this.#network) throw refusal(404, 'NotFound');
-          return resource.narrow(this.#network);
+          return resource.decode(this.#network);
         }),
       create: (...args) => this.#through(() => client.create(...args)),
       delete: (...args) => this.#through(() => client.delete(...args)),
@@ -220,15 +220,15 @@ export class NetworkModel {
               [...operations],
               true,
             );
-            return resource.narrow(this.#store(newDocument));
+            return resource.decode(this.#store(newDocument));
           } catch {
             throw refusal(422, 'Invalid');
           }
         }),
       mergePatch: (resource, _, patch) =>
-        this.#through(async () => resource.narrow(this.#merge(patch as Partial<Network>))),
+        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
       apply: (resource, _, patch) =>
-        this.#through(async () => resource.narrow(this.#merge(patch as Partial<Network>))),
+        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
     };
   }
 

@@ -14,9 +14,9 @@ import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
 import { cachedNetwork } from '../../src/network/api/cached-network.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
+import { NETWORKS } from '../../src/network/api/resources.ts';
 import { setUpNetworkController } from '../../src/network/controller/controller.ts';
-import { cachedAttachment } from '../../src/network/providers/multus/cached-attachment.ts';
+import { multus } from '../../src/network/providers/multus/index.ts';
 import type { Usage } from '../../src/network/providers/provider.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 
@@ -46,21 +46,29 @@ export async function startNetworkOperator(
   const informer = <T extends KubeObject>(resource: Resource<T>, transform: (object: T) => T) =>
     new Informer({ client, resource, transform, clock, onError: () => {} });
   const networks = informer(NETWORKS, cachedNetwork);
-  const attachments = informer(NETWORK_ATTACHMENT_DEFINITIONS, cachedAttachment);
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
+  const log = pino({ level: 'silent' });
+  const attachments = multus.setUp({
+    client,
+    leaderClient: client,
+    clock,
+    log,
+    networks: networks.lister,
+    enqueue: (key) => queue.add(key),
+    usageOf,
+  });
   const { reconcile } = setUpNetworkController({
     client,
     networks,
-    attachments,
     queue,
     events: { event: (regarding, notice) => notices.push({ key: keyOf(regarding), notice }) },
     clock,
     now: () => new Date(),
     resyncMs,
     defaultProvider: 'multus',
-    ...(usageOf && { usageOf }),
+    providers: [attachments],
   });
   const controller = new Controller({
     name: 'network',
@@ -72,12 +80,12 @@ export async function startNetworkOperator(
     },
     workers: 2,
     history: new ReconcileHistory({ wallClock: Date.now }),
-    log: pino({ level: 'silent' }),
+    log,
     clock,
   });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const informers = [networks.run(signal), attachments.run(signal)];
+  const informers = [networks.run(signal), attachments.watch(signal)];
   await networks.waitForSync(signal);
   const running = controller.run(signal);
   return {

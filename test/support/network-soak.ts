@@ -169,7 +169,7 @@ export class NetworkSoak {
 
   async #list<T extends KubeObject>(resource: Resource<T>): Promise<ReadonlyMap<string, T>> {
     const { items } = await this.#client.list(resource, {});
-    return new Map(items.map((item) => resource.narrow(item)).map((object) => [keyOf(object), object]));
+    return new Map(items.map((item) => resource.decode(item)).map((object) => [keyOf(object), object]));
   }
 }
 

@@ -49,7 +49,7 @@ const named = fc
   .tuple(name, container)
   .map(([n, rest]): JsonObject => ({ name: n, image: 'i', ...(rest as JsonObject) }));
 /** Laid over the template's container; with much that the API server drops before a webhook sees it. */
-const stub = optional({
+const override = optional({
   args: fc.array(fc.string(), { maxLength: 2 }),
   command: fc.constantFrom([], ['envoy']),
   env: list(
@@ -68,7 +68,7 @@ export const plausiblePods: fc.Arbitrary<JsonObject> = fc
     labels: fc.oneof(fc.constant(null), fc.dictionary(key, fc.constantFrom('', 'a', 'A_b.c'))),
     annotations: fc.oneof(fc.constant(null), fc.dictionary(key, fc.string())),
     apps: fc.uniqueArray(named, { selector: ({ name: n }) => n, minLength: 1, maxLength: 3 }),
-    stubs: fc.array(stub, { maxLength: 1 }),
+    overrides: fc.array(override, { maxLength: 1 }),
     inits: list(
       fc.tuple(named, fc.boolean()).map(([its, native]): JsonObject => {
         const { readinessProbe: _, ...rest } = its;
@@ -108,11 +108,11 @@ export const plausiblePods: fc.Arbitrary<JsonObject> = fc
     }),
   })
   .map(
-    ({ labels, annotations, apps, stubs, inits, volumes, spec }): JsonObject => ({
+    ({ labels, annotations, apps, overrides, inits, volumes, spec }): JsonObject => ({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'pod', labels, annotations },
-      spec: { ...(spec as JsonObject), containers: [...apps, ...stubs], initContainers: inits, volumes },
+      spec: { ...(spec as JsonObject), containers: [...apps, ...overrides], initContainers: inits, volumes },
     }),
   );
 

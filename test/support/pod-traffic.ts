@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 
 const PODS: Resource<KubeObject> = {
@@ -11,7 +11,7 @@ const PODS: Resource<KubeObject> = {
   kind: 'Pod',
   plural: 'pods',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** A Service, as kube-proxy makes one: each connection goes to the next of its endpoints. */

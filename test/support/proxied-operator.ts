@@ -92,7 +92,7 @@ export class ProxiedOperator {
   /** How many Networks are. */
   async ready(): Promise<number> {
     const { items } = await this.#lab.client.list(NETWORKS, { namespace: this.namespace });
-    return items.filter((item) => isReady(NETWORKS.narrow(item))).length;
+    return items.filter((item) => isReady(NETWORKS.decode(item))).length;
   }
 
   /** The newest resourceVersion of its Networks. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { narrowObject, type Resource } from '../../src/kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../src/kube/api/resource.ts';
 import { failure } from './scripted-server.ts';
 
 export interface ConfigMap extends KubeObject {
@@ -12,7 +12,7 @@ export const configMaps: Resource<ConfigMap> = {
   kind: 'ConfigMap',
   plural: 'configmaps',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** A ConfigMap of the namespace `shop`, whose UID is its name unless given. */

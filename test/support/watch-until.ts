@@ -10,12 +10,12 @@ export async function watchUntil<T extends KubeObject>(
   isIt: (object: T) => boolean,
 ): Promise<T> {
   const { items, resourceVersion } = await client.list(resource, { namespace });
-  const found = items.map((item) => resource.narrow(item)).find(isIt);
+  const found = items.map((item) => resource.decode(item)).find(isIt);
   if (found) return found;
   for await (const event of client.watch(resource, { namespace, resourceVersion, timeoutSeconds: 60 })) {
     const { type, object } = event as { type: string; object: unknown };
     if (type !== 'ADDED' && type !== 'MODIFIED') continue;
-    const changed = resource.narrow(object);
+    const changed = resource.decode(object);
     if (isIt(changed)) return changed;
   }
   throw new Error(`waited 60 s for a ${resource.kind} in ${namespace} that did not come`);

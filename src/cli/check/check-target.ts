@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { apiVersionOf, narrowObject, type Resource } from '../../kube/api/resource.ts';
+import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../podspec/workload-kinds.ts';
@@ -20,7 +20,7 @@ export function parseTarget(target: string): {
     );
   }
   const { group, kind, plural } = workload;
-  const resource = { group, version: 'v1', kind, plural, namespaced: true, narrow: narrowObject };
+  const resource = { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
   return { workload, resource, name };
 }
 

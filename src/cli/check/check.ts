@@ -7,9 +7,10 @@ import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/work
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceLabels, namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
+import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
 import { explained } from '../rewrite-files.ts';
-import { serveOption, text } from '../serve-options.ts';
+import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode } from '../terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../terminal.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { RefusalReason } from './http-error.ts';
 
 export interface ConnectionsOptions {
@@ -17,6 +17,9 @@ export interface ConnectionLimits {
   /** From when a busy connection gives way to a new one, in milliseconds. */
   readonly slowMs: number;
 }
+
+/** How often connections are looked at whose time may be up. */
+export const SWEEP_MS = 1000;
 
 /** An API server sends a call, and takes its answer, within milliseconds. */
 const LIMITS: ConnectionLimits = { most: 1000, busyMs: 10_000, slowMs: 1_000 };
@@ -51,6 +54,16 @@ export class Connections {
 
   get size(): number {
     return this.#open.size;
+  }
+
+  /** Adds each connection of the server, tells `onOpen` of it, and sweeps them while the server listens. */
+  follow(server: Server, onOpen: (connection: Connection) => void): void {
+    server.on('connection', (socket: Socket) => onOpen(this.add(socket)));
+    let timer: NodeJS.Timeout | undefined;
+    server.on('listening', () => {
+      timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
+    });
+    server.on('close', () => clearInterval(timer));
   }
 
   add(socket: Socket): Connection {

@@ -33,19 +33,19 @@ export class FileWatcher<T> {
 
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const bell = new Trigger();
+    const trigger = new Trigger();
     for (const directory of new Set(this.#options.files.map((file) => dirname(file)))) {
-      this.#watch(directory, bell, signal);
+      this.#watch(directory, trigger, signal);
     }
     while (!signal.aborted) {
       await this.#reload();
-      await bell.next(POLL_MS, signal);
+      await trigger.next(POLL_MS, signal);
     }
   }
 
-  #watch(directory: string, bell: Trigger, signal: AbortSignal): void {
+  #watch(directory: string, trigger: Trigger, signal: AbortSignal): void {
     try {
-      const watcher = watch(directory, { signal, persistent: false }, () => bell.ring());
+      const watcher = watch(directory, { signal, persistent: false }, () => trigger.fire());
       watcher.on('error', this.#options.failed);
     } catch (err) {
       this.#options.failed(err);

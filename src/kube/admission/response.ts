@@ -39,12 +39,12 @@ const MAX_WARNINGS = 10;
 const HEAD = `${JSON.stringify(REVIEW).slice(0, -1)},"response":`;
 
 /** The body of the answer. A patch comes with its type, and without operations there is neither. */
-export function formatReview(uid: string, verdict: AdmissionAnswer): string {
-  if (!verdict.allowed) {
-    const { allowed, ...status } = verdict;
+export function formatReview(uid: string, answer: AdmissionAnswer): string {
+  if (!answer.allowed) {
+    const { allowed, ...status } = answer;
     return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
   }
-  const { operations = [], warnings = [] } = verdict;
+  const { operations = [], warnings = [] } = answer;
   const patch = operations.length === 0 ? '' : `,"patchType":"JSONPatch","patch":"${base64(operations)}"`;
   const heard = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(cutWarnings(warnings))}`;
   return `${HEAD}{"uid":${JSON.stringify(uid)},"allowed":true${patch}${heard}}}`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type Connection, type ConnectionLimits, Connections } from './connections.ts';
+import { type Connection, type ConnectionLimits, Connections, SWEEP_MS } from './connections.ts';
 import type { WebhookApp } from './handler.ts';
 import type { KeyPair } from './key-pair.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
@@ -16,8 +16,6 @@ const KEEP_ALIVE_MS = 95_000;
 const HEAD_MS = 10_000;
 /** The last resort for a body: a webhook has given it up before. */
 const CALL_MS = 15_000;
-/** How often connections are looked at whose time may be up. */
-const SWEEP_MS = 1000;
 /** That of an API server's call is 300 bytes. */
 const MAX_HEAD_BYTES = 8 * 1024;
 const TLS = { minVersion: 'TLSv1.2' } as const;
@@ -134,11 +132,10 @@ export class WebhookServer {
     /** Connections whose handshake is under way, by the port of the client. */
     const shaking = new Map<string, Connection>();
     const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-    this.#server.on('connection', (socket: Socket) => {
-      const end = endOf(socket);
-      const connection = this.#connections.add(socket);
+    this.#connections.follow(this.#server, (connection) => {
+      const end = endOf(connection.socket);
       shaking.set(end, connection);
-      socket.once('close', () => {
+      connection.socket.once('close', () => {
         if (shaking.get(end) === connection) shaking.delete(end);
       });
     });
@@ -150,10 +147,5 @@ export class WebhookServer {
       connection.isSecure = true;
       this.#secured.set(socket, connection);
     });
-    let timer: NodeJS.Timeout | undefined;
-    this.#server.on('listening', () => {
-      timer = setInterval(() => this.#connections.sweep(), SWEEP_MS).unref();
-    });
-    this.#server.on('close', () => clearInterval(timer));
   }
 }

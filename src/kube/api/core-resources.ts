@@ -1,5 +1,5 @@
 import type { KubeObject } from './object.ts';
-import { narrowObject, type Resource } from './resource.ts';
+import { decodeObject, type Resource } from './resource.ts';
 
 /** core/v1 ConfigMap, as far as it is read. */
 export interface ConfigMap extends KubeObject {
@@ -13,7 +13,7 @@ export const CONFIG_MAPS: Resource<ConfigMap> = {
   plural: 'configmaps',
   namespaced: true,
   // That data maps strings to strings the API server has seen to.
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** core/v1 Secret, as far as it is read. Values are base64. */
@@ -27,7 +27,7 @@ export const SECRETS: Resource<Secret> = {
   kind: 'Secret',
   plural: 'secrets',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 export const NAMESPACES: Resource<KubeObject> = {
@@ -37,7 +37,7 @@ export const NAMESPACES: Resource<KubeObject> = {
   plural: 'namespaces',
   namespaced: false,
   metadataOnly: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 export const PODS: Resource<KubeObject> = {
@@ -46,7 +46,7 @@ export const PODS: Resource<KubeObject> = {
   kind: 'Pod',
   plural: 'pods',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** The field selector of pods that have not come to their end: those use and need nothing any more. */
@@ -67,7 +67,7 @@ export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
   kind: 'MutatingWebhookConfiguration',
   plural: 'mutatingwebhookconfigurations',
   namespaced: false,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
@@ -76,7 +76,7 @@ const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
   kind: 'ValidatingWebhookConfiguration',
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 /** Both kinds: what calls a webhook is in one of them. */

@@ -1,6 +1,6 @@
 import type { KubeObject } from './object.ts';
 
-/** One resource of the API as its REST path names it, and how its objects are narrowed from the wire. */
+/** One resource of the API as its REST path names it, and how its objects are decoded from the wire. */
 export interface Resource<T extends KubeObject> {
   /** API group; empty for the core group. */
   readonly group: string;
@@ -12,7 +12,7 @@ export interface Resource<T extends KubeObject> {
   /** Read with their metadata alone: what a cache of many pods can be made small by. Writes are not affected. */
   readonly metadataOnly?: true;
   /** Returns the value as the typed object it is, or throws a TypeError that says what is wrong with it. */
-  narrow(value: unknown): T;
+  decode(value: unknown): T;
 }
 
 /** Which object, or with no name which collection. A namespaced resource without a namespace means all of them. */
@@ -66,7 +66,7 @@ export function isKubeObject(value: unknown): value is KubeObject {
 }
 
 /** For resources of which nothing but metadata is read; throws a TypeError on anything else. */
-export function narrowObject(value: unknown): KubeObject {
+export function decodeObject(value: unknown): KubeObject {
   if (!isKubeObject(value)) throw new TypeError('expected a Kubernetes object with a metadata.name');
   return value;
 }

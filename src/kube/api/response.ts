@@ -40,7 +40,7 @@ export async function listPageOf<I>(
   for await (const chunk of chunks) scanner.write(chunk);
   const frame = scanner.end();
   return {
-    ...narrowFrame(
+    ...decodeFrame(
       parsed(frame, () => quoted(frame)),
       items.length,
     ),
@@ -80,7 +80,7 @@ function parsed(text: string, message: () => string): unknown {
 }
 
 /** The metadata of a list whose frame has a placeholder for each of so many items. */
-function narrowFrame(frame: unknown, count: number): Omit<ListPage<unknown>, 'items'> {
+function decodeFrame(frame: unknown, count: number): Omit<ListPage<unknown>, 'items'> {
   if (typeof frame !== 'object' || frame === null || !('metadata' in frame)) {
     throw new TypeError('expected a list, got an object without metadata');
   }

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
-import { narrowObject } from '../api/resource.ts';
+import { decodeObject } from '../api/resource.ts';
 import { toError } from '../util/to-error.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
@@ -16,9 +16,9 @@ export function objectReader<T extends KubeObject>({
   onError,
 }: Pick<ReflectorOptions<T>, 'resource' | 'transform' | 'onError'>): ReadObject<T> {
   return (value) => {
-    const key = keyOf(narrowObject(value));
+    const key = keyOf(decodeObject(value));
     try {
-      const object = transform(resource.narrow(value));
+      const object = transform(resource.decode(value));
       return [keyOf(object), object];
     } catch (cause) {
       const message = `cannot read ${resource.kind} ${key}: ${toError(cause).message}`;

@@ -6,7 +6,7 @@ import type { Clock } from '../workqueue/clock.ts';
 
 /**
  * Something went wrong and is being mended, for a log line and a counter: a list or a watch that failed, or an object
- * that could not be read (`narrow`, `transform` or an index function threw) and is left as it was last seen.
+ * that could not be read (`decode`, `transform` or an index function threw) and is left as it was last seen.
  */
 export type OnReflectorError = (error: unknown, doing: 'list' | 'watch' | 'read') => void;
 

@@ -2,7 +2,7 @@ import { apiErrorFrom, TransportError } from '../api/api-error.ts';
 import { linkedAbort } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
-/** An event of a watch (meta/v1 WatchEvent) that is no error; its object not yet narrowed. */
+/** An event of a watch (meta/v1 WatchEvent) that is no error; its object not yet decoded. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: unknown;
@@ -43,7 +43,7 @@ export async function* watchEvents(
   try {
     for await (const raw of open(controller.signal)) {
       heardAt = clock.now();
-      yield narrowWatchEvent(raw);
+      yield decodeWatchEvent(raw);
       // What the stream still holds is not for who has stopped.
       signal.throwIfAborted();
     }
@@ -53,7 +53,7 @@ export async function* watchEvents(
   }
 }
 
-function narrowWatchEvent(value: unknown): WatchEvent {
+function decodeWatchEvent(value: unknown): WatchEvent {
   const { type, object } = recordOf(value);
   switch (type) {
     case 'ERROR':

@@ -62,7 +62,7 @@ export class KubeClient {
     options: CallOptions = {},
   ): Promise<T> {
     const call = { ...options, accept: acceptOf(resource) };
-    return resource.narrow(await this.#rest.request('GET', resourcePath(resource, ref), call));
+    return resource.decode(await this.#rest.request('GET', resourcePath(resource, ref), call));
   }
 
   /** POST: fails with `isAlreadyExists` where there is one. The namespace is the object's own. */
@@ -72,7 +72,7 @@ export class KubeClient {
     { subresource, ...options }: WriteOptions = {},
   ): Promise<T> {
     const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
-    return resource.narrow(await this.#rest.request('POST', path, { ...write(options), body: object }));
+    return resource.decode(await this.#rest.request('POST', path, { ...write(options), body: object }));
   }
 
   /** JSON patch (RFC 6902); a failed `test` is 422. */
@@ -171,7 +171,7 @@ export class KubeClient {
   ): Promise<T> {
     const call = write(options);
     const path = resourcePath(resource, ref, subresource);
-    return resource.narrow(
+    return resource.decode(
       await this.#rest.request('PATCH', path, {
         ...call,
         query: { ...call.query, ...query },

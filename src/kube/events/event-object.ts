@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { microTime } from '../api/micro-time.ts';
 import type { KubeObject } from '../api/object.ts';
-import { apiVersionOf, narrowObject, type Resource } from '../api/resource.ts';
+import { apiVersionOf, decodeObject, type Resource } from '../api/resource.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import type { EventDetails } from './events.ts';
 
@@ -44,7 +44,7 @@ export const EVENTS: Resource<KubeObject> = {
   kind: 'Event',
   plural: 'events',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 
 // kubernetes pkg/apis/core/validation/events.go; all in bytes.

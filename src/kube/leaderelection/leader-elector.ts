@@ -41,8 +41,8 @@ export type Lead = (leading: AbortSignal) => Promise<void>;
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
   readonly #lock: LeaseLock;
-  readonly #claim: LeaseCandidate;
-  readonly #keeper: LeaseRenewer;
+  readonly #candidate: LeaseCandidate;
+  readonly #renewer: LeaseRenewer;
   readonly #log: Logger;
   /** When the lease was lost under work that has not ended since. */
   #lostAt: number | undefined;
@@ -56,13 +56,19 @@ export class LeaderElector {
     this.#options = options;
     this.#log = options.log.child({ lease: `${lease.namespace}/${lease.name}`, identity });
     this.#lock = new LeaseLock(client, lease);
-    this.#claim = new LeaseCandidate({ lock: this.#lock, clock, wallClock, identity, durationSeconds });
-    this.#keeper = new LeaseRenewer({ claim: this.#claim, timing: options, clock, random, log: this.#log });
+    this.#candidate = new LeaseCandidate({ lock: this.#lock, clock, wallClock, identity, durationSeconds });
+    this.#renewer = new LeaseRenewer({
+      candidate: this.#candidate,
+      timing: options,
+      clock,
+      random,
+      log: this.#log,
+    });
   }
 
   /** Whether we lead at this very moment, also when the event loop stood still and no timer could say otherwise. */
   isLeader(): boolean {
-    return this.#keeper.leftMs() > 0;
+    return this.#renewer.leftMs() > 0;
   }
 
   /**
@@ -83,7 +89,7 @@ export class LeaderElector {
    */
   async run(signal: AbortSignal, lead: Lead): Promise<ElectionOutcome> {
     this.#options.metrics?.masterStatus(false);
-    if (!(await this.#keeper.acquire(signal))) return 'stopped';
+    if (!(await this.#renewer.acquire(signal))) return 'stopped';
     this.#report(true);
     const leading = new AbortController();
     const ended = new AbortController();
@@ -91,10 +97,10 @@ export class LeaderElector {
     signal.addEventListener('abort', onStop, { once: true });
     if (signal.aborted) onStop();
     const work = settle(lead, leading.signal).finally(() => ended.abort());
-    const kept = await this.#keeper.renewUntil(ended.signal);
+    const kept = await this.#renewer.renewUntil(ended.signal);
     signal.removeEventListener('abort', onStop);
     this.#report(false);
-    if (kept) await this.#keeper.release();
+    if (kept) await this.#renewer.release();
     else this.#endTerm(leading);
     const failure = await work;
     this.#lostAt = undefined;

@@ -32,7 +32,7 @@ export const LEASES: Resource<Lease> = {
   kind: 'Lease',
   plural: 'leases',
   namespaced: true,
-  narrow(value) {
+  decode(value) {
     if (!isKubeObject(value)) throw new TypeError('expected a Lease with a metadata.name');
     return value;
   },

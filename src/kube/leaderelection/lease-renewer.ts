@@ -6,8 +6,8 @@ import type { Clock } from '../workqueue/clock.ts';
 import { type ElectionTiming, JITTER_FACTOR } from './election-timing.ts';
 import type { LeaseCandidate } from './lease-candidate.ts';
 
-export interface LeaseKeeperOptions {
-  readonly claim: LeaseCandidate;
+export interface LeaseRenewerOptions {
+  readonly candidate: LeaseCandidate;
   readonly timing: ElectionTiming;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -17,20 +17,20 @@ export interface LeaseKeeperOptions {
 
 /** Gets a lease and keeps it: tries again what fails, in an election's time. */
 export class LeaseRenewer {
-  readonly #options: LeaseKeeperOptions;
+  readonly #options: LeaseRenewerOptions;
   /** Bound of one step: half the deadline, as controller-runtime's client has it, so that there is a second try. */
   readonly #stepMs: number;
 
-  constructor(options: LeaseKeeperOptions) {
+  constructor(options: LeaseRenewerOptions) {
     this.#options = options;
     this.#stepMs = options.timing.renewDeadlineMs / 2;
   }
 
   /** Resolves with true once the lease is ours, with false when the signal aborted before. */
   async acquire(signal: AbortSignal): Promise<boolean> {
-    const { claim, clock, random, timing, log } = this.#options;
+    const { candidate, clock, random, timing, log } = this.#options;
     for (let known = ''; !signal.aborted; ) {
-      const leader = await this.#step((bounded) => claim.look(bounded), this.#stepMs, signal);
+      const leader = await this.#step((bounded) => candidate.look(bounded), this.#stepMs, signal);
       if (leader === '' && (await this.#take(signal))) return true;
       if (leader && leader !== known) {
         known = leader;
@@ -46,7 +46,7 @@ export class LeaseRenewer {
 
   /** Resolves with false when the lease is lost, with true when `ended` aborted before. */
   async renewUntil(ended: AbortSignal): Promise<boolean> {
-    const { claim, clock, timing, log } = this.#options;
+    const { candidate, clock, timing, log } = this.#options;
     for (let triedAt = clock.now(); ; ) {
       const pauseMs = Math.min(triedAt + timing.retryPeriodMs - clock.now(), this.leftMs());
       await sleep(clock, Math.max(0, pauseMs), ended).catch(() => undefined);
@@ -57,9 +57,9 @@ export class LeaseRenewer {
         return false;
       }
       triedAt = clock.now();
-      await this.#step((bounded) => claim.renew(bounded), Math.min(this.#stepMs, leftMs), ended);
-      if (claim.renewedAt === undefined) {
-        log.error({ leader: claim.holder }, 'the lease is lost: it is not ours any more');
+      await this.#step((bounded) => candidate.renew(bounded), Math.min(this.#stepMs, leftMs), ended);
+      if (candidate.renewedAt === undefined) {
+        log.error({ leader: candidate.holder }, 'the lease is lost: it is not ours any more');
         return false;
       }
     }
@@ -67,9 +67,9 @@ export class LeaseRenewer {
 
   /** Gives the lease up as well as it can: where that fails, others wait until it has run out. */
   async release(): Promise<void> {
-    const { claim, clock, log } = this.#options;
+    const { candidate, clock, log } = this.#options;
     try {
-      await within(clock, this.#stepMs, undefined, (bounded) => claim.release(bounded));
+      await within(clock, this.#stepMs, undefined, (bounded) => candidate.release(bounded));
       log.info('gave up the lease');
     } catch (err) {
       log.warn({ err }, 'the lease was not given up: others wait until it runs out');
@@ -78,15 +78,15 @@ export class LeaseRenewer {
 
   /** How long until the renew deadline, in milliseconds; 0 when it has passed, or the lease is not ours. */
   leftMs(): number {
-    const { claim, clock, timing } = this.#options;
-    const { renewedAt } = claim;
+    const { candidate, clock, timing } = this.#options;
+    const { renewedAt } = candidate;
     return renewedAt === undefined ? 0 : Math.max(0, renewedAt + timing.renewDeadlineMs - clock.now());
   }
 
   /** A write under way is not aborted by the signal: a lease unknowingly ours would keep the others waiting. */
   async #take(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
-    await this.#step((bounded) => this.#options.claim.take(bounded), this.#stepMs);
+    await this.#step((bounded) => this.#options.candidate.take(bounded), this.#stepMs);
     if (this.leftMs() === 0) return false;
     if (signal.aborted) await this.release();
     return !signal.aborted;

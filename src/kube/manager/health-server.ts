@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import express from 'express';
 import type { Registry } from 'prom-client';
-import { type Connection, Connections } from '../admission/connections.ts';
+import { type Connection, Connections, SWEEP_MS } from '../admission/connections.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/token-bucket.ts';
 import { LOG_LEVELS, type LogVerbosity } from './logger.ts';
@@ -29,8 +29,6 @@ export interface ProbesOptions {
 
 /** The kubelet and Prometheus need a handful; beyond this the oldest give way. A call has 10 s until its answer is taken. */
 const CONNECTIONS = { most: 100, busyMs: 10_000, slowMs: 0 } as const;
-/** How often connections are looked at whose time may be up. */
-const SWEEP_MS = 1000;
 const TIMES = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
@@ -122,23 +120,13 @@ export function createProbesServer(options: ProbesOptions): Server {
     limits: CONNECTIONS,
   });
   const bySocket = new WeakMap<Socket, Connection>();
-  server.on('connection', (socket: Socket) => {
-    const connection = connections.add(socket);
-    bySocket.set(socket, connection);
-  });
+  connections.follow(server, (connection) => bySocket.set(connection.socket, connection));
   server.on('request', (request, response) => {
     const connection = bySocket.get(request.socket);
     if (connection) connections.called(connection, response);
     app(request, response);
   });
-  let timer: NodeJS.Timeout | undefined;
-  server.on('listening', () => {
-    timer = setInterval(() => connections.sweep(), SWEEP_MS).unref();
-  });
-  server.on('close', () => {
-    clearInterval(timer);
-    // A text that is waited for would hold the process.
-    closed.abort();
-  });
+  // A text that is waited for would hold the process.
+  server.on('close', () => closed.abort());
   return server;
 }

@@ -17,7 +17,7 @@ export type ConditionUpdates = Readonly<Record<ConditionType, ConditionUpdate>>;
 /** The CRD's own bound of a condition's message. */
 const MAX_MESSAGE_LENGTH = 32_768;
 
-/** When and of which spec the verdicts were reached. */
+/** When and of which spec the updates were reached. */
 export interface Judgement {
   readonly generation: number | undefined;
   /** RFC 3339. */
@@ -25,24 +25,24 @@ export interface Judgement {
 }
 
 /**
- * The verdicts as conditions. lastTransitionTime stays while the status does, whatever the reason and the message do
- * (Kubernetes API conventions, "Typical status properties"). A type without a verdict keeps its condition; those of
+ * The updates as conditions. lastTransitionTime stays while the status does, whatever the reason and the message do
+ * (Kubernetes API conventions, "Typical status properties"). A type without an update keeps its condition; those of
  * others are left out, since server-side apply leaves them alone.
  */
 export function conditionsOf(
-  verdicts: Partial<ConditionUpdates>,
+  updates: Partial<ConditionUpdates>,
   previous: readonly Condition[] | undefined,
   { generation, now }: Judgement,
 ): readonly Condition[] {
   return CONDITION_TYPES.flatMap((type) => {
     const before = conditionOf(previous, type);
-    const verdict = verdicts[type];
-    if (!verdict) return before ?? [];
+    const update = updates[type];
+    if (!update) return before ?? [];
     return {
       type,
-      ...verdict,
-      message: verdict.message.slice(0, MAX_MESSAGE_LENGTH),
-      lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : now,
+      ...update,
+      message: update.message.slice(0, MAX_MESSAGE_LENGTH),
+      lastTransitionTime: before?.status === update.status ? before.lastTransitionTime : now,
       ...(generation !== undefined && { observedGeneration: generation }),
     };
   });

@@ -10,7 +10,7 @@ export const NETWORKS: Resource<Network> = {
   kind: 'Network',
   plural: 'networks',
   namespaced: true,
-  narrow(value) {
+  decode(value) {
     if (!isNetwork(value))
       throw new TypeError('expected a Network with a metadata.name, spec.cidr and spec.gateway');
     return value;
@@ -31,7 +31,7 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinitio
   kind: 'NetworkAttachmentDefinition',
   plural: 'network-attachment-definitions',
   namespaced: true,
-  narrow(value) {
+  decode(value) {
     if (!isAttachment(value)) {
       throw new TypeError(
         'expected a NetworkAttachmentDefinition with a metadata.name and, if at all, a text as spec.config',

@@ -1,6 +1,7 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
+import type { ProviderReason } from '../providers/index.ts';
 import type { NotReady, Realised, SpecError, Usage } from '../providers/provider.ts';
 
 /** All that a decision about a Network rests on. */
@@ -8,8 +9,8 @@ export interface ObservedState {
   readonly desired: Subnet;
   /** What there is now: as the provider reports it, or where somebody removed it, as the status recorded it. */
   readonly current: Subnet | undefined;
-  /** Why the desired shape is not accepted. */
-  readonly refusal: SpecError | undefined;
+  /** Why the desired subnet is not accepted. */
+  readonly specError: SpecError | undefined;
   /** Undefined where nobody counts the users. */
   readonly usage: Usage | undefined;
   /** Why it would better have another range, where it is accepted all the same: a sentence without a full stop. */
@@ -19,7 +20,10 @@ export interface ObservedState {
 }
 
 /** What came of making the target real. */
-export type Outcome = Realised | NotReady | { readonly kind: 'failed'; readonly message: string };
+export type Outcome =
+  | Realised<ProviderReason>
+  | NotReady<ProviderReason>
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** How many pods a message names; the others it counts. */
 const NAMED_PODS = 3;
@@ -45,17 +49,17 @@ export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
 }
 
 /**
- * The shape to make real now; undefined for none. What is live stays as it is while its new spec is refused or pods
+ * The subnet to make real now; undefined for none. What is live stays as it is while its new spec is refused or pods
  * use it: an edit never takes a working network away.
  */
-export function targetOf({ desired, current, refusal, usage }: ObservedState): Subnet | undefined {
-  if (refusal) return current;
+export function targetOf({ desired, current, specError, usage }: ObservedState): Subnet | undefined {
+  if (specError) return current;
   if (current && !sameSubnet(current, desired) && usage && usage.pods.length > 0) return current;
   return desired;
 }
 
 /** The conditions that the situation and the outcome for its target (undefined where there is none) amount to. */
-export function verdictsOf(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdates {
+export function updatesOf(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdates {
   return {
     Accepted: accepted(observed),
     Ready: ready(observed, outcome),
@@ -65,7 +69,7 @@ export function verdictsOf(observed: ObservedState, outcome: Outcome | undefined
 }
 
 /** The conditions of a Network that is being deleted and cannot go yet, for the reason given. */
-export function deletionVerdicts(
+export function deletionUpdates(
   message: string,
   usage: Usage | undefined,
 ): Omit<ConditionUpdates, 'Accepted'> {
@@ -82,21 +86,21 @@ export function namePods(pods: readonly string[]): string {
   return pods.length > NAMED_PODS ? `${named} and ${pods.length - NAMED_PODS} more` : named;
 }
 
-function accepted({ refusal, warning }: ObservedState): ConditionUpdate {
-  if (refusal) return { status: 'False', ...refusal };
+function accepted({ specError, warning }: ObservedState): ConditionUpdate {
+  if (specError) return { status: 'False', ...specError };
   const message = 'the spec is valid, and no other Network has its range';
   if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
   return { status: 'True', reason: 'ClusterRange', message: `${message}; but ${warning}` };
 }
 
 function ready(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
-  const { desired, refusal } = observed;
+  const { desired, specError } = observed;
   const target = targetOf(observed);
   if (!target || !outcome) {
     return {
       status: 'False',
-      reason: refusal?.reason ?? 'Pending',
-      message: refusal?.message ?? 'not tried yet',
+      reason: specError?.reason ?? 'Pending',
+      message: specError?.message ?? 'not tried yet',
     };
   }
   if (outcome.kind === 'failed')
@@ -108,15 +112,15 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
   if (sameSubnet(target, desired)) return { status: 'True', reason, message };
   return {
     status: 'True',
-    reason: refusal ? 'ChangeRefused' : 'ChangePending',
+    reason: specError ? 'ChangeRefused' : 'ChangePending',
     message: `${message}; it is not yet what spec asks for`,
   };
 }
 
 /** What a real network is good for. One that no pod can attach to is Ready, too, for what its provider makes it for. */
-function made(shape: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
-  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(shape)}` };
-  const message = `${describe(shape)} is there; pods cannot attach to networks of this provider`;
+function made(subnet: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
+  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(subnet)}` };
+  const message = `${describe(subnet)} is there; pods cannot attach to networks of this provider`;
   return { reason: 'ProviderCannotAttach', message };
 }
 
@@ -129,9 +133,9 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
       ? { status: 'False', reason: outcome.reason, message: 'goes on when that has changed' }
       : { status: 'True', reason: 'Retrying', message: 'is tried again regularly' };
   }
-  const { desired, refusal, usage } = observed;
-  if (refusal)
-    return { status: 'False', reason: refusal.reason, message: 'goes on when the spec can be accepted' };
+  const { desired, specError, usage } = observed;
+  if (specError)
+    return { status: 'False', reason: specError.reason, message: 'goes on when the spec can be accepted' };
   const target = targetOf(observed);
   if (target && !sameSubnet(target, desired)) {
     const message = `changes to ${describe(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;

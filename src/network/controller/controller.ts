@@ -8,13 +8,10 @@ import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
 import { hasFinalizer } from '../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
-import type { NetworkAttachmentDefinition } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { RangeAllocator, type RangeRules } from '../ipam/range-allocator.ts';
-import type { NodeCoverage } from '../nodes/cluster-nodes.ts';
 import { type NetworkState, networkState } from '../pods/network-state.ts';
-import { MultusProvider } from '../providers/multus/multus.ts';
-import type { Provider, Usage } from '../providers/provider.ts';
+import type { AnyProvider } from '../providers/index.ts';
 import { DeletionReconciler } from './deletion-reconciler.ts';
 import { NetworkWriter } from './network-writer.ts';
 import { NormalReconciler } from './normal-reconciler.ts';
@@ -25,10 +22,8 @@ import { StatusWriter } from './status-writer.ts';
 
 export interface NetworkControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
-  /** To be synced before the first reconcile; with the indices VNI_INDEXERS where nodes are joined. */
+  /** To be synced before the first reconcile. */
   readonly networks: Informer<Network>;
-  /** Not to be waited for longer than a moment: where Multus is not installed, it never syncs. */
-  readonly attachments: Informer<NetworkAttachmentDefinition>;
   readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
   readonly events: EventRecorder;
   readonly clock: Pick<Clock, 'now'>;
@@ -38,12 +33,11 @@ export interface NetworkControllerOptions {
   readonly resyncMs: number;
   /** Whom Networks are with that name no provider. */
   readonly defaultProvider: string;
-  /** Beside multus. */
-  readonly otherProviders?: readonly Provider[];
-  /** Who uses the Network of this key; whoever gives it enqueues the key when that changes. */
-  readonly usageOf?: (key: ObjectKey) => Usage;
-  /** Why networks of Multus do not reach all nodes, where they do not. */
-  readonly reach?: NodeCoverage;
+  /** Each with the keys of what Networks have left behind with it. */
+  readonly providers: readonly {
+    readonly provider: AnyProvider;
+    leftBehind?(): readonly ObjectKey[];
+  }[];
   /** Which ranges Networks may have; without them, all that no other Network has. */
   readonly ranges?: RangeRules;
 }
@@ -63,31 +57,31 @@ export interface NetworkController {
  * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
-  const { client, networks, attachments, queue, events, clock, now, defaultProvider } = options;
-  const { usageOf, reach, ranges, otherProviders = [] } = options;
-  const multus = new MultusProvider({ client, networks: networks.lister, attachments, usageOf, reach });
-  const providers = new ProviderRegistry([multus, ...otherProviders], defaultProvider);
+  const { client, networks, queue, events, clock, now, ranges } = options;
+  const providers = new ProviderRegistry(
+    options.providers.map(({ provider }) => provider),
+    options.defaultProvider,
+  );
   const allocator = new RangeAllocator(providers, (key) => queue.add(key), ranges);
   const copies = new MutationCache(networks.lister);
   const writer = new NetworkWriter({ client, copies });
-  const statusWriter = new StatusWriter({ writer, events, now, pace: new StatusThrottle(clock) });
+  const statusWriter = new StatusWriter({ writer, events, now, throttle: new StatusThrottle(clock) });
   addNetworkHandler(options, allocator, copies);
-  addAttachmentHandler(options, multus);
   const reconcile = networkReconcile({
     copies,
     providers,
-    realisation: new NormalReconciler({ allocator, writer, statusWriter }),
-    finalization: new DeletionReconciler({ allocator, writer, statusWriter }),
+    normalReconciler: new NormalReconciler({ allocator, writer, statusWriter }),
+    deletionReconciler: new DeletionReconciler({ allocator, writer, statusWriter }),
   });
-  const leftBehind = () => attachments.lister.list().filter((a) => hasFinalizer(a, NETWORK_FINALIZER));
+  const leftBehind = () => options.providers.flatMap((each) => each.leftBehind?.() ?? []);
   return {
     reconcile,
-    keys: () => new Set([...networks.lister.list(), ...leftBehind()].map(keyOf)),
+    keys: () => new Set([...networks.lister.list().map(keyOf), ...leftBehind()]),
     isRemote(key) {
       const network = networks.lister.get(key);
       return network !== undefined && providers.of(network).isRemote;
     },
-    judge: (key, network) => networkState(key, network, (of) => providers.of(of)),
+    judge: (key, network) => networkState(key, network, providers),
   };
 }
 
@@ -127,21 +121,4 @@ function isWork(previous: Network, current: Network): boolean {
     previous.metadata.deletionTimestamp !== current.metadata.deletionTimestamp ||
     (hasFinalizer(previous, NETWORK_FINALIZER) && !hasFinalizer(current, NETWORK_FINALIZER))
   );
-}
-
-/** A definition has its Network's name: ours, and one of somebody else's that is in the way. */
-function addAttachmentHandler(
-  { networks, attachments, queue }: NetworkControllerOptions,
-  multus: MultusProvider,
-): void {
-  const enqueue = (attachment: NetworkAttachmentDefinition) => {
-    const key = keyOf(attachment);
-    multus.settle(key);
-    if (networks.lister.get(key) || hasFinalizer(attachment, NETWORK_FINALIZER)) queue.add(key);
-  };
-  attachments.addEventHandler({
-    onAdd: enqueue,
-    onUpdate: (_, current) => enqueue(current),
-    onDelete: enqueue,
-  });
 }

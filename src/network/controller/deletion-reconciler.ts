@@ -6,7 +6,7 @@ import { NETWORK_FINALIZER } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
 import type { RangeAllocator } from '../ipam/range-allocator.ts';
 import type { Provider, Removal, Usage } from '../providers/provider.ts';
-import { deletionVerdicts, namePods } from './condition-plan.ts';
+import { deletionUpdates, namePods } from './condition-plan.ts';
 import type { NetworkWriter } from './network-writer.ts';
 import { soonest } from './requeue.ts';
 import { statusWith } from './status.ts';
@@ -82,11 +82,11 @@ export class DeletionReconciler {
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const { statusWriter } = this.#options;
-    const status = statusWith(network, deletionVerdicts(message, usage), usage, statusWriter.now());
+    const status = statusWith(network, deletionUpdates(message, usage), usage, statusWriter.now());
     const was = conditionOf(network.status?.conditions, 'Progressing');
     const isTold = was?.reason === 'Deleting' && was.message === message;
-    const notice = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
-    return statusWriter.report(network, status, isTold ? [] : [notice], signal);
+    const details = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
+    return statusWriter.report(network, status, isTold ? [] : [details], signal);
   }
 }
 

@@ -37,12 +37,12 @@ function readiness(
     return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
   }
   const note = is.message;
-  const shape = recordedSubnet({ ...before, status: next });
+  const subnet = recordedSubnet({ ...before, status: next });
   const previous = recordedSubnet(before);
   if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
-  if (shape && !sameSubnet(previous, shape)) {
+  if (subnet && !sameSubnet(previous, subnet)) {
     return [
-      { type: 'Normal', reason: 'Updated', action: 'Update', note: `${changes(previous, shape)}: ${note}` },
+      { type: 'Normal', reason: 'Updated', action: 'Update', note: `${changes(previous, subnet)}: ${note}` },
     ];
   }
   if (outcome.change === 'restored') {

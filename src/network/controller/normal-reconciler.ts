@@ -5,7 +5,8 @@ import { NETWORK_FINALIZER } from '../api/names.ts';
 import { recordedSubnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import type { RangeAllocator } from '../ipam/range-allocator.ts';
-import type { Provider, SpecError } from '../providers/provider.ts';
+import type { AnyProvider } from '../providers/index.ts';
+import type { SpecError } from '../providers/provider.ts';
 import { type ObservedState, type Outcome, targetOf } from './condition-plan.ts';
 import { eventsOf } from './events.ts';
 import { type NetworkWriter, StaleCopyError } from './network-writer.ts';
@@ -36,7 +37,7 @@ export class NormalReconciler {
   }
 
   /** @throws what the provider threw, once the status says so. */
-  async run(network: Network, provider: Provider, signal: AbortSignal): Promise<Result> {
+  async run(network: Network, provider: AnyProvider, signal: AbortSignal): Promise<Result> {
     const attempt = await this.#attempt(network, provider, signal);
     const countAgainMs = await this.#report(attempt, provider.name, signal);
     if (attempt.error) throw attempt.error;
@@ -44,11 +45,11 @@ export class NormalReconciler {
     return soonest(countAgainMs, outcome?.kind === 'notReady' ? outcome.retryAfterMs : undefined);
   }
 
-  async #attempt(first: Network, provider: Provider, signal: AbortSignal): Promise<Attempt> {
+  async #attempt(first: Network, provider: AnyProvider, signal: AbortSignal): Promise<Attempt> {
     const { allocator, writer } = this.#options;
     let network = first;
     let observed: ObservedState = {
-      ...knownState(network, provider, allocator.refusalOf(network)),
+      ...knownState(network, provider, allocator.specErrorOf(network)),
       warning: allocator.warningFor(network),
     };
     try {
@@ -85,17 +86,17 @@ export class NormalReconciler {
 
 function knownState(
   network: Network,
-  { attachesPods }: Provider,
-  refusal: SpecError | undefined,
+  { attachesPods }: AnyProvider,
+  specError: SpecError | undefined,
 ): ObservedState {
   const [desired, current] = [subnetOf(network.spec), recordedSubnet(network)];
-  return { desired, current, refusal, usage: undefined, attachesPods };
+  return { desired, current, specError, usage: undefined, attachesPods };
 }
 
 async function observe(
   network: Network,
   known: ObservedState,
-  provider: Provider,
+  provider: AnyProvider,
   signal: AbortSignal,
 ): Promise<ObservedState> {
   const usage = await provider.usage(network, signal);

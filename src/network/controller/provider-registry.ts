@@ -1,25 +1,30 @@
 import { hasFinalizer } from '../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import type { Network } from '../api/types.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { AnyProvider } from '../providers/index.ts';
 import { UnconfiguredProvider } from '../providers/unconfigured.ts';
 
 /** The providers that this operator was given, and which of them a Network is with. */
 export class ProviderRegistry {
-  readonly #configured: ReadonlyMap<string, Provider>;
+  readonly #configured: ReadonlyMap<string, AnyProvider>;
   readonly #defaultName: string;
 
-  constructor(configured: readonly Provider[], defaultName: string) {
+  constructor(configured: readonly AnyProvider[], defaultName: string) {
     this.#configured = new Map(configured.map((provider) => [provider.name, provider]));
     this.#defaultName = defaultName;
   }
 
-  all(): Iterable<Provider> {
+  /** Names of those whose networks pods can be attached to. */
+  attaching(): readonly string[] {
+    return [...this.all()].filter(({ attachesPods }) => attachesPods).map(({ name }) => name);
+  }
+
+  all(): Iterable<AnyProvider> {
     return this.#configured.values();
   }
 
   /** The one that the spec names; else the one that realised it, whatever the default has become since; else the default. */
-  of(network: Network): Provider {
+  of(network: Network): AnyProvider {
     const realisedBy = hasFinalizer(network, NETWORK_FINALIZER) ? network.status?.provider : undefined;
     const name = network.spec.provider ?? realisedBy ?? this.#defaultName;
     return this.#configured.get(name) ?? new UnconfiguredProvider(name, [...this.#configured.keys()]);

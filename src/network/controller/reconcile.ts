@@ -10,8 +10,8 @@ import type { ProviderRegistry } from './provider-registry.ts';
 export interface ReconcilerOptions {
   readonly copies: MutationCache<Network>;
   readonly providers: ProviderRegistry;
-  readonly realisation: NormalReconciler;
-  readonly finalization: DeletionReconciler;
+  readonly normalReconciler: NormalReconciler;
+  readonly deletionReconciler: DeletionReconciler;
 }
 
 /**
@@ -21,8 +21,8 @@ export interface ReconcilerOptions {
 export function networkReconcile({
   copies,
   providers,
-  realisation,
-  finalization,
+  normalReconciler,
+  deletionReconciler,
 }: ReconcilerOptions): Reconcile {
   const reconcile = async (key: ObjectKey, signal: AbortSignal): Promise<Result> => {
     const network = copies.get(key);
@@ -30,8 +30,8 @@ export function networkReconcile({
       for (const provider of providers.all()) await provider.release(key, signal);
       return {};
     }
-    const duty = network.metadata.deletionTimestamp ? finalization : realisation;
-    return duty.run(network, providers.of(network), signal);
+    const reconciler = network.metadata.deletionTimestamp ? deletionReconciler : normalReconciler;
+    return reconciler.run(network, providers.of(network), signal);
   };
   return async (key, signal) => {
     try {

@@ -10,7 +10,7 @@ import type { StatusThrottle } from './status-throttle.ts';
 export interface StatusWriterOptions {
   readonly writer: Pick<NetworkWriter, 'writeStatus'>;
   readonly events: EventRecorder;
-  readonly pace: StatusThrottle;
+  readonly throttle: StatusThrottle;
   /** The time of day. */
   readonly now: () => Date;
 }
@@ -41,12 +41,12 @@ export class StatusWriter {
     events: readonly EventDetails[],
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const { writer, pace } = this.#options;
+    const { writer, throttle } = this.#options;
     const key = keyOf(network);
-    const waitMs = isRecount(network.status, status) ? pace.waitMs(key) : 0;
+    const waitMs = isRecount(network.status, status) ? throttle.waitMs(key) : 0;
     if (waitMs > 0) return waitMs;
     if (isChange(network.status, status)) await writer.writeStatus(network, status, signal);
-    if (changesCounts(network.status, status)) pace.written(key);
+    if (changesCounts(network.status, status)) throttle.written(key);
     for (const details of events) this.tell(network, details);
     return undefined;
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { CONDITION_TYPES, type ConditionUpdates, conditionOf, conditionsOf } from '../api/conditions.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 import type { Usage } from '../providers/provider.ts';
-import { type ObservedState, type Outcome, targetOf, verdictsOf } from './condition-plan.ts';
+import { type ObservedState, type Outcome, targetOf, updatesOf } from './condition-plan.ts';
 
 /** What the status of the Network is to be after an attempt to make it real; `now` is RFC 3339. */
 export function statusOf(
@@ -13,7 +13,7 @@ export function statusOf(
   now: string,
 ): NetworkStatus {
   return {
-    ...judged(network, verdictsOf(observed, outcome), observed.usage, now),
+    ...judged(network, updatesOf(observed, outcome), observed.usage, now),
     ...realised(network, observed, outcome),
     provider,
   };
@@ -22,11 +22,11 @@ export function statusOf(
 /** The status while its deletion waits or fails: what is known of the real network stays. */
 export function statusWith(
   network: Network,
-  verdicts: Partial<ConditionUpdates>,
+  updates: Partial<ConditionUpdates>,
   usage: Usage | undefined,
   now: string,
 ): NetworkStatus {
-  return { ...network.status, ...judged(network, verdicts, usage, now) };
+  return { ...network.status, ...judged(network, updates, usage, now) };
 }
 
 /** Whether it says anything else than what is there. Conditions of other writers do not count. */
@@ -63,13 +63,13 @@ function withoutCounts(status: NetworkStatus | undefined): NetworkStatus {
 
 function judged(
   { metadata: { generation }, status }: Network,
-  verdicts: Partial<ConditionUpdates>,
+  updates: Partial<ConditionUpdates>,
   usage: Usage | undefined,
   now: string,
 ): NetworkStatus {
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: conditionsOf(verdicts, status?.conditions, { generation, now }),
+    conditions: conditionsOf(updates, status?.conditions, { generation, now }),
     ...(usage && { attachedPods: usage.pods.length }),
   };
 }

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/api/object.ts';
-import { narrowObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 
 /** An object of the cluster that has ranges of addresses: what is kept of it. */
 export interface RangeHolder extends KubeObject {
@@ -20,7 +20,7 @@ export const NODES: Resource<ClusterNode> = {
   kind: 'Node',
   plural: 'nodes',
   namespaced: false,
-  narrow: clusterNode,
+  decode: clusterNode,
 };
 
 /** networking.k8s.io/v1 ServiceCIDR, of Kubernetes 1.33 and newer. */
@@ -30,7 +30,7 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
   kind: 'ServiceCIDR',
   plural: 'servicecidrs',
   namespaced: false,
-  narrow: (value) => holder(value, 'cidrs'),
+  decode: (value) => holder(value, 'cidrs'),
 };
 
 /** discovery.k8s.io/v1 EndpointSlice, of which the addresses are kept as ranges of one. */
@@ -40,8 +40,8 @@ export const ENDPOINT_SLICES: Resource<RangeHolder> = {
   kind: 'EndpointSlice',
   plural: 'endpointslices',
   namespaced: true,
-  narrow(value) {
-    const { name, namespace = '', uid = '', resourceVersion = '' } = narrowObject(value).metadata;
+  decode(value) {
+    const { name, namespace = '', uid = '', resourceVersion = '' } = decodeObject(value).metadata;
     const { endpoints } = value as { readonly endpoints?: unknown };
     const cidrs = items(endpoints).flatMap(({ addresses }) =>
       Array.isArray(addresses) ? addresses.map(String) : [],
@@ -74,7 +74,7 @@ function items(value: unknown): readonly Readonly<Record<string, unknown>>[] {
 }
 
 function holder(value: unknown, field: string): RangeHolder {
-  const { name, uid = '', resourceVersion = '' } = narrowObject(value).metadata;
+  const { name, uid = '', resourceVersion = '' } = decodeObject(value).metadata;
   const { spec } = value as { readonly spec?: Readonly<Record<string, unknown>> };
   const cidrs = spec?.[field];
   return { metadata: { name, uid, resourceVersion }, cidrs: Array.isArray(cidrs) ? cidrs.map(String) : [] };

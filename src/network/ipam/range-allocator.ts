@@ -42,7 +42,7 @@ export class RangeAllocator {
   }
 
   /** Takes the range of its spec for the Network, or says why it cannot have it. */
-  refusalOf(network: Network): SpecError | undefined {
+  specErrorOf(network: Network): SpecError | undefined {
     const provider = this.#providers.of(network);
     this.observe(network);
     const problem = problemOf(network, provider);

@@ -3,12 +3,13 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { ClusterNode, RangeHolder } from '../ipam/cluster-objects.ts';
 import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
 import type { MeshNetwork } from '../providers/multus/cni-config.ts';
+import type { MultusReason } from '../providers/multus/reasons.ts';
 import type { Limit } from '../providers/provider.ts';
 
 /** How far networks of Multus reach. */
 export interface NodeCoverage {
   /** Why pods on some nodes would not be on the network (undefined: one that is not joined); undefined where all are. */
-  limitOf(network: MeshNetwork | undefined): Limit | undefined;
+  limitOf(network: MeshNetwork | undefined): Limit<MultusReason> | undefined;
   /** Where node agents join the nodes. */
   readonly mesh?: {
     /** What a network carries that says nothing of it, in bytes. */
@@ -24,7 +25,7 @@ export function singleNodeReach(nodes: Pick<Lister<RangeHolder>, 'size'>): NodeC
 }
 
 /** The limit of a network that is on each of so many nodes apart. */
-export function singleNodeOnly(nodes: number): Limit | undefined {
+export function singleNodeOnly(nodes: number): Limit<MultusReason> | undefined {
   if (nodes <= 1) return undefined;
   const message = `this cluster has ${nodes} nodes, and a network of Multus is on each of them apart: pods on different nodes would not reach each other`;
   return { reason: 'SingleNodeOnly', message };

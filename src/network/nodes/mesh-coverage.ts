@@ -2,12 +2,15 @@ import type { Lister } from '../../kube/cache/store.ts';
 import { formatRange } from '../ipam/cidr.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import type { MeshNetwork } from '../providers/multus/cni-config.ts';
-import type { Limit } from '../providers/provider.ts';
+import type { MultusReason } from '../providers/multus/reasons.ts';
+import type { Limit as LimitFor } from '../providers/provider.ts';
 import { type NodeCoverage, singleNodeOnly } from './cluster-nodes.ts';
 import { meshMtu } from './mesh-network.ts';
 import type { ReportObject, TableObject } from './node-objects.ts';
 import { type NodeTable, own, type TableEntry } from './node-table.ts';
 import { sliceCapacity, sliceCount } from './slices.ts';
+
+type Limit = LimitFor<MultusReason>;
 
 export interface MeshCoverageOptions {
   readonly nodes: Pick<Lister<ClusterNode>, 'list' | 'size'>;

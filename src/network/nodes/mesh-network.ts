@@ -15,9 +15,9 @@ import type { NodeTable, TableEntry } from './node-table.ts';
  * `mtu` is what a network carries that says nothing of it, in bytes.
  */
 export function meshNetworkOf(network: Network, mtu: number): MeshNetwork | undefined {
-  const shape = recordedSubnet(network);
+  const subnet = recordedSubnet(network);
   const { vni } = network.status ?? {};
-  return shape && isVni(vni) ? meshNetwork(keyOf(network), shape, { vni, mtu }) : undefined;
+  return subnet && isVni(vni) ? meshNetwork(keyOf(network), subnet, { vni, mtu }) : undefined;
 }
 
 /** What a network carries that says nothing of it, in bytes, on these nodes. */

@@ -18,8 +18,8 @@ export interface TableObject extends KubeObject {
 
 export const NODE_TABLES: Resource<TableObject> = {
   ...CONFIG_MAPS,
-  narrow(value) {
-    const object: ConfigMap = CONFIG_MAPS.narrow(value);
+  decode(value) {
+    const object: ConfigMap = CONFIG_MAPS.decode(value);
     const text = object.data?.[TABLE_KEY];
     return { metadata: identityOf(object), text, table: parseTable(text), digest: digestOf(text ?? '') };
   },
@@ -34,8 +34,8 @@ export interface ReportObject extends KubeObject {
 
 export const NODE_REPORTS: Resource<ReportObject> = {
   ...CONFIG_MAPS,
-  narrow(value) {
-    const object: ConfigMap = CONFIG_MAPS.narrow(value);
+  decode(value) {
+    const object: ConfigMap = CONFIG_MAPS.decode(value);
     const text = object.data?.[REPORT_KEY];
     return { metadata: identityOf(object), text, report: parseReport(text) };
   },

@@ -8,7 +8,7 @@ import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import { type ReportObject, TABLE_KEY, type TableObject } from './node-objects.ts';
 import { type NodeTable, nextTable, type TableNode } from './node-table.ts';
 
-export interface NodeTableKeeperOptions {
+export interface NodeTableControllerOptions {
   readonly client: Pick<KubeClient, 'create' | 'mergePatch'>;
   /** The operator's. */
   readonly namespace: string;
@@ -24,9 +24,9 @@ export interface NodeTableKeeperOptions {
  * one number, whoever else believes to lead.
  */
 export class NodeTableController {
-  readonly #options: NodeTableKeeperOptions;
+  readonly #options: NodeTableControllerOptions;
 
-  constructor(options: NodeTableKeeperOptions) {
+  constructor(options: NodeTableControllerOptions) {
     this.#options = options;
   }
 

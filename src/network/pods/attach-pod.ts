@@ -8,6 +8,7 @@ import { NETWORK_ANNOTATION } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network } from '../api/types.ts';
 import { attach, MAX_NETWORKS, networksAskedFor } from './attach.ts';
+import type { NetworkAccess } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
 import type { Attach } from './webhook.ts';
 
@@ -16,31 +17,31 @@ export interface AttachWithOptions {
   readonly clock: Clock;
   readonly networks: Pick<Lister<Network>, 'get'>;
   readonly judge: (key: ObjectKey, network: Network | undefined) => NetworkState;
-  readonly sharedNamespaces: readonly string[];
+  readonly access: NetworkAccess;
 }
 
 /** Lists of Networks that are read because of pods that a cache alone would refuse. */
 const LISTS = { perSecond: 10, burst: 20 };
 
 /** Attaches pods by the Networks of a cache, or where these are to be fresh, of the API server. */
-export function attachWith({ client, clock, networks, judge, sharedNamespaces }: AttachWithOptions): Attach {
+export function attachWith({ client, clock, networks, judge, access }: AttachWithOptions): Attach {
   const lists = new LookUps<readonly Network[]>({
     ...LISTS,
     clock,
     async ask(namespace, signal) {
-      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.narrow);
+      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.decode);
       return items;
     },
   });
   return async (pod, namespace, { fresh, signal }) => {
     const annotated = fresh ? annotation(pod, NETWORK_ANNOTATION) : undefined;
-    const asked = networksAskedFor(annotated, namespace, sharedNamespaces);
+    const asked = networksAskedFor(annotated, namespace, access);
     // A pod with more of them is refused, whatever they are.
     const keys = asked.length > MAX_NETWORKS ? [] : asked;
     const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
     const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal())));
     const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
     const stateOf = (key: ObjectKey) => judge(key, fresh ? found.get(key) : networks.get(key));
-    return attach(pod, namespace, { sharedNamespaces, stateOf });
+    return attach(pod, namespace, { access, stateOf });
   };
 }

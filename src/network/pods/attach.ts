@@ -3,10 +3,10 @@ import { type PatchOperation, PodDraft } from '../../json/patch.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../podspec/pod.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { mergeNetworks } from './merge.ts';
+import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, type Selection } from './selection.ts';
-import { mayUse } from './sharing.ts';
 
 /** What becomes of a pod that is created. */
 export type Attachment =
@@ -15,8 +15,7 @@ export type Attachment =
   | { readonly outcome: 'refused'; readonly message: string };
 
 export interface AttachOptions {
-  /** Namespaces whose Networks pods of any namespace may use; `*` stands for all. */
-  readonly sharedNamespaces: readonly string[];
+  readonly access: NetworkAccess;
   /** How the Network of a key, `namespace/name`, is just now. */
   readonly stateOf: (key: string) => NetworkState;
 }
@@ -35,7 +34,7 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
     const warning = `${NETWORK_ANNOTATION} does nothing for a static pod, which runs without the API server`;
     return { outcome: 'untouched', warning };
   }
-  const request = parseRequest(asked, namespace, options.sharedNamespaces);
+  const request = parseRequest(asked, namespace, options.access);
   if ('problem' in request) return refused(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
   const { length } = request.networks;
   if (length > MAX_NETWORKS) {
@@ -58,12 +57,12 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
 export function networksAskedFor(
   asked: string | undefined,
   podNamespace: string,
-  sharedNamespaces: readonly string[],
+  access: NetworkAccess,
 ): readonly string[] {
   // A name that the pod may not use takes away none of the others.
-  const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, ['*']);
+  const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, OPEN_ACCESS);
   const keys = request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
-  return keys.filter((key) => mayUse(key, podNamespace, sharedNamespaces));
+  return keys.filter((key) => access.allows(podNamespace, key));
 }
 
 /** Why the pod cannot be attached at all. */

@@ -6,9 +6,9 @@ import { keyOfSelected, type Overlong, overlongProblem } from './selection.ts';
 
 /** Whether a gated pod may go on to be scheduled. */
 export type GateDecision =
-  | { readonly kind: 'open'; readonly networks: readonly string[] }
+  | { readonly kind: 'lift'; readonly networks: readonly string[] }
   | {
-      readonly kind: 'closed';
+      readonly kind: 'wait';
       readonly reason: 'WaitsForNetwork' | 'ProviderCannotAttach' | 'InvalidNetworkAnnotation';
       readonly why: string;
     };
@@ -23,25 +23,25 @@ export interface Annotated {
 }
 
 /** Judges a gated pod: it may go on when all Networks that it asks for are Ready, and Multus is told of each. */
-export function passageOf({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
-  if (asked === undefined) return { kind: 'open', networks: [] };
+export function decideGate({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
+  if (asked === undefined) return { kind: 'lift', networks: [] };
   const invalid = (why: string): GateDecision => ({
-    kind: 'closed',
+    kind: 'wait',
     reason: 'InvalidNetworkAnnotation',
     why,
   });
-  const request = parseRequest(asked, namespace, options.sharedNamespaces);
+  const request = parseRequest(asked, namespace, options.access);
   if ('problem' in request) return invalid(`annotation ${NETWORK_ANNOTATION} ${request.problem}`);
   const networks = request.networks.map(keyOfSelected);
   const states = networks.map(options.stateOf);
   const unattachable = states.find((state) => state.kind === 'unattachable');
-  if (unattachable) return { kind: 'closed', reason: 'ProviderCannotAttach', why: unattachable.why };
+  if (unattachable) return { kind: 'wait', reason: 'ProviderCannotAttach', why: unattachable.why };
   const waiting = states.flatMap((state) => (state.kind === 'waiting' ? [state.why] : []));
-  if (waiting.length > 0) return { kind: 'closed', reason: 'WaitsForNetwork', why: waiting.join('; ') };
+  if (waiting.length > 0) return { kind: 'wait', reason: 'WaitsForNetwork', why: waiting.join('; ') };
   const merged =
     typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
   if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
-  if (merged.text === multus) return { kind: 'open', networks };
+  if (merged.text === multus) return { kind: 'lift', networks };
   return invalid(
     `annotation ${NETWORK_ANNOTATION} was changed after the pod was created: create the pod again, or write the same into ${MULTUS_NETWORKS}`,
   );

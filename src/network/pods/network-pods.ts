@@ -1,11 +1,11 @@
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
-import { narrowObject, type Resource } from '../../kube/api/resource.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { type AttachedTo, isNetworkKey, parseNetworkStatus } from './network-status.ts';
 import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
-import { mayUse } from './sharing.ts';
 
 /** What is kept of a core/v1 Pod: the few things by which it may matter to a Network. */
 export interface NetworkPod extends KubeObject {
@@ -31,17 +31,17 @@ interface Selections {
  * Pods, cut down to what Networks have to do with: a cache of them stays small. Anybody may write annotations, so that a
  * Network counts only where pods of that namespace may use it.
  */
-export function networkPods(sharedNamespaces: readonly string[]): Resource<NetworkPod> {
-  return { ...PODS, narrow: (value) => networkPod(value, sharedNamespaces) };
+export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
+  return { ...PODS, decode: (value) => networkPod(value, access) };
 }
 
-function networkPod(value: unknown, sharedNamespaces: readonly string[]): NetworkPod {
-  const { metadata } = narrowObject(value);
+function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
+  const { metadata } = decodeObject(value);
   const { name, namespace = '', uid = '', resourceVersion = '', deletionTimestamp, annotations } = metadata;
   const gate = gateOf(value);
   const nodeName = field(field(value, 'spec'), 'nodeName');
-  const isAllowed = (network: ObjectKey) => mayUse(network, namespace, sharedNamespaces);
-  const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, sharedNamespaces);
+  const isAllowed = (network: ObjectKey) => access.allows(namespace, network);
+  const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
   const told = namedToMultus(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
   const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace);
   return {
@@ -72,7 +72,7 @@ function selectionsOf(annotations: KubeObject['metadata']['annotations'] = {}): 
 }
 
 /** Whether it has anything to do with Networks: of the others a cache keeps nothing. */
-export function matters(pod: NetworkPod): boolean {
+export function isRelevant(pod: NetworkPod): boolean {
   return isGated(pod) || networksOf(pod).length > 0;
 }
 

@@ -12,13 +12,16 @@ export type NetworkState =
 export function networkState(
   key: string,
   network: Network | undefined,
-  providerOf: (network: Network) => { readonly name: string; readonly attachesPods: boolean },
+  providers: {
+    of(network: Network): { readonly name: string; readonly attachesPods: boolean };
+    attaching(): readonly string[];
+  },
 ): NetworkState {
   const waiting = (what: string): NetworkState => ({ kind: 'waiting', why: `Network ${key} ${what}` });
   if (!network) return waiting('does not exist');
-  const provider = providerOf(network);
+  const provider = providers.of(network);
   if (!provider.attachesPods) {
-    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, whose networks pods cannot be attached to: name a Network of provider multus`;
+    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, whose networks pods cannot be attached to: name a Network of provider ${providers.attaching().join(' or ')}`;
     return { kind: 'unattachable', why };
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');

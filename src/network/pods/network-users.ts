@@ -10,9 +10,9 @@ import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
-  readonly #letIn = new Map<ObjectKey, NetworkPod>();
+  readonly #reserved = new Map<ObjectKey, NetworkPod>();
   /** The same pods, by the Networks that they use. */
-  readonly #letInTo = new Map<ObjectKey, Set<NetworkPod>>();
+  readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indices POD_INDEXERS, and has synced before the first question. */
   constructor(pods: Lister<NetworkPod>) {
@@ -28,21 +28,21 @@ export class NetworkUsers {
   }
 
   /** The pod's gate is about to be lifted. */
-  letIn(pod: NetworkPod): void {
+  reserve(pod: NetworkPod): void {
     this.#forget(keyOf(pod));
-    this.#letIn.set(keyOf(pod), pod);
+    this.#reserved.set(keyOf(pod), pod);
     for (const network of networksOf(pod)) {
-      this.#letInTo.set(network, (this.#letInTo.get(network) ?? new Set()).add(pod));
+      this.#reservedOn.set(network, (this.#reservedOn.get(network) ?? new Set()).add(pod));
     }
   }
 
   /** Its gate was not lifted, or the cache shows what has become of it. */
   settle(pod: NetworkPod): void {
-    if (this.#letIn.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#forget(keyOf(pod));
+    if (this.#reserved.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#forget(keyOf(pod));
   }
 
   #onTheirWay(network: ObjectKey): readonly NetworkPod[] {
-    return [...(this.#letInTo.get(network) ?? [])].filter((pod) => {
+    return [...(this.#reservedOn.get(network) ?? [])].filter((pod) => {
       const cached = this.#pods.get(keyOf(pod));
       const isThere = cached !== undefined && cached.metadata.uid === pod.metadata.uid;
       return isThere && isGated(cached);
@@ -50,13 +50,13 @@ export class NetworkUsers {
   }
 
   #forget(key: ObjectKey): void {
-    const pod = this.#letIn.get(key);
+    const pod = this.#reserved.get(key);
     if (!pod) return;
-    this.#letIn.delete(key);
+    this.#reserved.delete(key);
     for (const network of networksOf(pod)) {
-      const others = this.#letInTo.get(network);
+      const others = this.#reservedOn.get(network);
       others?.delete(pod);
-      if (others?.size === 0) this.#letInTo.delete(network);
+      if (others?.size === 0) this.#reservedOn.delete(network);
     }
   }
 }

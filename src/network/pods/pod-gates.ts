@@ -8,7 +8,8 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
-import { type GateDecision, passageOf } from './gate-decision.ts';
+import { decideGate, type GateDecision } from './gate-decision.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import type { NetworkUsers } from './network-users.ts';
@@ -16,10 +17,10 @@ import type { NetworkUsers } from './network-users.ts';
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'jsonPatch'>;
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
-  readonly users: Pick<NetworkUsers, 'letIn' | 'settle'>;
+  readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** As the webhook has them. */
-  readonly sharedNamespaces: readonly string[];
+  /** The webhook's. */
+  readonly access: NetworkAccess;
   readonly events: EventRecorder;
 }
 
@@ -39,27 +40,27 @@ export class PodGates {
       this.#told.delete(key);
       return {};
     }
-    const passage = this.#passageOf(pod);
-    if (passage.kind === 'open') return this.#lift(pod, passage, signal);
-    this.#tellOnce(pod, passage);
+    const decision = this.#decide(pod);
+    if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
+    this.#tellOnce(pod, decision);
     return {};
   };
 
-  #passageOf(pod: NetworkPod): GateDecision {
-    const { sharedNamespaces, stateOf } = this.#options;
+  #decide(pod: NetworkPod): GateDecision {
+    const { access, stateOf } = this.#options;
     const { asked, told } = pod.selections ?? {};
     const { namespace = '' } = pod.metadata;
-    return passageOf({ asked, multus: told, namespace }, { sharedNamespaces, stateOf });
+    return decideGate({ asked, multus: told, namespace }, { access, stateOf });
   }
 
   async #lift(
     pod: NetworkPod,
-    { networks }: GateDecision & { kind: 'open' },
+    { networks }: GateDecision & { kind: 'lift' },
     signal: AbortSignal,
   ): Promise<Result> {
     const { client, users } = this.#options;
     const { name, namespace } = pod.metadata;
-    users.letIn(pod);
+    users.reserve(pod);
     try {
       const options = { fieldManager: FIELD_MANAGER, signal };
       await client.jsonPatch(PODS, { name, namespace }, liftingPatch(pod), options);
@@ -79,7 +80,7 @@ export class PodGates {
     return {};
   }
 
-  #tellOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'closed' }): void {
+  #tellOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'wait' }): void {
     const key = keyOf(pod);
     const note = `waits for its Network: ${why}`;
     if (this.#told.get(key) === note) return;
@@ -88,12 +89,12 @@ export class PodGates {
     this.#tell(pod, { type, reason, action: 'Wait', note });
   }
 
-  #tell({ metadata }: NetworkPod, notice: EventDetails): void {
+  #tell({ metadata }: NetworkPod, details: EventDetails): void {
     const { name, namespace = '', uid = '' } = metadata;
     const regarding = { name, namespace, uid };
     this.#options.events.event(
       { apiVersion: apiVersionOf(PODS), kind: PODS.kind, metadata: regarding },
-      notice,
+      details,
     );
   }
 }

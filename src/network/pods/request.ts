@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { quote } from '../../json/clip.ts';
 import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
 
 /** Interfaces that a pod has without us. */
@@ -25,12 +26,12 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
 
 /**
  * Reads the annotation by which a pod asks for Networks, and checks all of it. Networks of other namespaces may be named
- * where they are shared (`*`: all are), as Multus' namespace isolation has it.
+ * where they are shared, as Multus' namespace isolation has it.
  */
 export function parseRequest(
   text: string | Overlong,
   podNamespace: string,
-  sharedNamespaces: readonly string[],
+  access: NetworkAccess,
 ): Selection | Problem {
   const selection = parseSelection(text, podNamespace);
   if ('problem' in selection) return selection;
@@ -41,7 +42,7 @@ export function parseRequest(
     const problem =
       elementProblem(selected.element) ??
       (seen.has(key) ? `names Network ${key} twice: write it once` : undefined) ??
-      isolationProblem(selected.namespace, podNamespace, sharedNamespaces);
+      (access.allows(podNamespace, key) ? undefined : isolationProblem(selected.namespace, podNamespace));
     if (problem !== undefined) return { problem };
     seen.add(key);
   }
@@ -60,13 +61,7 @@ function elementProblem(element: JsonObject): string | undefined {
   return undefined;
 }
 
-function isolationProblem(
-  namespace: string,
-  podNamespace: string,
-  sharedNamespaces: readonly string[],
-): string | undefined {
-  const isShared = sharedNamespaces.includes(namespace) || sharedNamespaces.includes('*');
-  if (namespace === podNamespace || isShared) return undefined;
+function isolationProblem(namespace: string, podNamespace: string): string {
   return `names a Network of namespace ${namespace}, which pods of ${podNamespace} may not use: write one of ${podNamespace}`;
 }
 

@@ -10,13 +10,13 @@ export interface SpecError {
 }
 
 /** Why a network that is as asked is still not one for every pod. */
-export interface Limit {
-  readonly reason: 'SingleNodeOnly' | 'NodesNotJoined' | 'TooManyNodes';
+export interface Limit<Reason extends string> {
+  readonly reason: Reason;
   readonly message: string;
 }
 
 /** The network is as asked. */
-export interface Realised {
+export interface Realised<Reason extends string> {
   readonly kind: 'ready';
   /** What it took: `restored` where somebody else had changed or deleted it. */
   readonly change: 'none' | 'created' | 'updated' | 'restored';
@@ -26,13 +26,13 @@ export interface Realised {
   /** The VXLAN identifier by which the nodes are joined; absent where they are not. */
   readonly vni?: number;
   /** With one, the Network is not Ready. */
-  readonly limit?: Limit | undefined;
+  readonly limit?: Limit<Reason> | undefined;
 }
 
 /** The network cannot be as asked, for a reason that another write of ours would not change. */
-export interface NotReady {
+export interface NotReady<Reason extends string> {
   readonly kind: 'notReady';
-  readonly reason: 'NameConflict' | 'ProviderUnavailable' | 'NamespaceTerminating' | 'Terminating' | 'InUse';
+  readonly reason: Reason | 'ProviderUnavailable';
   readonly message: string;
   /** The real network is as it was, or cannot be looked at: what the status says of it stays. */
   readonly keepsKnown?: true;
@@ -57,8 +57,9 @@ export interface Usage {
  * What makes networks real. Everything here is idempotent, and finds what it made before by the UID of the Network,
  * which is written into the backend in the same call that creates: a crash between any two calls leaves nothing
  * twice and nothing orphaned. What a provider has to say is a value; what it throws is retried with back-off.
+ * `Reason` is what it gives in conditions beside ProviderUnavailable, why a network is not Ready.
  */
-export interface Provider {
+export interface Provider<Reason extends string = string> {
   readonly name: string;
   /** Whether pods can be attached to its networks. Where they cannot, a pod that asks for one is refused. */
   readonly attachesPods: boolean;
@@ -68,8 +69,8 @@ export interface Provider {
   validate(network: Network): SpecError | undefined;
   /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
   actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
-  /** Makes the network be of this shape. */
-  ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady>;
+  /** Makes the network be of this subnet. */
+  ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Realised<Reason> | NotReady<Reason>>;
   /** Who uses it; undefined where nobody counts. */
   usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
   /** Removes it; with `retain` leaves it behind, no longer ours. */

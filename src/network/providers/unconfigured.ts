@@ -1,7 +1,7 @@
 import type { NotReady, Provider, Removal, SpecError, Usage } from './provider.ts';
 
 /** Stands for a provider that a Network names and this operator was not given. */
-export class UnconfiguredProvider implements Provider {
+export class UnconfiguredProvider implements Provider<never> {
   readonly name: string;
   /** Not known: pods wait at their gate until it is. */
   readonly attachesPods = true;
@@ -21,7 +21,7 @@ export class UnconfiguredProvider implements Provider {
     return undefined;
   }
 
-  async ensure(): Promise<NotReady> {
+  async ensure(): Promise<NotReady<never>> {
     return { kind: 'notReady', reason: 'ProviderUnavailable', message: this.#message() };
   }
 

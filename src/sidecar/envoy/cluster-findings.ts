@@ -1,4 +1,4 @@
-import { clip } from '../../json/clip.ts';
+import { clip, quoteText } from '../../json/clip.ts';
 import type { Findings } from '../../json/diagnostic.ts';
 import {
   isArray,
@@ -78,6 +78,6 @@ function* nameFindings(
     meant === undefined ? `those of static_resources are ${listed(known)}` : `did you mean ${meant}?`;
   yield {
     path: [...path, key],
-    message: `there is no cluster ${JSON.stringify(clip(name, SHOWN))}: ${hint}`,
+    message: `there is no cluster ${quoteText(name, SHOWN)}: ${hint}`,
   };
 }

@@ -1,12 +1,9 @@
-import { clip } from '../../json/clip.ts';
+import { quoteText } from '../../json/clip.ts';
 import { type Fault, MAX_FAULTS } from '../../json/diagnostic.ts';
 import { textExcess } from '../../json/text-bounds.ts';
 
 /** On a ConfigMap that holds weights: such a one is looked through when it is applied. */
 export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
-
-/** How much of a text a message shows. */
-const SHOWN = 80;
 
 /**
  * Looks through the weights of a canary, as Envoy's runtime reads them from a ConfigMap's keys (`canary.app_v1: "90"`).
@@ -21,7 +18,7 @@ export function weightFaults(data: Readonly<Record<string, string>>): readonly F
   for (const [source, text] of Object.entries(data)) {
     const isNumber = /^\d{1,9}\s*$/.test(text);
     if (!isNumber) {
-      const message = `must be a whole number such as "10", not ${JSON.stringify(clip(text, SHOWN))}`;
+      const message = `must be a whole number such as "10", not ${quoteText(text)}`;
       faults.push({ source, path: '', message });
     }
     const prefix = source.slice(0, source.lastIndexOf('.'));

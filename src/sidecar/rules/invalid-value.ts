@@ -1,4 +1,4 @@
-import { clip } from '../../json/clip.ts';
+import { quoteText } from '../../json/clip.ts';
 import { describeSource } from '../opt-in.ts';
 import type { PodRule } from '../rule.ts';
 
@@ -10,7 +10,7 @@ export const invalidValue = {
   cel: 'elsewhere',
   find({ optIn, options }) {
     if (optIn.asked !== 'invalid') return undefined;
-    const value = JSON.stringify(clip(optIn.value, 32));
+    const value = quoteText(optIn.value, 32);
     return `${describeSource(optIn.source)} ${options.keys.optIn} is ${value}: write "true" or "false"`;
   },
 } as const satisfies PodRule;

@@ -1,4 +1,4 @@
-import { clip } from '../../json/clip.ts';
+import { quoteText } from '../../json/clip.ts';
 import { celAnnotated } from '../../podspec/cel.ts';
 import type { PodRule } from '../rule.ts';
 
@@ -10,6 +10,6 @@ export const unknownTemplate = {
   find({ unknownTemplates: [name], options }) {
     return name === undefined
       ? undefined
-      : `annotation ${options.keys.templates} names ${JSON.stringify(clip(name, 32))}, and there is no such template`;
+      : `annotation ${options.keys.templates} names ${quoteText(name, 32)}, and there is no such template`;
   },
 } as const satisfies PodRule;

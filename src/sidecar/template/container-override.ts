@@ -11,12 +11,12 @@ export interface ContainerOverride {
   readonly container: JsonObject;
 }
 
-/** Finds the stub of a name. */
-export function stubFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
-  const stubs = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
+/** Finds the override of a name. */
+export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
+  const overrides = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
     all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
   return finder(
-    [...stubs('containers', containers(pod)), ...stubs('initContainers', initContainers(pod))],
+    [...overrides('containers', containers(pod)), ...overrides('initContainers', initContainers(pod))],
     ({ container }) => nameOf(container),
   );
 }
@@ -46,7 +46,7 @@ const ZEROABLE: readonly string[] = [
 ];
 
 /**
- * What a stub says about the sidecar: all but its image, and what was only filled in by the API server, or would be
+ * What an override says about the sidecar: all but its image, and what was only filled in by the API server, or would be
  * dropped there before a webhook sees it: the command line must come to the same. That a user wrote just such a value
  * himself cannot be told; the template's is taken then.
  */

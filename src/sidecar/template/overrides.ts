@@ -1,4 +1,4 @@
-import { clip } from '../../json/clip.ts';
+import { quoteText } from '../../json/clip.ts';
 import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
 import type { Pod } from '../../podspec/pod.ts';
 import { parseQuantity } from '../../podspec/quantity.ts';
@@ -76,7 +76,7 @@ function quantity(list: 'requests' | 'limits', resource: string, example: string
 }
 
 function notValid(key: string, value: string, hint: string): string {
-  return `annotation ${key} is ${JSON.stringify(clip(value, 32))}: write ${hint}`;
+  return `annotation ${key} is ${quoteText(value, 32)}: write ${hint}`;
 }
 
 function noPlace(key: string): string {

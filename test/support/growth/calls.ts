@@ -10,6 +10,7 @@ import { formatReview, type ReviewHandler } from '../../../src/kube/admission/re
 import { parseReview } from '../../../src/kube/admission/review.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { attachWith } from '../../../src/network/pods/attach-pod.ts';
+import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
 import { createAttachHandler } from '../../../src/network/pods/webhook.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { podReview } from '../admission-review.ts';
@@ -71,7 +72,7 @@ export function attaching(): ReviewHandler {
     clock: systemClock,
     networks: { get: () => undefined },
     judge: () => ({ kind: 'ready' }),
-    sharedNamespaces: ['*'],
+    access: OPEN_ACCESS,
   });
   return createAttachHandler({
     attach: (pod, namespace, options) => attach(pod, namespace, { ...options, fresh: false }),

@@ -9,7 +9,8 @@ import { RangeClaims } from '../../../src/network/ipam/range-claims.ts';
 import { meshCoverage } from '../../../src/network/nodes/mesh-coverage.ts';
 import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/nodes/node-objects.ts';
 import { nextTable } from '../../../src/network/nodes/node-table.ts';
-import { passageOf } from '../../../src/network/pods/gate-decision.ts';
+import { decideGate } from '../../../src/network/pods/gate-decision.ts';
+import { NetworkAccess } from '../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
 import {
@@ -28,7 +29,8 @@ import { type GrowingInput, times } from './growing-input.ts';
 const NETWORK = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
-const PODS = networkPods([]);
+const ACCESS = new NetworkAccess([]);
+const PODS = networkPods(ACCESS);
 
 const apart = (index: number) => `10.${(index >> 8) & 255}.${index & 255}.0/24`;
 
@@ -63,7 +65,7 @@ const claims = (name: string, cidr: (index: number) => string): GrowingInput => 
 
 function pod(index: number, asked: string, gated = false, attachedTo: readonly object[] = []): NetworkPod {
   const annotations = { [NETWORK]: asked, [STATUS]: JSON.stringify(attachedTo) };
-  return PODS.narrow({
+  return PODS.decode({
     metadata: { name: `pod-${index}`, namespace: 'default', uid: `${index}`, annotations },
     spec: { schedulingGates: gated ? [{ name: NETWORK }] : [], nodeName: `node-${index}` },
   });
@@ -214,7 +216,7 @@ const annotatedPods = (gated: boolean, from: number): readonly GrowingInput[] =>
     work: (n) => {
       const metadata = { name: 'pod', namespace: 'default', annotations: { [key]: text(n) } };
       const spec = { schedulingGates: gated ? [{ name: NETWORK }] : [] };
-      return () => PODS.narrow({ metadata, spec });
+      return () => PODS.decode({ metadata, spec });
     },
   }));
 
@@ -238,7 +240,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
       const store = podsOf(n, (i) => pod(i, `network-${i}`, true));
       return () => {
         const users = new NetworkUsers(store);
-        for (const each of store.list()) users.letIn(each);
+        for (const each of store.list()) users.reserve(each);
         for (const index of times(n, (i) => i)) users.usageOf(`default/network-${index}`);
         for (const each of store.list()) users.settle(each);
       };
@@ -269,7 +271,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
     name: 'pods: brackets in the status of one',
     work: (n) => {
       const metadata = { name: 'pod', namespace: 'default', annotations: { [STATUS]: '['.repeat(50 * n) } };
-      return () => PODS.narrow({ metadata, spec: {} });
+      return () => PODS.decode({ metadata, spec: {} });
     },
   },
   {
@@ -279,7 +281,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
       const asked = times(n, (i) => `network-${i}`).join();
       const stateOf = () => ({ kind: 'ready' as const });
       const annotated = { asked, multus: asked, namespace: 'default' };
-      return () => passageOf(annotated, { sharedNamespaces: [], stateOf });
+      return () => decideGate(annotated, { access: ACCESS, stateOf });
     },
   },
 ];
@@ -297,11 +299,11 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
     name: 'nodes: that one Network reaches',
     work: (n) => {
       const [one] = joined(1);
-      const nodes = new Store<ReturnType<typeof NODES.narrow>>();
-      for (const { name } of nodesOf(n)) nodes.set(NODES.narrow({ metadata: { name }, spec: {} }));
+      const nodes = new Store<ReturnType<typeof NODES.decode>>();
+      for (const { name } of nodesOf(n)) nodes.set(NODES.decode({ metadata: { name }, spec: {} }));
       const data = { nodes: JSON.stringify(tableOf(n)) };
-      const table = NODE_TABLES.narrow({ metadata: { name: 'nodes' }, data });
-      const report = (name: string) => NODE_REPORTS.narrow({ metadata: { name }, data: {} });
+      const table = NODE_TABLES.decode({ metadata: { name: 'nodes' }, data });
+      const report = (name: string) => NODE_REPORTS.decode({ metadata: { name }, data: {} });
       const reach = meshCoverage({ nodes, table: () => table, reportOf: report });
       return () => one && [reach.limitOf(one), reach.mesh?.capacityOf(one), reach.mesh?.mtu()];
     },

@@ -44,7 +44,7 @@ beforeEach(() => {
     client: {
       jsonPatch: async (resource, _, operations) => {
         patches.push(operations);
-        return resource.narrow(cached);
+        return resource.decode(cached);
       },
     },
   });

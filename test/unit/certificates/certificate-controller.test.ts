@@ -7,7 +7,7 @@ import type { SecretContent } from '../../../src/certificates/secret-content.ts'
 import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
 import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
 import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
-import { FakeSigner } from './fake-signer.ts';
+import { FakeSigner } from '../../support/fake-signer.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -26,7 +26,7 @@ let rotated: string[];
 let levels: number[];
 let lastGood: KeyMaterial | undefined;
 let failing: { replace?: Error; distribute?: Error; own?: Error };
-let keeper: CertificateController;
+let controller: CertificateController;
 beforeEach(() => {
   now = start;
   signer = new FakeSigner();
@@ -39,7 +39,7 @@ beforeEach(() => {
   levels = [];
   lastGood = undefined;
   failing = {};
-  keeper = new CertificateController({
+  controller = new CertificateController({
     signer,
     lifetimes,
     wallClock: () => now,
@@ -87,7 +87,7 @@ async function storeOwn(): Promise<KeyMaterial> {
 
 const names = (certificates: readonly (Certificate | undefined)[] = []) =>
   certificates.map((certificate) => certificate?.fingerprint);
-const reconcile = () => keeper.reconcile(signal);
+const reconcile = () => controller.reconcile(signal);
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const WARN = 40;
 

@@ -55,7 +55,7 @@ describe('drift', () => {
           got.push(name);
           const found = pods.get(`${namespace}/${name}`);
           if (!found) throw refusal(404, 'NotFound');
-          return resource.narrow(found);
+          return resource.decode(found);
         },
       },
       pods: { get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined) },

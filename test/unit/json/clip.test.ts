@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { clip, quote } from '../../../src/json/clip.ts';
+import { clip, quote, quoteText } from '../../../src/json/clip.ts';
 
 describe('a text that is clipped', () => {
   test.each([
@@ -19,5 +19,11 @@ describe('a quotation', () => {
   test('has at most 80 characters', () => {
     expect(quote('x'.repeat(78))).toBe(`"${'x'.repeat(78)}"`);
     expect(quote('x'.repeat(79))).toBe(`"${'x'.repeat(78)}…`);
+  });
+
+  test('of a text is cut within its quotes', () => {
+    expect(quoteText('a"b')).toBe('"a\\"b"');
+    expect(quoteText('abcd', 3)).toBe('"ab…"');
+    expect(quoteText('x'.repeat(81))).toBe(`"${'x'.repeat(79)}…"`);
   });
 });

@@ -29,8 +29,13 @@ interface World {
   readonly refuse?: (name: string) => Error | undefined;
 }
 
-/** A keeper of an API server in memory, which takes what it is given and logs it. */
-function keeperOf({ state = GOOD, enabled = true, namespace = {}, refuse = () => undefined }: World = {}) {
+/** A controller of an API server in memory, which takes what it is given and logs it. */
+function controllerOf({
+  state = GOOD,
+  enabled = true,
+  namespace = {},
+  refuse = () => undefined,
+}: World = {}) {
   const stores = { policies: new Store<LivePolicyObject>(), bindings: new Store<LivePolicyObject>() };
   const storeOf = ({ kind }: Resource<KubeObject>) =>
     kind === POLICIES.kind ? stores.policies : stores.bindings;
@@ -54,7 +59,7 @@ function keeperOf({ state = GOOD, enabled = true, namespace = {}, refuse = () =>
         throw new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
     },
   };
-  const keeper = new PolicyController({
+  const controller = new PolicyController({
     client: client as unknown as KubeClient,
     live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
     templates: () => state,
@@ -75,7 +80,7 @@ function keeperOf({ state = GOOD, enabled = true, namespace = {}, refuse = () =>
     stores,
     async reconcile() {
       calls.length = 0;
-      await keeper.reconcile(new AbortController().signal);
+      await controller.reconcile(new AbortController().signal);
       return [...calls];
     },
   };
@@ -85,16 +90,16 @@ function object(name: string): LivePolicyObject {
   return { metadata: { name }, spec: {} };
 }
 
-describe('the keeper', () => {
+describe('the controller', () => {
   test('writes each policy before its binding, and nothing a second time', async () => {
-    const { reconcile, kept } = keeperOf();
+    const { reconcile, kept } = controllerOf();
     expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
     expect(await reconcile()).toEqual([]);
     expect(kept).toEqual([2, 2]);
   });
 
   test('removes what is ours and nothing else where there are to be none, bindings first', async () => {
-    const { reconcile, stores, kept } = keeperOf({ enabled: false });
+    const { reconcile, stores, kept } = controllerOf({ enabled: false });
     for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
     for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
     expect(await reconcile()).toEqual([
@@ -106,13 +111,13 @@ describe('the keeper', () => {
   });
 
   test('leaves those of the last good template alone while there is no good one', async () => {
-    const { reconcile, stores } = keeperOf({ state: { fault: 'bad' } });
+    const { reconcile, stores } = controllerOf({ state: { fault: 'bad' } });
     stores.policies.set(object(NAME));
     expect(await reconcile()).toEqual([]);
   });
 
   test('makes nothing while the namespace of the operator goes: it would be left behind', async () => {
-    const { reconcile } = keeperOf({ namespace: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    const { reconcile } = controllerOf({ namespace: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
     expect(await reconcile()).toEqual([]);
   });
 
@@ -121,7 +126,7 @@ describe('the keeper', () => {
       name === NAME
         ? undefined
         : new ApiError({ status: 422, reason: 'Invalid', message: 'no such function' });
-    const { reconcile, stores, kept } = keeperOf({ refuse });
+    const { reconcile, stores, kept } = controllerOf({ refuse });
     await reconcile();
     expect([...stores.policies.list(), ...stores.bindings.list()]).toEqual([]);
     expect(kept).toEqual([0]);
@@ -129,11 +134,11 @@ describe('the keeper', () => {
 
   test('tries again where the API server could not answer', async () => {
     const refuse = () => new ApiError({ status: 500, reason: 'InternalError', message: 'later' });
-    await expect(keeperOf({ refuse }).reconcile()).rejects.toThrow('later');
+    await expect(controllerOf({ refuse }).reconcile()).rejects.toThrow('later');
   });
 
   test('gives back the owner that somebody took away', async () => {
-    const { reconcile, stores } = keeperOf();
+    const { reconcile, stores } = controllerOf();
     await reconcile();
     const [policy] = stores.policies.list();
     if (!policy) throw new Error('there is no policy');

@@ -5,7 +5,7 @@ import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../..
 import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
 
 const app: JsonObject = { name: 'app', image: 'busybox' };
-const stub: JsonObject = {
+const override: JsonObject = {
   name: 'envoy',
   image: 'auto',
   args: ['--mode validate'],
@@ -17,7 +17,7 @@ const templateEnvoy = () =>
 
 describe("a container of the template's name with the image auto", () => {
   test("is laid over the template's, in its own place", () => {
-    const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [stub, app] })));
+    const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [override, app] })));
     expect(operations[0]).toMatchObject({ op: 'replace', path: '/spec/containers/0' });
     expect(specOf(pod).containers).toEqual([
       {
@@ -28,7 +28,7 @@ describe("a container of the template's name with the image auto", () => {
       },
       app,
     ]);
-    expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: stub } });
+    expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: override } });
   });
 
   test('says nothing by what is empty: the API server drops it before a webhook sees it', () => {
@@ -79,7 +79,7 @@ volumes: [{name: v, emptyDir: {}}]`;
   });
 
   test('is where its user put it when it becomes native', () => {
-    const native = { ...stub, restartPolicy: 'Always' };
+    const native = { ...override, restartPolicy: 'Always' };
     const { pod } = injectChecked(
       decideInput(podWith({ containers: [app], initContainers: [native, { name: 'setup', image: 'i' }] })),
     );
@@ -88,7 +88,9 @@ volumes: [{name: v, emptyDir: {}}]`;
   });
 
   test('moves to the init containers of a pod that ends', () => {
-    const { pod } = injectChecked(decideInput(podWith({ containers: [stub, app], restartPolicy: 'Never' })));
+    const { pod } = injectChecked(
+      decideInput(podWith({ containers: [override, app], restartPolicy: 'Never' })),
+    );
     expect(namesOf(specOf(pod).containers)).toEqual(['app']);
     expect(specOf(pod).initContainers).toMatchObject([
       { name: 'envoy', restartPolicy: 'Always', args: ['--mode validate'] },
@@ -96,20 +98,20 @@ volumes: [{name: v, emptyDir: {}}]`;
   });
 
   test('may be all there is: then the pod is a gateway, also one that ends', () => {
-    const { pod } = injectChecked(decideInput(podWith({ containers: [stub], restartPolicy: 'Never' })));
+    const { pod } = injectChecked(decideInput(podWith({ containers: [override], restartPolicy: 'Never' })));
     expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);
     expect(specOf(pod)).not.toHaveProperty('initContainers');
   });
 
   test('may have ports of its own that clash with nobody but others', () => {
     const ports = [{ containerPort: 80, name: 'http' }];
-    const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...stub, ports }] })));
+    const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...override, ports }] })));
     expect(specOf(pod).containers).toMatchObject([
       {},
       { ports: [{ containerPort: 80, protocol: 'TCP', name: 'http' }] },
     ]);
     const taken = { ...app, ports: [{ containerPort: 81 }] };
-    const clash = podWith({ containers: [taken, { ...stub, ports: [{ containerPort: 81 }] }] });
+    const clash = podWith({ containers: [taken, { ...override, ports: [{ containerPort: 81 }] }] });
     expect(inject(decideInput(clash))).toMatchObject({ skip: { reason: 'conflict' } });
   });
 
@@ -149,7 +151,7 @@ containers:
   });
 
   test('that cannot be laid over it is an invalid override', () => {
-    const greedy = { ...stub, resources: { requests: { cpu: '3' } } };
+    const greedy = { ...override, resources: { requests: { cpu: '3' } } };
     expect(inject(decideInput(podWith({ containers: [app, greedy] })))).toMatchObject({
       outcome: 'skipped',
       skip: {
@@ -160,7 +162,7 @@ containers:
   });
 
   test('may claim resources of its pod', () => {
-    const claims = { ...stub, resources: { claims: [{ name: 'gpu' }] } };
+    const claims = { ...override, resources: { claims: [{ name: 'gpu' }] } };
     const { pod } = injectChecked(decideInput(podWith({ containers: [app, claims] })));
     expect((specOf(pod).containers as JsonObject[])[1]?.resources).toMatchObject({
       claims: [{ name: 'gpu' }],
@@ -169,7 +171,9 @@ containers:
 
   test('gets no variables of the application', () => {
     const set = templateSet({ config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]` });
-    const { status } = injectChecked(decideInput(podWith({ containers: [stub, app] }), { state: { set } }));
+    const { status } = injectChecked(
+      decideInput(podWith({ containers: [override, app] }), { state: { set } }),
+    );
     expect(status.added.env).toEqual(['app/B']);
   });
 });

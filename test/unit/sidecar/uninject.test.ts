@@ -22,8 +22,8 @@ describe('uninject', () => {
   });
 
   test('puts a container back into the list and place that it was moved from', () => {
-    const stub = { name: 'envoy', image: 'auto', args: ['--mine'] };
-    const pod = podWith({ containers: [app, stub, { ...app, name: 'last' }], restartPolicy: 'Never' });
+    const override = { name: 'envoy', image: 'auto', args: ['--mine'] };
+    const pod = podWith({ containers: [app, override, { ...app, name: 'last' }], restartPolicy: 'Never' });
     const { pod: injected, status } = injectChecked(decideInput(pod));
     expect(namesOf(specOf(injected).initContainers)).toEqual(['envoy']);
     expect(status.moved).toEqual({ envoy: { list: 'containers', index: 1 } });

@@ -72,9 +72,9 @@ export interface Mesh {
   readonly mtu: number;
 }
 
-/** A Network of this shape as agents join it; undefined for a shape that is none. */
-export function meshNetwork(key: ObjectKey, shape: Subnet, mesh: Mesh): MeshNetwork | undefined {
-  const { cidr, gateway, mtu = mesh.mtu } = shape;
+/** A Network of this subnet as agents join it; undefined for a subnet that is none. */
+export function meshNetwork(key: ObjectKey, subnet: Subnet, mesh: Mesh): MeshNetwork | undefined {
+  const { cidr, gateway, mtu = mesh.mtu } = subnet;
   const range = parseRange(cidr);
   if (!range || gatewayProblem(gateway, range)) return undefined;
   const digest = digestOf(cniConfig(key, { cidr, gateway, mtu }, mesh.vni));

@@ -32,7 +32,7 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 }
 
 /** The attachment that makes the network real, as it is created; with a mesh, one that is joined over the nodes. */
-export function attachmentFor(network: Network, shape: Subnet, mesh?: Mesh): WantedAttachment {
+export function attachmentFor(network: Network, subnet: Subnet, mesh?: Mesh): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
     apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS),
@@ -42,7 +42,7 @@ export function attachmentFor(network: Network, shape: Subnet, mesh?: Mesh): Wan
       namespace,
       labels: { [MANAGED_BY_LABEL]: FIELD_MANAGER, [NETWORK_LABEL]: name },
       annotations: {
-        [SHAPE_ANNOTATION]: JSON.stringify({ ...shape, ...(mesh && { vni: mesh.vni }) }),
+        [SHAPE_ANNOTATION]: JSON.stringify({ ...subnet, ...(mesh && { vni: mesh.vni }) }),
         [UID_ANNOTATION]: uid,
       },
       finalizers: [NETWORK_FINALIZER],
@@ -57,12 +57,12 @@ export function attachmentFor(network: Network, shape: Subnet, mesh?: Mesh): Wan
         },
       ],
     },
-    spec: { config: cniConfig(keyOf(network), { ...(mesh && { mtu: mesh.mtu }), ...shape }, mesh?.vni) },
+    spec: { config: cniConfig(keyOf(network), { ...(mesh && { mtu: mesh.mtu }), ...subnet }, mesh?.vni) },
   };
 }
 
-/** The shape that we gave the attachment; undefined where that is not to be read from it any more. */
-export function shapeIn(attachment: NetworkAttachmentDefinition): Subnet | undefined {
+/** The subnet that we gave the attachment; undefined where that is not to be read from it any more. */
+export function subnetIn(attachment: NetworkAttachmentDefinition): Subnet | undefined {
   const value = recorded(attachment);
   if (!isSubnet(value)) return undefined;
   const { cidr, gateway, mtu } = value;

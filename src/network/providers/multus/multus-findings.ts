@@ -1,6 +1,9 @@
 import type { KubeObject } from '../../../kube/api/object.ts';
 import type { Network } from '../../api/types.ts';
-import type { NotReady, Removal } from '../provider.ts';
+import type { NotReady as NotReadyFor, Removal } from '../provider.ts';
+import type { MultusReason } from './reasons.ts';
+
+type NotReady = NotReadyFor<MultusReason>;
 
 /** How long until a missing CRD of Multus is looked for again. */
 const UNAVAILABLE_RETRY_MS = 10_000;

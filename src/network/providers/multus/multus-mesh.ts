@@ -9,18 +9,21 @@ import type { Realised } from '../provider.ts';
 import { type Mesh, meshIn, meshNetwork, SMALLEST_MESH_MTU } from './cni-config.ts';
 import { vniIn } from './multus-attachment.ts';
 import { Vnis } from './multus-vnis.ts';
+import type { MultusReason } from './reasons.ts';
+
+type Change = Realised<MultusReason>['change'];
 
 /** Which networks are joined over the nodes, by what, and how far they reach for it. */
 export class MultusMesh {
-  readonly #reach: NodeCoverage;
+  readonly #coverage: NodeCoverage;
   readonly #vnis: Vnis;
 
   constructor(
-    reach: NodeCoverage,
+    coverage: NodeCoverage,
     networks: Pick<Lister<Network>, 'byIndex'>,
     attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
   ) {
-    this.#reach = reach;
+    this.#coverage = coverage;
     this.#vnis = new Vnis(networks, attachments);
   }
 
@@ -30,7 +33,7 @@ export class MultusMesh {
    * node's when each has its slice.
    */
   choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
-    const { mesh } = this.#reach;
+    const { mesh } = this.#coverage;
     const isReal = network.status?.cidr !== undefined;
     // An earlier release did not write it into the status.
     const recorded = network.status?.vni ?? (isReal && ours ? vniIn(ours) : undefined);
@@ -40,15 +43,15 @@ export class MultusMesh {
     return { vni: this.#vnis.vniFor(network, recorded), mtu };
   }
 
-  /** The network is of this shape, and joined by this. */
-  ready(key: ObjectKey, shape: Subnet, joinedBy: Mesh | undefined, change: Realised['change']): Realised {
-    const { mesh } = this.#reach;
-    const joined = joinedBy && meshNetwork(key, shape, joinedBy);
-    const range = parseRange(shape.cidr);
+  /** The network is of this subnet, and joined by this. */
+  ready(key: ObjectKey, subnet: Subnet, joinedBy: Mesh | undefined, change: Change): Realised<MultusReason> {
+    const { mesh } = this.#coverage;
+    const joined = joinedBy && meshNetwork(key, subnet, joinedBy);
+    const range = parseRange(subnet.cidr);
     const whole = range ? podCapacity(range) : 0;
     const capacity = joined && mesh ? mesh.capacityOf(joined) : whole;
     const vni = joinedBy && { vni: joinedBy.vni };
-    return { kind: 'ready', change, capacity, ...vni, limit: this.#reach.limitOf(joined) };
+    return { kind: 'ready', change, capacity, ...vni, limit: this.#coverage.limitOf(joined) };
   }
 
   /** The Network is gone. */

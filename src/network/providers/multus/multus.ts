@@ -14,7 +14,7 @@ import {
   refOf,
   undefinedIfNotFound,
 } from './attachment-store.ts';
-import { attachmentFor, isMadeFor, networkOwner, shapeIn } from './multus-attachment.ts';
+import { attachmentFor, isMadeFor, networkOwner, subnetIn } from './multus-attachment.ts';
 import {
   heldByOthers,
   nameConflict,
@@ -24,6 +24,7 @@ import {
 } from './multus-findings.ts';
 import { MultusMesh } from './multus-mesh.ts';
 import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
+import type { MultusReason } from './reasons.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** By their status it is known which VXLAN identifiers are taken. */
@@ -39,7 +40,7 @@ export interface MultusOptions extends AttachmentStoreOptions {
  * plugins bridge and host-local. The definition is ours by the Network's UID in its owner reference, or in its annotation
  * where a user has taken the reference away. A definition of others is never changed.
  */
-export class MultusProvider implements Provider {
+export class MultusProvider implements Provider<MultusReason> {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly isRemote = false;
@@ -78,9 +79,13 @@ export class MultusProvider implements Provider {
     return this.#usageOf?.(keyOf(network));
   }
 
-  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+  async ensure(
+    network: Network,
+    subnet: Subnet,
+    signal: AbortSignal,
+  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
     const step = (found: NetworkAttachmentDefinition | undefined) =>
-      this.#ensure(network, shape, found, signal);
+      this.#ensure(network, subnet, found, signal);
     try {
       const first = await this.#store.current(network, signal);
       return await this.#store.fromLiveIfStale(network, first, step, signal);
@@ -107,15 +112,16 @@ export class MultusProvider implements Provider {
 
   async #ensure(
     network: Network,
-    shape: Subnet,
+    subnet: Subnet,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
-  ): Promise<Realised | NotReady> {
+  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
     const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
     const mesh = this.#mesh.choose(network, ours, inUse);
-    const wanted = attachmentFor(network, shape, mesh);
-    const ready = (change: Realised['change']) => this.#mesh.ready(keyOf(network), shape, mesh, change);
+    const wanted = attachmentFor(network, subnet, mesh);
+    const ready = (change: Realised<MultusReason>['change']) =>
+      this.#mesh.ready(keyOf(network), subnet, mesh, change);
     if (!found) {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
@@ -131,8 +137,8 @@ export class MultusProvider implements Provider {
     if (repair.length === 0) return ready('none');
     await this.#store.patch(found, repair, signal);
     if (!undoesAnEdit(repair)) return ready('none');
-    const before = shapeIn(found);
-    return ready(before && !sameSubnet(before, shape) ? 'updated' : 'restored');
+    const before = subnetIn(found);
+    return ready(before && !sameSubnet(before, subnet) ? 'updated' : 'restored');
   }
 
   async #remove(
@@ -156,7 +162,7 @@ export class MultusProvider implements Provider {
   }
 
   /** Another's definition of our name is a conflict; one that an earlier Network left behind is helped to go. */
-  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady> {
+  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady<MultusReason>> {
     if (!networkOwner(found)) return nameConflict(found);
     await this.#letGo(found, signal);
     return terminating(found);

@@ -16,7 +16,7 @@ const PAGE_SIZE = 500;
 /** A server whose pages never end is not believed. */
 const MAX_PAGES = 400;
 
-/** Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2), whose answers are narrowed before anybody sees them. */
+/** Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2), whose answers are decoded before anybody sees them. */
 export class NeutronClient implements NeutronApi {
   readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
   readonly #pageSize: number;
@@ -83,7 +83,7 @@ export class NeutronClient implements NeutronApi {
    * proxy, and a token must not follow them.
    */
   async #list<T extends { readonly id: string }>(
-    { plural, fields, narrow }: Collection<T>,
+    { plural, fields, decode }: Collection<T>,
     filter: Filter,
     signal: AbortSignal,
   ): Promise<readonly T[]> {
@@ -93,7 +93,7 @@ export class NeutronClient implements NeutronApi {
       const query = { ...filter, ...paging, ...(marker !== undefined && { marker }) };
       const { body } = await this.#session.request('GET', { path: `/${plural}`, query, signal });
       const { list, hasNext } = readPage(body, plural);
-      items.push(...list.map(narrow));
+      items.push(...list.map(decode));
       const last = items.at(-1)?.id;
       if (!hasNext) return items;
       if (list.length === 0 || last === marker) break;
@@ -103,13 +103,13 @@ export class NeutronClient implements NeutronApi {
   }
 
   async #create<T>(
-    { plural, singular, narrow }: Collection<T>,
+    { plural, singular, decode }: Collection<T>,
     item: object,
     signal: AbortSignal,
   ): Promise<T> {
     const request = { path: `/${plural}`, body: { [singular]: item }, signal };
     const { body } = await this.#session.request('POST', request);
-    return narrow(fieldOf(body, singular));
+    return decode(fieldOf(body, singular));
   }
 
   async #update<T extends { readonly id: string; readonly revision: number | undefined }>(

@@ -7,6 +7,11 @@ import { poolCapacity } from './neutron-pools.ts';
 import { namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronPort } from './neutron-resources.ts';
 
+/** Why a network in Neutron is not Ready. */
+export const NEUTRON_REASONS = ['InUse'] as const;
+
+export type NeutronReason = (typeof NEUTRON_REASONS)[number];
+
 /** How long until Neutron is asked again: whether it answers, and whether the ports are gone. */
 const RETRY_MS = 10_000;
 
@@ -16,21 +21,21 @@ export function realised(
   { network: real, subnets }: Found,
   { cidr: range }: Subnet,
   done: readonly Action[],
-): Realised {
+): Realised<NeutronReason> {
   const change = done.length === 0 ? 'none' : changeOf(network, done);
   const pools = subnets.filter((subnet) => subnet.cidr === range).flatMap((subnet) => subnet.pools);
   return { kind: 'ready', change, capacity: poolCapacity(pools), externalID: real.id };
 }
 
 /** What the calls were for: what the spec asks for, or what somebody else had changed or deleted. */
-function changeOf({ spec, status }: Network, done: readonly Action[]): Realised['change'] {
+function changeOf({ spec, status }: Network, done: readonly Action[]): Realised<NeutronReason>['change'] {
   if (status?.cidr === undefined) return 'created';
   if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
   const isEdited = status.cidr !== spec.cidr || status.gateway !== spec.gateway || status.mtu !== spec.mtu;
   return isEdited ? 'updated' : 'restored';
 }
 
-export function unavailable({ message }: Error): NotReady {
+export function unavailable({ message }: Error): NotReady<NeutronReason> {
   return {
     kind: 'notReady',
     reason: 'ProviderUnavailable',
@@ -40,7 +45,7 @@ export function unavailable({ message }: Error): NotReady {
   };
 }
 
-export function waitsForPorts(message: string): NotReady {
+export function waitsForPorts(message: string): NotReady<NeutronReason> {
   return { kind: 'notReady', reason: 'InUse', message, retryAfterMs: RETRY_MS, keepsKnown: true };
 }
 

@@ -15,7 +15,7 @@ export interface NeutronMetrics {
   available(is: boolean): void;
 }
 
-export interface NeutronKeeperOptions {
+export interface NeutronGarbageCollectorOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly store: NeutronStore;
   readonly provider: Pick<NeutronProvider, 'removeOf'>;
@@ -32,10 +32,10 @@ export interface NeutronKeeperOptions {
  * died, the answer was too slow) came to pass all the same, after its Network was gone.
  */
 export class NeutronGarbageCollector {
-  readonly #options: NeutronKeeperOptions;
+  readonly #options: NeutronGarbageCollectorOptions;
   #state = '';
 
-  constructor(options: NeutronKeeperOptions) {
+  constructor(options: NeutronGarbageCollectorOptions) {
     this.#options = options;
   }
 

@@ -52,14 +52,14 @@ export interface Collection<T> {
   readonly plural: string;
   readonly singular: string;
   readonly fields: readonly string[];
-  readonly narrow: (value: unknown) => T;
+  readonly decode: (value: unknown) => T;
 }
 
 export const NEUTRON_NETWORKS: Collection<NeutronNetwork> = {
   plural: 'networks',
   singular: 'network',
   fields: ['id', 'name', 'description', 'mtu', 'tags', 'created_at', 'revision_number', 'subnets'],
-  narrow(value) {
+  decode(value) {
     const item = record(value, 'network');
     return {
       id: idIn(item, 'id'),
@@ -81,7 +81,7 @@ export const NEUTRON_SUBNETS: Collection<NeutronSubnet> = {
     ...['id', 'network_id', 'name', 'description', 'cidr', 'gateway_ip', 'allocation_pools'],
     'revision_number',
   ],
-  narrow(value) {
+  decode(value) {
     const item = record(value, 'subnet');
     const pools = ownObjects(item, 'allocation_pools');
     return {
@@ -101,7 +101,7 @@ export const NEUTRON_PORTS: Collection<NeutronPort> = {
   plural: 'ports',
   singular: 'port',
   fields: ['id', 'network_id', 'name', 'device_owner', 'fixed_ips'],
-  narrow(value) {
+  decode(value) {
     const item = record(value, 'port');
     const addresses = ownObjects(item, 'fixed_ips');
     return {

@@ -5,7 +5,14 @@ import { parseRange } from '../../ipam/cidr.ts';
 import type { NotReady, Provider, Realised, Removal, Usage } from '../provider.ts';
 import { type Action, perform } from './neutron-action.ts';
 import type { NeutronApi } from './neutron-api.ts';
-import { heldByPorts, realised, terminatingWithout, unavailable, waitsForPorts } from './neutron-findings.ts';
+import {
+  heldByPorts,
+  type NeutronReason,
+  realised,
+  terminatingWithout,
+  unavailable,
+  waitsForPorts,
+} from './neutron-findings.ts';
 import type { Found } from './neutron-found.ts';
 import type { Owner } from './neutron-marker.ts';
 import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
@@ -36,7 +43,7 @@ const MAX_ROUNDS = 8;
  * Network's UID and is written in the call that creates. Every write is decided on what was read just before, tied
  * to that revision, and looked at again: whatever was cut off is gone on with, and of two that came to be one stays.
  */
-export class NeutronProvider implements Provider {
+export class NeutronProvider implements Provider<NeutronReason> {
   readonly name = 'neutron';
   readonly attachesPods = false;
   readonly isRemote = true;
@@ -67,7 +74,11 @@ export class NeutronProvider implements Provider {
     return { pods: [], allocated: addresses.length };
   }
 
-  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+  async ensure(
+    network: Network,
+    shape: Subnet,
+    signal: AbortSignal,
+  ): Promise<Realised<NeutronReason> | NotReady<NeutronReason>> {
     try {
       await this.#store.refreshed(signal);
       return await this.#ensure(network, shape, signal);
@@ -82,7 +93,7 @@ export class NeutronProvider implements Provider {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
-      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the keeper finds its mark.
+      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the garbage collector finds its mark.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
       throw error;
@@ -112,7 +123,11 @@ export class NeutronProvider implements Provider {
     throw new Error(`the network of ${owner.key} in Neutron is changed by others as fast as it is removed`);
   }
 
-  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Realised | NotReady> {
+  async #ensure(
+    network: Network,
+    shape: Subnet,
+    signal: AbortSignal,
+  ): Promise<Realised<NeutronReason> | NotReady<NeutronReason>> {
     const range = parseRange(shape.cidr);
     if (!range) throw new Error(`expected a range in canonical form, got ${shape.cidr}`);
     const owner = await this.#ownerOf(network, signal);

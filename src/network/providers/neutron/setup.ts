@@ -8,7 +8,6 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { sleep } from '../../../kube/util/sleep.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import type { Network } from '../../api/types.ts';
-import type { Provider } from '../provider.ts';
 import { neutronMetrics } from './metrics.ts';
 import { NeutronProvider } from './neutron.ts';
 import { NeutronConnection } from './neutron-connection.ts';
@@ -33,7 +32,7 @@ export interface NeutronDutyOptions {
 
 /** The provider neutron, kept in step with its Secret. */
 export interface NeutronDuty {
-  readonly provider: Provider;
+  readonly provider: NeutronProvider;
   /** Follows the Secret, on every replica, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
   /** Looks after Neutron until the signal aborts; the leader's part. */

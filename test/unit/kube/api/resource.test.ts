@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import {
   apiVersionOf,
-  narrowObject,
+  decodeObject,
   type Resource,
   resourcePath,
 } from '../../../../src/kube/api/resource.ts';
@@ -14,7 +14,7 @@ const networks: Resource<KubeObject> = {
   kind: 'Network',
   plural: 'networks',
   namespaced: true,
-  narrow: narrowObject,
+  decode: decodeObject,
 };
 const nodes: Resource<KubeObject> = { ...configMaps, kind: 'Node', plural: 'nodes', namespaced: false };
 
@@ -74,16 +74,16 @@ describe('resource paths', () => {
   });
 });
 
-describe('narrowing to an object', () => {
+describe('decoding an object', () => {
   test.each([undefined, null, 'pod', {}, { metadata: null }, { metadata: {} }, { metadata: { name: 1 } }])(
     '%j is none',
     (value) => {
-      expect(() => narrowObject(value)).toThrow(TypeError);
+      expect(() => decodeObject(value)).toThrow(TypeError);
     },
   );
 
   test('an object is returned itself, not copied', () => {
     const object = { metadata: { name: 'cart' } };
-    expect(narrowObject(object)).toBe(object);
+    expect(decodeObject(object)).toBe(object);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { narrowObject } from '../../../../src/kube/api/resource.ts';
+import { decodeObject } from '../../../../src/kube/api/resource.ts';
 import { added, configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
 import { until } from '../../../support/until.ts';
 import { asked, type Started, startReflector } from './reflector-setup.ts';
@@ -86,8 +86,8 @@ describe('the first list', () => {
 describe('one object that cannot be read', () => {
   const picky = {
     ...configMaps,
-    narrow: (value: unknown) => {
-      const object = narrowObject(value);
+    decode: (value: unknown) => {
+      const object = decodeObject(value);
       if (object.metadata.labels?.broken) throw new TypeError('broken');
       return object;
     },

@@ -315,11 +315,11 @@ describe('a reflector that is stopped', () => {
   });
 
   test('just as its list was answered', async () => {
-    const narrow = (value: unknown) => {
+    const decode = (value: unknown) => {
       started.stop.abort();
-      return configMaps.narrow(value);
+      return configMaps.decode(value);
     };
-    started = await startReflector({ resource: { ...configMaps, narrow } });
+    started = await startReflector({ resource: { ...configMaps, decode } });
     (await started.server.next()).answer(listOf(10, [a]));
     await started.running;
     expect([started.seen, started.server.requests]).toEqual([[], 1]);

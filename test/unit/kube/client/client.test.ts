@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError, TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
-import { narrowObject } from '../../../../src/kube/api/resource.ts';
+import { decodeObject } from '../../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { startScripted } from '../../../support/scripted-client.ts';
 import { configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
@@ -123,8 +123,8 @@ describe('what the client sends', () => {
 });
 
 describe('what comes back', () => {
-  test('is narrowed', async () => {
-    const picky = { ...configMaps, narrow: (): KubeObject => narrowObject({}) };
+  test('is decoded', async () => {
+    const picky = { ...configMaps, decode: (): KubeObject => decodeObject({}) };
     const got = api.client.get(picky, cart).catch((error: unknown) => error);
     (await api.server.next()).answer(configMap('cart', 1));
     expect(await got).toBeInstanceOf(TypeError);

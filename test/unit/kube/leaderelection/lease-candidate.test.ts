@@ -14,24 +14,24 @@ function setUp(spec?: LeaseSpec) {
   const clock = new FakeClock();
   const lock = new LeaseLock(leases.client(), { namespace: 'system', name: 'operator' });
   const wallClock = () => new Date(Date.UTC(2026, 0, 1) + clock.now());
-  const claim = new LeaseCandidate({ lock, clock, wallClock, identity: 'me', durationSeconds: 15 });
+  const candidate = new LeaseCandidate({ lock, clock, wallClock, identity: 'me', durationSeconds: 15 });
   const tryAcquire = async () => {
-    const holder = await claim.look(signal);
-    if (holder === '') await claim.take(signal);
+    const holder = await candidate.look(signal);
+    if (holder === '') await candidate.take(signal);
     return holder;
   };
-  return { leases, clock, claim, tryAcquire };
+  return { leases, clock, candidate, tryAcquire };
 }
 
 // client-go: TestTryAcquireOrRenewLeases.
 describe('acquiring', () => {
   test('creates a Lease where there is none', async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
 
     await tryAcquire();
 
     expect(leases.operations).toEqual(['get', 'create']);
-    expect(claim.renewedAt).toBe(0);
+    expect(candidate.renewedAt).toBe(0);
     expect(leases.spec).toEqual({
       holderIdentity: 'me',
       leaseDurationSeconds: 15,
@@ -56,12 +56,15 @@ describe('acquiring', () => {
   });
 
   test("takes over another's Lease only after its duration was seen to pass", async () => {
-    const { leases, clock, claim, tryAcquire } = setUp({ holderIdentity: 'other', leaseDurationSeconds: 3 });
+    const { leases, clock, candidate, tryAcquire } = setUp({
+      holderIdentity: 'other',
+      leaseDurationSeconds: 3,
+    });
 
     expect(await tryAcquire()).toBe('other');
     clock.advance(2_999);
     expect(await tryAcquire()).toBe('other');
-    expect(claim.renewedAt).toBeUndefined();
+    expect(candidate.renewedAt).toBeUndefined();
     clock.advance(1);
     expect(await tryAcquire()).toBe('');
 
@@ -92,13 +95,13 @@ describe('acquiring', () => {
   });
 
   test('loses the race to whoever wrote since the look', async () => {
-    const { leases, claim } = setUp({ holderIdentity: '' });
-    await claim.look(signal);
+    const { leases, candidate } = setUp({ holderIdentity: '' });
+    await candidate.look(signal);
     leases.set({ holderIdentity: 'other' });
 
-    await expect(claim.take(signal)).rejects.toMatchObject({ status: 409 });
+    await expect(candidate.take(signal)).rejects.toMatchObject({ status: 409 });
 
-    expect(claim.renewedAt).toBeUndefined();
+    expect(candidate.renewedAt).toBeUndefined();
     expect(leases.spec).toEqual({ holderIdentity: 'other' });
   });
 
@@ -115,11 +118,11 @@ describe('acquiring', () => {
 // client-go: TestFastPathLeaderElection.
 describe('renewing', () => {
   test('writes at once, without a look', async () => {
-    const { leases, clock, claim, tryAcquire } = setUp();
+    const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     clock.advance(2_000);
 
-    await claim.renew(signal);
+    await candidate.renew(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'update']);
     expect(leases.spec).toMatchObject({
@@ -130,59 +133,59 @@ describe('renewing', () => {
   });
 
   test('looks first where somebody wrote in between, and is fast again after that', async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.set(leases.spec);
 
-    await claim.renew(signal);
-    await claim.renew(signal);
+    await candidate.renew(signal);
+    await candidate.renew(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'update', 'update']);
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 0 });
   });
 
   test('goes on after a renewal that landed though its answer was lost', async () => {
-    const { leases, clock, claim, tryAcquire } = setUp();
+    const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     const lost = () => Promise.reject(new TransportError('cut', 'ECONNRESET', undefined));
     leases.fault = (_, number) => (number === 3 ? { after: lost } : undefined);
     clock.advance(2_000);
 
-    await claim.renew(signal);
+    await candidate.renew(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'update']);
-    expect(claim.renewedAt).toBe(2_000);
+    expect(candidate.renewedAt).toBe(2_000);
   });
 
   test('counts from the moment it was asked for, not from the answer', async () => {
-    const { leases, clock, claim, tryAcquire } = setUp();
+    const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     clock.advance(2_000);
     leases.fault = () => ({ after: () => clock.advance(5_000) });
 
-    await claim.renew(signal);
+    await candidate.renew(signal);
 
-    expect(claim.renewedAt).toBe(2_000);
+    expect(candidate.renewedAt).toBe(2_000);
   });
 
   test("never writes over another's Lease", async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.set({ holderIdentity: 'other', leaseTransitions: 1 });
 
-    await claim.renew(signal);
+    await candidate.renew(signal);
 
-    expect(claim.renewedAt).toBeUndefined();
-    expect(claim.holder).toBe('other');
+    expect(candidate.renewedAt).toBeUndefined();
+    expect(candidate.holder).toBe('other');
     expect(leases.spec).toEqual({ holderIdentity: 'other', leaseTransitions: 1 });
   });
 
   test('makes a deleted Lease anew', async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.lease = undefined;
 
-    await claim.renew(signal);
+    await candidate.renew(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'update', 'get', 'create']);
     expect(leases.spec).toMatchObject({ holderIdentity: 'me' });
@@ -192,14 +195,14 @@ describe('renewing', () => {
 // client-go: TestReleaseLeaseLeases, TestReleaseMethodCallsGet, TestReleaseRetriesOnConflict.
 describe('releasing', () => {
   test('leaves the Lease to nobody for one second', async () => {
-    const { leases, clock, claim, tryAcquire } = setUp({ holderIdentity: '', leaseTransitions: 6 });
+    const { leases, clock, candidate, tryAcquire } = setUp({ holderIdentity: '', leaseTransitions: 6 });
     await tryAcquire();
     clock.advance(1_000);
 
-    await claim.release(signal);
+    await candidate.release(signal);
 
     expect(leases.operations).toEqual(['get', 'update', 'get', 'update']);
-    expect(claim.renewedAt).toBeUndefined();
+    expect(candidate.renewedAt).toBeUndefined();
     expect(leases.spec).toEqual({
       holderIdentity: '',
       leaseDurationSeconds: 1,
@@ -210,12 +213,12 @@ describe('releasing', () => {
   });
 
   test('tries again when a renewal of its own comes in between', async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.fault = (operation, number) =>
       operation === 'update' && number === 4 ? { before: () => leases.set(leases.spec) } : undefined;
 
-    await claim.release(signal);
+    await candidate.release(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'get', 'update', 'get', 'update']);
     expect(leases.spec).toMatchObject({ holderIdentity: '' });
@@ -225,22 +228,22 @@ describe('releasing', () => {
     ["another's", { holderIdentity: 'other' }],
     ['nobody’s', { holderIdentity: '' }],
   ])('leaves %s Lease alone', async (_, spec) => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.set(spec);
 
-    await claim.release(signal);
+    await candidate.release(signal);
 
     expect(leases.operations).toEqual(['get', 'create', 'get']);
     expect(leases.spec).toEqual(spec);
   });
 
   test('makes no Lease where it is gone', async () => {
-    const { leases, claim, tryAcquire } = setUp();
+    const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.lease = undefined;
 
-    await claim.release(signal);
+    await candidate.release(signal);
 
     expect(leases.lease).toBeUndefined();
   });

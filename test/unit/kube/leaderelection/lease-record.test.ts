@@ -29,6 +29,6 @@ describe('the record of a Lease', () => {
   });
 
   test('is not read from anything that is no object of the API', () => {
-    expect(() => LEASES.narrow({ kind: 'Status' })).toThrow(TypeError);
+    expect(() => LEASES.decode({ kind: 'Status' })).toThrow(TypeError);
   });
 });

@@ -5,7 +5,7 @@ const yes: ConditionUpdate = { status: 'True', reason: 'Ready', message: 'fine' 
 const no: ConditionUpdate = { status: 'False', reason: 'Overlap', message: 'with another' };
 const at = (second: number, generation = 1) => ({ generation, now: `2026-01-01T00:00:0${second}Z` });
 
-test('a first verdict starts its condition', () => {
+test('a first update starts its condition', () => {
   expect(conditionsOf({ Ready: yes }, undefined, at(1))).toEqual([
     { type: 'Ready', ...yes, lastTransitionTime: '2026-01-01T00:00:01Z', observedGeneration: 1 },
   ]);
@@ -29,7 +29,7 @@ test('lastTransitionTime is now when the status changes', () => {
   expect(conditionsOf({ Ready: yes }, before, at(2))[0]?.lastTransitionTime).toBe('2026-01-01T00:00:02Z');
 });
 
-test('a type without a verdict keeps its condition, and those of others are left to them', () => {
+test('a type without an update keeps its condition, and those of others are left to them', () => {
   const accepted = conditionsOf({ Accepted: yes }, undefined, at(1));
   const foreign = { type: 'example.org/Audited', ...yes, lastTransitionTime: '2026-01-01T00:00:00Z' };
   const after = conditionsOf({ Ready: no }, [foreign, ...accepted], at(2));

@@ -6,7 +6,7 @@ import {
   type Outcome,
   specProblem,
   targetOf,
-  verdictsOf,
+  updatesOf,
 } from '../../../../src/network/controller/condition-plan.ts';
 import type { SpecError } from '../../../../src/network/providers/provider.ts';
 
@@ -26,7 +26,14 @@ const unavailable: Outcome = {
 const failed: Outcome = { kind: 'failed', message: 'boom' };
 
 function observed(given: Partial<ObservedState> = {}): ObservedState {
-  return { desired, current: undefined, refusal: undefined, usage: undefined, attachesPods: true, ...given };
+  return {
+    desired,
+    current: undefined,
+    specError: undefined,
+    usage: undefined,
+    attachesPods: true,
+    ...given,
+  };
 }
 
 describe('the shape to make real', () => {
@@ -37,8 +44,8 @@ describe('the shape to make real', () => {
     ['a change waits while pods are there', { current: other, usage: used }, other],
     ['one in use and as asked is made sure of', { current: desired, usage: used }, desired],
     ['one in use that somebody removed comes back as it was', { current: other, usage: used }, other],
-    ['nothing is made of a spec that is refused', { refusal: overlap }, undefined],
-    ['a network whose new spec is refused stays as it is', { current: other, refusal: overlap }, other],
+    ['nothing is made of a spec that is refused', { specError: overlap }, undefined],
+    ['a network whose new spec is refused stays as it is', { current: other, specError: overlap }, other],
   ])('%s', (_, given, expected) => {
     expect(targetOf(observed(given))).toEqual(expected);
   });
@@ -48,10 +55,10 @@ describe('the conditions', () => {
   type Row = [string, Partial<ObservedState>, Outcome | undefined, string, string, string];
   test.each<Row>([
     ['ready', {}, done, 'True Accepted', 'True Ready', 'False UpToDate'],
-    ['refused', { refusal: overlap }, undefined, 'False Overlap', 'False Overlap', 'False Overlap'],
+    ['refused', { specError: overlap }, undefined, 'False Overlap', 'False Overlap', 'False Overlap'],
     [
       'refused, and live as before',
-      { refusal: overlap, current: other },
+      { specError: overlap, current: other },
       done,
       'False Overlap',
       'True ChangeRefused',
@@ -87,14 +94,14 @@ describe('the conditions', () => {
     ['failing', {}, failed, 'True Accepted', 'False ReconcileFailed', 'True Retrying'],
     [
       'failing to restore',
-      { refusal: overlap, current: other },
+      { specError: overlap, current: other },
       failed,
       'False Overlap',
       'False ReconcileFailed',
       'True Retrying',
     ],
   ])('of one that is %s', (_, given, outcome, accepted, ready, progressing) => {
-    const verdicts = verdictsOf(observed(given), outcome);
+    const verdicts = updatesOf(observed(given), outcome);
     const brief = ({ status, reason }: { status: string; reason: string }) => `${status} ${reason}`;
     expect(brief(verdicts.Accepted)).toBe(accepted);
     expect(brief(verdicts.Ready)).toBe(ready);
@@ -103,21 +110,21 @@ describe('the conditions', () => {
 
   test('say what pods can attach to', () => {
     const target = { ...desired, mtu: 1400 };
-    const { message } = verdictsOf(observed({ desired: target }), done).Ready;
+    const { message } = updatesOf(observed({ desired: target }), done).Ready;
     expect(message).toBe('pods can attach to 10.1.0.0/16, gateway 10.1.0.1, MTU 1400');
   });
 
   test('name the other Network of an overlap', () => {
-    expect(verdictsOf(observed({ refusal: overlap }), undefined).Ready.message).toBe(overlap.message);
+    expect(updatesOf(observed({ specError: overlap }), undefined).Ready.message).toBe(overlap.message);
   });
 
   test('carry the text of a failure', () => {
-    expect(verdictsOf(observed(), failed).Ready.message).toBe('boom');
+    expect(updatesOf(observed(), failed).Ready.message).toBe('boom');
   });
 
   test('name three of the pods that a change waits for, and count the rest', () => {
     const usage = { pods: ['default/d', 'default/b', 'default/a', 'default/c', 'x/y'] };
-    const { message } = verdictsOf(observed({ current: other, usage }), done).Progressing;
+    const { message } = updatesOf(observed({ current: other, usage }), done).Progressing;
     expect(message).toBe(
       'changes to 10.1.0.0/16, gateway 10.1.0.1 when these pods are gone: default/a, default/b, default/c and 2 more',
     );
@@ -128,7 +135,7 @@ describe('the conditions', () => {
     ['False NoPods', unused],
     ['True PodsAttached', used],
   ])('say %s of its use', (expected, usage) => {
-    const { status, reason } = verdictsOf(observed({ usage }), done).InUse;
+    const { status, reason } = updatesOf(observed({ usage }), done).InUse;
     expect(`${status} ${reason}`).toBe(expected);
   });
 });
@@ -138,7 +145,7 @@ describe('in every situation', () => {
   const situations = fc.record({
     desired: shapes,
     current: fc.option(shapes, { nil: undefined }),
-    refusal: fc.constantFrom(undefined, overlap),
+    specError: fc.constantFrom(undefined, overlap),
     usage: fc.constantFrom(undefined, used, unused),
     attachesPods: fc.boolean(),
   });
@@ -147,9 +154,9 @@ describe('in every situation', () => {
   test('a live network keeps its shape while pods use it, or its new spec is refused', () => {
     fc.assert(
       fc.property(situations, (given) => {
-        const isKept = given.refusal !== undefined || given.usage === used;
+        const isKept = given.specError !== undefined || given.usage === used;
         if (given.current && isKept) expect(targetOf(given)).toEqual(given.current);
-        else expect(targetOf(given)).toEqual(given.refusal ? undefined : given.desired);
+        else expect(targetOf(given)).toEqual(given.specError ? undefined : given.desired);
       }),
     );
   });
@@ -158,7 +165,7 @@ describe('in every situation', () => {
     fc.assert(
       fc.property(situations, outcomes, (given, attempted) => {
         const outcome = targetOf(given) && attempted;
-        const { status, message } = verdictsOf(given, outcome).Ready;
+        const { status, message } = updatesOf(given, outcome).Ready;
         expect(status === 'True').toBe(outcome?.kind === 'ready');
         if (!given.attachesPods) expect(message).not.toContain('pods can attach');
       }),
@@ -168,7 +175,7 @@ describe('in every situation', () => {
   test('the same situation and outcome say the same again', () => {
     fc.assert(
       fc.property(situations, outcomes, (given, outcome) => {
-        expect(verdictsOf(given, outcome)).toEqual(verdictsOf({ ...given }, { ...outcome }));
+        expect(updatesOf(given, outcome)).toEqual(updatesOf({ ...given }, { ...outcome }));
       }),
     );
   });

@@ -5,15 +5,15 @@ import { StatusThrottle } from '../../../../src/network/controller/status-thrott
 
 test('a Network’s counts are written at most every 10 s', () => {
   let now = 1_000;
-  const pace = new StatusThrottle({ now: () => now });
-  expect(pace.waitMs('a')).toBe(0);
-  pace.written('a');
+  const throttle = new StatusThrottle({ now: () => now });
+  expect(throttle.waitMs('a')).toBe(0);
+  throttle.written('a');
   now += 4_000;
-  expect(pace.waitMs('a')).toBe(6_000);
-  expect(pace.waitMs('b')).toBe(0);
-  pace.written('b');
+  expect(throttle.waitMs('a')).toBe(6_000);
+  expect(throttle.waitMs('b')).toBe(0);
+  throttle.written('b');
   now += 6_000;
-  expect([pace.waitMs('a'), pace.waitMs('b')]).toEqual([0, 4_000]);
+  expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
 });
 
 const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({

@@ -22,7 +22,7 @@ function stage() {
       },
     },
     events: { event: () => {} },
-    pace: new StatusThrottle({ now: () => now }),
+    throttle: new StatusThrottle({ now: () => now }),
     now: () => new Date(0),
   });
   return {

@@ -21,7 +21,7 @@ function statusAfter(
   return statusOf(
     network,
     'multus',
-    { desired, current: undefined, refusal: undefined, usage: undefined, attachesPods: true, ...given },
+    { desired, current: undefined, specError: undefined, usage: undefined, attachesPods: true, ...given },
     outcome,
     now,
   );
@@ -158,10 +158,10 @@ describe('Events', () => {
 
   test('warn once of an overlap, and again when it is with another Network', () => {
     const network = newNetwork();
-    const refused = { ...network, status: statusAfter(network, undefined, { refusal: overlap }) };
-    expect(reasons(network, undefined, { refusal: overlap })).toEqual(['Warning Overlap']);
-    expect(reasons(refused, undefined, { refusal: overlap })).toEqual([]);
-    const another = { refusal: { ...overlap, message: 'with b' } };
+    const refused = { ...network, status: statusAfter(network, undefined, { specError: overlap }) };
+    expect(reasons(network, undefined, { specError: overlap })).toEqual(['Warning Overlap']);
+    expect(reasons(refused, undefined, { specError: overlap })).toEqual([]);
+    const another = { specError: { ...overlap, message: 'with b' } };
     expect(reasons(refused, undefined, another)).toEqual(['Warning Overlap']);
   });
 

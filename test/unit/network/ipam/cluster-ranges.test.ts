@@ -68,7 +68,7 @@ describe('nodes', () => {
       { type: 'Hostname', address: name },
       ...(address ? [{ type: 'InternalIP', address }] : []),
     ];
-    return NODES.narrow({
+    return NODES.decode({
       metadata: { name, labels: { big: 'x' } },
       spec: { podCIDRs },
       status: { images: [], addresses },

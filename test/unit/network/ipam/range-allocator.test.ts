@@ -17,7 +17,7 @@ const policy: RangePolicy = {
 };
 const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
 
-function provider(name: string, isRemote: boolean): Provider {
+function provider(name: string, isRemote: boolean): Provider<never> {
   return {
     ...{ name, isRemote, attachesPods: !isRemote, validate: () => undefined },
     actual: async () => undefined,
@@ -53,21 +53,21 @@ describe('a range that no Network may have', () => {
     ['fd00::/47', 'write a range of /48 or longer'],
   ])('%s is refused, and the message says what to write', (cidr, message) => {
     const { allocator, network } = stage();
-    const refusal = allocator.refusalOf(network(cidr));
+    const refusal = allocator.specErrorOf(network(cidr));
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
   });
 
   test('is in the way of no other Network', () => {
     const { allocator, network } = stage();
     const all = network('10.0.0.0/8', { name: 'all', createdAt: '2025-01-01T00:00:00Z', ...held });
-    expect(allocator.refusalOf(all)?.reason).toBe('RangeNotAllowed');
-    expect(allocator.refusalOf(network('10.1.0.0/16', { name: 'one' }))).toBeUndefined();
+    expect(allocator.specErrorOf(all)?.reason).toBe('RangeNotAllowed');
+    expect(allocator.specErrorOf(network('10.1.0.0/16', { name: 'one' }))).toBeUndefined();
   });
 
   test('stays with a Network that has it, with a warning', () => {
     const { allocator, network } = stage();
     const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
-    expect(allocator.refusalOf(live)).toBeUndefined();
+    expect(allocator.specErrorOf(live)).toBeUndefined();
     expect(allocator.warningFor(live)).toContain('(--network-ranges)');
   });
 });
@@ -79,10 +79,10 @@ describe('a range of another Network', () => {
   ])('is refused; of namespace %s the message says %s, and what is told names it once', (namespace, name) => {
     const { allocator, network, told } = stage();
     const holder = network('10.1.0.0/16', { name: 'holder' });
-    expect(allocator.refusalOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
+    expect(allocator.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
     const loser = network('10.1.7.0/24', { name: 'loser' });
     const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range apart from it`;
-    for (const _ of [1, 2]) expect(allocator.refusalOf(loser)).toEqual({ reason: 'Overlap', message });
+    for (const _ of [1, 2]) expect(allocator.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
     expect(told).toEqual([`default/loser ${namespace}/holder`]);
   });
 });
@@ -91,29 +91,29 @@ describe('a range that the cluster uses', () => {
   test('is refused, and the message names what uses it', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    expect(allocator.refusalOf(network('10.201.0.0/25'))).toEqual({
+    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toEqual({
       reason: 'RangeTaken',
       message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range apart from it',
     });
-    expect(allocator.refusalOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
+    expect(allocator.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
   });
 
   test('is given when nothing uses it any more, and the Network is judged again', () => {
     const { cluster, allocator, network, judgedAgain } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    allocator.refusalOf(network('10.201.0.0/25'));
+    allocator.specErrorOf(network('10.201.0.0/25'));
     cluster.set('node n1', ['10.202.0.3']);
     expect(judgedAgain).toEqual(['default/example-network']);
-    expect(allocator.refusalOf(network('10.201.0.0/25'))).toBeUndefined();
+    expect(allocator.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
   });
 
   test('stays with a Network that has it when the cluster comes to use it, with a warning', () => {
     const { cluster, allocator, network, judgedAgain } = stage();
     const live = network('10.201.0.0/25');
-    expect(allocator.refusalOf(live)).toBeUndefined();
+    expect(allocator.specErrorOf(live)).toBeUndefined();
     cluster.set('node n1', ['10.201.0.3']);
     expect(judgedAgain).toEqual([keyOf(live)]);
-    expect(allocator.refusalOf(live)).toBeUndefined();
+    expect(allocator.specErrorOf(live)).toBeUndefined();
     expect(allocator.warningFor(live)).toBe(
       '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach what has an address of both',
     );
@@ -124,14 +124,14 @@ describe('a range that the cluster uses', () => {
   test('is not had by the finalizer alone, which a user may write', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
-    expect(allocator.refusalOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
+    expect(allocator.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
   });
 
   test('is no matter of a network that is made elsewhere, but for a warning', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['203.0.113.3']);
     const remote = network('203.0.113.0/24', { provider: 'neutron' });
-    expect(allocator.refusalOf(remote)).toBeUndefined();
+    expect(allocator.specErrorOf(remote)).toBeUndefined();
     expect(allocator.warningFor(remote)).toContain('203.0.113.3 of node n1');
   });
 });
@@ -167,7 +167,7 @@ test('of Networks and cluster ranges that come, change and go, none is given wha
           ...(isForged || status ? held : {}),
           ...(status && { status }),
         });
-        const refusal = allocator.refusalOf(asking);
+        const refusal = allocator.specErrorOf(asking);
         const isKept = status?.cidr === formatRange(wanted);
         const isTaken = [...used.values()].flat().some((one) => overlaps(one, wanted));
         const others = [...given].filter(([other]) => other !== name);

@@ -35,14 +35,14 @@ function stage({
   hasTable = true,
 }: Stage = {}) {
   const all = nodes.map((name) =>
-    NODES.narrow({ metadata: { name }, spec: { unschedulable: closed.includes(name) } }),
+    NODES.decode({ metadata: { name }, spec: { unschedulable: closed.includes(name) } }),
   );
   const entries = nextTable(
     {},
     nodes.map((name) => ({ name, uid: '', addresses })),
     () => false,
   );
-  const table = NODE_TABLES.narrow({ metadata: { name: 'nodes' }, data: { nodes: JSON.stringify(entries) } });
+  const table = NODE_TABLES.decode({ metadata: { name: 'nodes' }, data: { nodes: JSON.stringify(entries) } });
   const { key, digest } = network();
   const reportOf = (name: string) => {
     if (silent.includes(name)) return undefined;
@@ -52,7 +52,7 @@ function stage({
       networks: { [key]: digest },
       ...report,
     };
-    return NODE_REPORTS.narrow({ metadata: { name }, data: { report: JSON.stringify(said) } });
+    return NODE_REPORTS.decode({ metadata: { name }, data: { report: JSON.stringify(said) } });
   };
   return meshCoverage({
     nodes: { list: () => all, size: all.length },
@@ -119,7 +119,7 @@ test('one that was on each node apart, and is so while pods use it, is on one no
 });
 
 test('a node is closed while it is cordoned or away', () => {
-  const isOpen = (spec: object) => NODES.narrow({ metadata: { name: 'a' }, spec }).isOpen;
+  const isOpen = (spec: object) => NODES.decode({ metadata: { name: 'a' }, spec }).isOpen;
   const taint = (key: string) => ({ taints: [{ key, effect: 'NoSchedule' }] });
   expect([{}, taint('other')].map(isOpen)).toEqual([true, true]);
   const away = [

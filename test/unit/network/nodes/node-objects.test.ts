@@ -8,8 +8,8 @@ test.each([
   const identity = { name: 'a', namespace: 'b', uid: 'c', resourceVersion: '7' };
   const more = { labels: { d: 'e' }, annotations: { f: 'g' }, managedFields: [{}] };
   const data = { [key]: '{}', other: 'h' };
-  const narrowed = resource.narrow({ metadata: { ...identity, ...more }, data });
-  expect(narrowed.metadata).toEqual(identity);
-  expect(narrowed.text).toBe('{}');
-  expect(JSON.stringify(narrowed)).not.toContain('"h"');
+  const decoded = resource.decode({ metadata: { ...identity, ...more }, data });
+  expect(decoded.metadata).toEqual(identity);
+  expect(decoded.text).toBe('{}');
+  expect(JSON.stringify(decoded)).not.toContain('"h"');
 });

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { KubeClient, ListOptions } from '../../../../src/kube/client/client.ts';
 import { attachWith } from '../../../../src/network/pods/attach-pod.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -23,7 +24,8 @@ async function attachFresh(networks: string, sharedNamespaces: readonly string[]
   };
   const judge = (key: string, network: unknown): NetworkState =>
     network === undefined ? { kind: 'unattachable', why: `Network ${key} is not there` } : { kind: 'ready' };
-  const attach = attachWith({ client, clock, networks: { get: () => undefined }, judge, sharedNamespaces });
+  const access = new NetworkAccess(sharedNamespaces);
+  const attach = attachWith({ client, clock, networks: { get: () => undefined }, judge, access });
   const pod = { metadata: { annotations: { 'samplecrd.k8s.io/network': networks } }, spec: {} };
   const attached = attach(pod, 'shop', { fresh: true, signal: () => new AbortController().signal });
   await clock.advanceAsync(0);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import { type Attachment, attach } from '../../../../src/network/pods/attach.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 import type { Pod } from '../../../../src/podspec/pod.ts';
 
@@ -21,7 +22,7 @@ function attached(
   sharedNamespaces: readonly string[] = [],
 ): Attachment {
   const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
-  return attach(to, 'red', { sharedNamespaces, stateOf });
+  return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
 }
 
 /** The pod as the API server makes it of the answer. */

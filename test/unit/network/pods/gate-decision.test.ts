@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { passageOf } from '../../../../src/network/pods/gate-decision.ts';
+import { decideGate } from '../../../../src/network/pods/gate-decision.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 
 const states: Readonly<Record<string, NetworkState>> = {
@@ -8,16 +9,16 @@ const states: Readonly<Record<string, NetworkState>> = {
   'red/never': { kind: 'unattachable', why: 'ProviderCannotAttach: Network red/never' },
 };
 
-function passage(asked: string | undefined, multus = asked) {
+function decision(asked: string | undefined, multus = asked) {
   const stateOf = (key: string) => states[key] ?? ({ kind: 'ready' } as const);
-  return passageOf({ asked, multus, namespace: 'red' }, { sharedNamespaces: [], stateOf });
+  return decideGate({ asked, multus, namespace: 'red' }, { access: new NetworkAccess([]), stateOf });
 }
 
 test.each([
   ['whose Networks are all Ready', 'blue,green', ['red/blue', 'red/green']],
   ['that names no Network any more', undefined, []],
 ])('a pod %s may go on', (_, asked, networks) => {
-  expect(passage(asked)).toEqual({ kind: 'open', networks });
+  expect(decision(asked)).toEqual({ kind: 'lift', networks });
 });
 
 test.each([
@@ -34,8 +35,8 @@ test.each([
   ['asks for what Multus was not told', 'blue', 'late', 'InvalidNetworkAnnotation', 'was changed after'],
   ['tells Multus what it cannot read', 'blue', '[', 'InvalidNetworkAnnotation', 'is no list in JSON'],
 ])('a pod stays where it is when it %s', (_, asked, multus, reason, why) => {
-  expect(passage(asked, multus ?? asked)).toMatchObject({
-    kind: 'closed',
+  expect(decision(asked, multus ?? asked)).toMatchObject({
+    kind: 'wait',
     reason,
     why: expect.stringContaining(why),
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { mergeNetworks } from '../../../../src/network/pods/merge.ts';
+import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
 import { parseRequest } from '../../../../src/network/pods/request.ts';
 import { keyOfSelected, parseSelection, type Selection } from '../../../../src/network/pods/selection.ts';
 
@@ -65,7 +66,7 @@ const annotation = fc.oneof(
 function whateverTheySay(check: (wanted: Selection, theirs: string, merged: string) => void): void {
   fc.assert(
     fc.property(annotation, annotation, (ours, theirs) => {
-      const wanted = parseRequest(ours, 'red', ['*']);
+      const wanted = parseRequest(ours, 'red', OPEN_ACCESS);
       fc.pre(!('problem' in wanted));
       const result = mergeNetworks(wanted, theirs, 'red');
       fc.pre(!('problem' in result));

@@ -1,6 +1,7 @@
 import { serialize, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
+import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
 
 const ASKED = 'samplecrd.k8s.io/network';
@@ -8,8 +9,8 @@ const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
 const KIB = 1024;
 
-function narrowed(annotations: Readonly<Record<string, string>>, isGated = false): NetworkPod {
-  return networkPods(['*']).narrow({
+function decoded(annotations: Readonly<Record<string, string>>, isGated = false): NetworkPod {
+  return networkPods(OPEN_ACCESS).decode({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
     spec: { schedulingGates: isGated ? [{ name: ASKED }] : [] },
   });
@@ -33,18 +34,21 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
     ['long names in a status', { [STATUS]: entries(20, () => 'x'.repeat(10_000)) }],
     ['long names told to Multus', { [MULTUS]: names(3, () => 'x'.repeat(10_000)).join() }],
   ])('%s', (_, annotations) => {
-    expect(sizeOf(narrowed(annotations))).toBeLessThan(8 * KIB);
+    expect(sizeOf(decoded(annotations))).toBeLessThan(8 * KIB);
   });
 
   test.each([ASKED, MULTUS])('of a gated pod %s is kept up to 32 KiB', (key) => {
-    expect(sizeOf(narrowed({ [key]: long }, true))).toBeLessThan(KIB);
+    expect(sizeOf(decoded({ [key]: long }, true))).toBeLessThan(KIB);
     const kept = 'x'.repeat(32 * KIB);
-    expect(JSON.stringify(narrowed({ [key]: kept }, true).selections)).toContain(kept);
+    expect(JSON.stringify(decoded({ [key]: kept }, true).selections)).toContain(kept);
   });
 
   test('of the scheduling gates only the place of ours', () => {
     const gates = [...names(10_000), ASKED].map((name) => ({ name }));
-    const pod = networkPods([]).narrow({ metadata: { name: 'p' }, spec: { schedulingGates: gates } });
+    const pod = networkPods(OPEN_ACCESS).decode({
+      metadata: { name: 'p' },
+      spec: { schedulingGates: gates },
+    });
     expect(pod.gate).toBe(10_000);
     expect(sizeOf(pod)).toBeLessThan(KIB);
   });
@@ -59,7 +63,7 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
       const text = JSON.parse(
         JSON.stringify(`network-with-a-long-name-${i},${'x'.repeat(30 * KIB)}`),
       ) as string;
-      pods.push(narrowed({ [MULTUS]: text }));
+      pods.push(decoded({ [MULTUS]: text }));
     }
     collect();
     const grown = process.memoryUsage().heapUsed - before;
@@ -70,13 +74,13 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
 
 describe('a pod counts as one of the Networks', () => {
   test('that it names to Multus, as many as there may be', () => {
-    expect(narrowed({ [MULTUS]: names(100).join() }).asksFor).toHaveLength(100);
-    expect(narrowed({ [MULTUS]: names(101).join() }).asksFor).toEqual([]);
+    expect(decoded({ [MULTUS]: names(100).join() }).asksFor).toHaveLength(100);
+    expect(decoded({ [MULTUS]: names(101).join() }).asksFor).toEqual([]);
   });
 
   test('that Multus has attached it to, the first 100', () => {
     const status = [...names(150), 'network-0'].map((name) => ({ name, ips: ['10.0.0.2'] }));
-    const { attachedTo } = narrowed({ [STATUS]: JSON.stringify(status) });
+    const { attachedTo } = decoded({ [STATUS]: JSON.stringify(status) });
     expect(attachedTo).toEqual(names(100).map((name) => ({ network: `red/${name}`, addresses: 1 })));
   });
 
@@ -91,8 +95,8 @@ describe('a pod counts as one of the Networks', () => {
       'blue',
     ];
     const status = JSON.stringify(wrong.map((name) => ({ name })));
-    expect(narrowed({ [STATUS]: status }).attachedTo).toEqual([{ network: 'red/blue', addresses: 0 }]);
+    expect(decoded({ [STATUS]: status }).attachedTo).toEqual([{ network: 'red/blue', addresses: 0 }]);
     const told = JSON.stringify(wrong.map((name) => ({ name })));
-    expect(narrowed({ [MULTUS]: told }).asksFor).toEqual(['red/blue']);
+    expect(decoded({ [MULTUS]: told }).asksFor).toEqual(['red/blue']);
   });
 });

@@ -17,7 +17,10 @@ function network(status?: Network['status'], deletionTimestamp?: string): Networ
 const ready = condition('True', 'Ready', 'pods can attach');
 
 function state(of: Network | undefined, attachesPods = true) {
-  return networkState('red/blue', of, () => ({ name: 'neutron', attachesPods }));
+  return networkState('red/blue', of, {
+    of: () => ({ name: 'neutron', attachesPods }),
+    attaching: () => ['multus'],
+  });
 }
 
 test('a Network that is Ready, also with a change pending, is ready for pods', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import {
-  matters,
+  isRelevant,
   type NetworkPod,
   networkPods,
   POD_INDEXERS,
@@ -20,7 +21,7 @@ interface PodOptions {
 
 function pod(name: string, { asks, status, gates = [], uid = name }: PodOptions): NetworkPod {
   const text = typeof status === 'string' ? status : JSON.stringify(status);
-  return networkPods([]).narrow({
+  return networkPods(new NetworkAccess([])).decode({
     metadata: {
       name,
       namespace: 'red',
@@ -74,7 +75,7 @@ test('a pod counts from the moment on in which its gate is about to be lifted, a
   const users = new NetworkUsers(store);
   const gated = pod('p', { asks: 'blue', gates: [GATE] });
   store.set(gated);
-  users.letIn(gated);
+  users.reserve(gated);
   expect(users.usageOf('red/blue').pods).toEqual(['red/p']);
   store.set(pod('p', { asks: 'blue' }));
   expect(users.usageOf('red/blue').pods).toEqual(['red/p']);
@@ -86,10 +87,10 @@ test('a pod counts from the moment on in which its gate is about to be lifted, a
 });
 
 test('of a pod little is kept, and nothing of one that has to do with no Network', () => {
-  expect(matters(pod('p', {}))).toBe(false);
-  expect(matters(pod('p', { status: [eth0] }))).toBe(false);
+  expect(isRelevant(pod('p', {}))).toBe(false);
+  expect(isRelevant(pod('p', { status: [eth0] }))).toBe(false);
   const kept = pod('p', { asks: 'blue', status: [eth0, blue] });
-  expect(matters(kept)).toBe(true);
+  expect(isRelevant(kept)).toBe(true);
   expect(JSON.stringify(kept)).not.toMatch(/other|containers|ips/);
 });
 
@@ -106,7 +107,7 @@ describe('a pod that names a Network of another namespace', () => {
     },
   };
   const usersOfBoth = (shared: readonly string[]) => {
-    const one = networkPods(shared).narrow(forged);
+    const one = networkPods(new NetworkAccess(shared)).decode(forged);
     return ['green/blue', 'red/blue'].map((key) => usersOf(key, one));
   };
 
@@ -134,7 +135,9 @@ describe('a pod that names a Network of another namespace', () => {
           'k8s.v1.cni.cncf.io/networks': multus,
           'k8s.v1.cni.cncf.io/network-status': status,
         };
-        const one = networkPods([]).narrow({ metadata: { name: 'p', namespace: 'red', annotations } });
+        const one = networkPods(new NetworkAccess([])).decode({
+          metadata: { name: 'p', namespace: 'red', annotations },
+        });
         expect(POD_INDEXERS.user(one).filter((key) => !key.startsWith('red/'))).toEqual([]);
       }),
     );
@@ -147,5 +150,7 @@ test('a pod whose other annotations were overwritten uses what Multus was told',
     namespace: 'red',
     annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue@net1' },
   };
-  expect(usersOf('red/blue', networkPods([]).narrow({ metadata })).pods).toEqual(['red/p']);
+  expect(usersOf('red/blue', networkPods(new NetworkAccess([])).decode({ metadata })).pods).toEqual([
+    'red/p',
+  ]);
 });

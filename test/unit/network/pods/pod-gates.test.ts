@@ -2,9 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
 import { PodGates } from '../../../../src/network/pods/pod-gates.ts';
+
+const access = new NetworkAccess([]);
 
 const GATE = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
@@ -14,7 +17,7 @@ function gatedPod(
   gates: readonly string[] = ['example.org/theirs', GATE],
   annotations: Readonly<Record<string, string>> = { [GATE]: 'blue', [MULTUS]: 'blue' },
 ): NetworkPod {
-  return networkPods([]).narrow({
+  return networkPods(access).decode({
     metadata: { name: 'p', namespace: 'red', uid: 'u', annotations },
     spec: { schedulingGates: gates.map((name) => ({ name })) },
   });
@@ -32,13 +35,13 @@ function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined a
         did.push('patch');
         patches.push(operations);
         if (error) throw error;
-        return resource.narrow({ metadata: { name: 'p' } });
+        return resource.decode({ metadata: { name: 'p' } });
       },
     },
     pods: { get: () => world.pod },
-    users: { letIn: () => did.push('letIn'), settle: () => did.push('settle') },
+    users: { reserve: () => did.push('reserve'), settle: () => did.push('settle') },
     stateOf: () => world.state,
-    sharedNamespaces: [],
+    access,
     events: { event: (_, notice) => notices.push(notice) },
   });
   return { world, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
@@ -51,7 +54,7 @@ describe('a pod whose Networks are Ready', () => {
   test('loses our gate, found by its name, and counts before that', async () => {
     const { did, patches, notices, reconcile } = stage();
     await expect(reconcile()).resolves.toEqual({});
-    expect(did).toEqual(['letIn', 'patch']);
+    expect(did).toEqual(['reserve', 'patch']);
     expect(patches[0]).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'u' },
       { op: 'test', path: '/metadata/annotations/samplecrd.k8s.io~1network', value: 'blue' },
@@ -67,14 +70,14 @@ describe('a pod whose Networks are Ready', () => {
   ])('and that %s is looked at again where it is there, and counts no more', async (_, status, result) => {
     const { did, notices, reconcile } = stage({ error: refusal(status) });
     await expect(reconcile()).resolves.toEqual(result);
-    expect(did).toEqual(['letIn', 'patch', 'settle']);
+    expect(did).toEqual(['reserve', 'patch', 'settle']);
     expect(notices).toEqual([]);
   });
 
   test('is tried again after a failure', async () => {
     const { did, reconcile } = stage({ error: refusal(500) });
     await expect(reconcile()).rejects.toThrow('no');
-    expect(did).toEqual(['letIn', 'patch', 'settle']);
+    expect(did).toEqual(['reserve', 'patch', 'settle']);
   });
 });
 
@@ -119,6 +122,6 @@ describe('a gated pod whose annotation is longer than a selection', () => {
   test('may go on where it is of Multus alone', async () => {
     const { did, reconcile } = stage({ pod: gatedPod([GATE], { [MULTUS]: long }) });
     await reconcile();
-    expect(did).toEqual(['letIn', 'patch']);
+    expect(did).toEqual(['reserve', 'patch']);
   });
 });

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import ipaddr from 'ipaddr.js';
+import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import { parseRequest } from '../../../../src/network/pods/request.ts';
 
-const ask = (element: object) => parseRequest(JSON.stringify([{ name: 'blue', ...element }]), 'red', []);
+const access = new NetworkAccess([]);
+const ask = (element: object) => parseRequest(JSON.stringify([{ name: 'blue', ...element }]), 'red', access);
 const many = (n: number, ip = '::') => Array.from({ length: n }, () => ip);
 
 /** How many texts ipaddr.js was given to parse. */
@@ -68,7 +70,7 @@ describe('a message quotes at most 80 characters', () => {
     ['of addresses', JSON.stringify([{ name: 'blue', ips: [long] }])],
     ['of another namespace', `${long}/blue`],
   ])('%s', (_, text) => {
-    const { problem } = parseRequest(text, 'red', []) as { readonly problem: string };
+    const { problem } = parseRequest(text, 'red', access) as { readonly problem: string };
     expect(problem).toMatch(/^has .{80} ?(as|,)/);
     expect(problem.length).toBeLessThan(250);
   });

@@ -71,10 +71,10 @@ describe('annotations of a pod', () => {
   });
 
   test('change a native sidecar too, and what the pod lays over the template', () => {
-    const stub = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
+    const override = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
     const pod = annotated(
       { image: 'mine', 'cpu-limit': '4' },
-      { restartPolicy: 'Never', initContainers: [stub] },
+      { restartPolicy: 'Never', initContainers: [override] },
     );
     expect(envoyOf(injectChecked(decideInput(pod)).pod)).toMatchObject({
       image: 'mine',

@@ -5,7 +5,7 @@ import { cachedAttachment } from '../../../../../src/network/providers/multus/ca
 import {
   attachmentFor,
   isMadeFor,
-  shapeIn,
+  subnetIn,
   vniIn,
 } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import { disownmentOf, repairOf } from '../../../../../src/network/providers/multus/multus-repair.ts';
@@ -30,7 +30,7 @@ describe('of an attachment of ours', () => {
     expect(cachedAttachment(stored)).toStrictEqual(kept);
     expect(repairOf(cachedAttachment(stored), wanted)).toEqual([]);
     expect(isMadeFor(cachedAttachment(stored), network)).toBe(true);
-    expect(shapeIn(cachedAttachment(stored))).toEqual(shape);
+    expect(subnetIn(cachedAttachment(stored))).toEqual(shape);
     expect(vniIn(cachedAttachment(stored))).toBe(vniIn(stored));
   });
 

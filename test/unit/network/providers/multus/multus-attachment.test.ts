@@ -9,7 +9,7 @@ import {
   attachmentFor,
   isMadeFor,
   networkOwner,
-  shapeIn,
+  subnetIn,
 } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import {
   disownmentOf,
@@ -87,7 +87,7 @@ describe('the attachment of a Network', () => {
   });
 
   test('remembers the shape that it was given, whatever becomes of its configuration', () => {
-    expect(shapeIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
+    expect(subnetIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
   });
 
   test.each([
@@ -99,7 +99,7 @@ describe('the attachment of a Network', () => {
     '{',
   ])('has no shape to go by where somebody wrote %s over it', (text) => {
     const annotations = { 'samplecrd.k8s.io/network-shape': text };
-    expect(shapeIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
+    expect(subnetIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
   });
 });
 

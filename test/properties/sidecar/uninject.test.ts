@@ -30,8 +30,8 @@ describe('uninject', () => {
   test('gives back the pod that was injected, for every pod and template', () => {
     let injected = 0;
     fc.assert(
-      fc.property(pods, states, fc.boolean(), (generated, state, stubFirst) => {
-        const pod = stubFirst ? withNativeStub(generated) : generated;
+      fc.property(pods, states, fc.boolean(), (generated, state, overrideFirst) => {
+        const pod = overrideFirst ? withNativeOverride(generated) : generated;
         const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
         if (result.outcome !== 'injected') return;
         injected += 1;
@@ -57,11 +57,11 @@ describe('uninject', () => {
 });
 
 /** The pod with a container of the template's name among its init containers, to be laid over it. */
-function withNativeStub(pod: JsonObject): JsonObject {
+function withNativeOverride(pod: JsonObject): JsonObject {
   const spec = specOf(pod);
   const rest = (spec.containers as JsonObject[]).filter(({ name }) => name !== 'envoy');
   if (rest.length === 0) return pod;
-  const stub = { name: 'envoy', image: 'auto', args: ['--mine'] };
+  const override = { name: 'envoy', image: 'auto', args: ['--mine'] };
   const inits = isArray(spec.initContainers) ? spec.initContainers : [];
-  return { ...pod, spec: { ...spec, containers: rest, initContainers: [stub, ...inits] } };
+  return { ...pod, spec: { ...spec, containers: rest, initContainers: [override, ...inits] } };
 }

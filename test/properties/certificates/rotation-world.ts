@@ -11,7 +11,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
-import { FakeSigner } from './fake-signer.ts';
+import { FakeSigner } from '../../support/fake-signer.ts';
 
 /** Something as it was from a moment on. */
 interface Version<T> {
@@ -24,7 +24,7 @@ const START = Date.parse('2026-01-01T00:00:00Z');
 /** A Secret and a webhook configuration. All that ever was is kept, because nobody sees the present. */
 export class RotationWorld {
   now = START;
-  /** How old is what the keepers' caches hold. */
+  /** How old is what the controllers' caches hold. */
   cacheLagMs = 0;
   readonly signer = new FakeSigner();
   readonly lifetimes: Lifetimes;
@@ -65,7 +65,7 @@ export class RotationWorld {
     });
   }
 
-  /** Somebody adds an authority of their own to the caBundle, which a keeper then wants to take out again. */
+  /** Somebody adds an authority of their own to the caBundle, which a controller then wants to take out again. */
   meddle(): void {
     this.#writeConfiguration(`${caBundleOf(last(this.#configurations).value)}foreign\n`);
   }
@@ -113,8 +113,8 @@ export class RotationWorld {
  * A leader, or one that takes itself for one. Its requests, and their responses, arrive when the test says so. It can be
  * killed at any moment: a request of its own that is on its way then arrives all the same.
  */
-export class SimulatedKeeper {
-  readonly #keeper: CertificateController;
+export class SimulatedController {
+  readonly #controller: CertificateController;
   readonly #abort = new AbortController();
   #message: (() => void) | undefined;
   #busy = false;
@@ -124,7 +124,7 @@ export class SimulatedKeeper {
     const clock = { now: () => world.now, setTimer: () => ({ cancel() {} }) };
     const cached = () => world.cachedConfiguration();
     const lister = { get: cached, list: () => [cached()], byIndex: () => [], size: 1 };
-    this.#keeper = new CertificateController({
+    this.#controller = new CertificateController({
       signer,
       lifetimes,
       wallClock: () => world.now,
@@ -147,7 +147,7 @@ export class SimulatedKeeper {
         client: {
           jsonPatch: async (resource, _, operations) => {
             await this.#request(() => world.patchConfiguration(operations));
-            return resource.narrow(cached());
+            return resource.decode(cached());
           },
         },
       }),
@@ -166,7 +166,7 @@ export class SimulatedKeeper {
     const done = () => {
       this.#busy = false;
     };
-    this.#keeper.reconcile(this.#abort.signal).then(done, done);
+    this.#controller.reconcile(this.#abort.signal).then(done, done);
     await eventLoopTurn();
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { RotationWorld, SimulatedKeeper } from './rotation-world.ts';
+import { RotationWorld, SimulatedController } from './rotation-world.ts';
 
 const LEAF_MS = 1_200_000;
 const lifetimes = { leafMs: LEAF_MS, authorityMs: 6 * LEAF_MS, skewMs: 5_000, settleMs: 100_000 };
@@ -8,18 +8,18 @@ const lifetimes = { leafMs: LEAF_MS, authorityMs: 6 * LEAF_MS, skewMs: 5_000, se
 const lag = { replicaMs: LEAF_MS / 6, apiServerMs: lifetimes.settleMs };
 
 const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((dice) => dice === 0);
-const keeperIndex = fc.nat({ max: 2 });
+const controllerIndex = fc.nat({ max: 2 });
 
 /** What happens in a moment of a bad day. */
 const moment = fc.record({
   passedMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: LEAF_MS / 10 })),
   cacheLagMs: fc.integer({ min: 0, max: LEAF_MS / 8 }),
-  woken: keeperIndex,
-  killed: fc.option(keeperIndex, { freq: 30 }),
+  woken: controllerIndex,
+  killed: fc.option(controllerIndex, { freq: 30 }),
   /** A process stands still for that many moments. */
-  stopped: fc.option(fc.record({ who: keeperIndex, moments: fc.nat({ max: 40 }) }), { freq: 15 }),
+  stopped: fc.option(fc.record({ who: controllerIndex, moments: fc.nat({ max: 40 }) }), { freq: 15 }),
   meddled: oneIn(10),
-  moved: fc.array(keeperIndex, { maxLength: 8 }),
+  moved: fc.array(controllerIndex, { maxLength: 8 }),
   ghostMoved: oneIn(20),
 });
 
@@ -27,24 +27,30 @@ test('every API server trusts what any replica serves, whenever leaders stop, di
   let rotations = 0;
   const property = fc.asyncProperty(fc.array(moment, { minLength: 200, maxLength: 400 }), async (moments) => {
     const world = await RotationWorld.create(lifetimes);
-    const keepers = [0, 1, 2].map(() => ({ keeper: new SimulatedKeeper(world), stoppedUntil: 0 }));
-    const ghosts: SimulatedKeeper[] = [];
+    const controllers = [0, 1, 2].map(() => ({
+      controller: new SimulatedController(world),
+      stoppedUntil: 0,
+    }));
+    const ghosts: SimulatedController[] = [];
     for (const [i, { killed, stopped, ...happens }] of moments.entries()) {
       const before = world.material.issuer;
       world.now += happens.passedMs;
       world.cacheLagMs = happens.cacheLagMs;
       if (happens.meddled) world.meddle();
-      if (stopped) Object.assign(keepers[stopped.who] ?? {}, { stoppedUntil: i + stopped.moments });
+      if (stopped) Object.assign(controllers[stopped.who] ?? {}, { stoppedUntil: i + stopped.moments });
       if (killed !== null) {
-        const [dead] = keepers.splice(killed, 1, { keeper: new SimulatedKeeper(world), stoppedUntil: 0 });
-        dead?.keeper.kill();
-        if (dead?.keeper.isWaiting) ghosts.push(dead.keeper);
+        const [dead] = controllers.splice(killed, 1, {
+          controller: new SimulatedController(world),
+          stoppedUntil: 0,
+        });
+        dead?.controller.kill();
+        if (dead?.controller.isWaiting) ghosts.push(dead.controller);
       }
       if (happens.ghostMoved) await ghosts.shift()?.move();
-      await keepers[happens.woken]?.keeper.wake();
+      await controllers[happens.woken]?.controller.wake();
       for (const who of happens.moved) {
-        const moving = keepers[who];
-        if (moving && moving.stoppedUntil <= i) await moving.keeper.move();
+        const moving = controllers[who];
+        if (moving && moving.stoppedUntil <= i) await moving.controller.move();
       }
       const { issuer, bundle } = world.material;
       if (issuer !== before) rotations += 1;
@@ -60,7 +66,7 @@ test('every API server trusts what any replica serves, whenever leaders stop, di
   await fc.assert(property, { numRuns: 50, endOnFailure: true });
   // It would be of no worth where nothing ever came to a rotation.
   expect(rotations).toBeGreaterThan(20);
-}, 60_000);
+});
 
 describe('through the rotation of an authority, in steps', () => {
   const STEPS = 16;
@@ -70,7 +76,7 @@ describe('through the rotation of an authority, in steps', () => {
   /** Just before the authority is due, until after a new one signs; `interlude(i)` comes before step i. */
   async function rotate(interlude: (step: number, world: RotationWorld) => Promise<void>): Promise<void> {
     const world = await RotationWorld.create(lifetimes);
-    const leader = new SimulatedKeeper(world);
+    const leader = new SimulatedController(world);
     const first = world.material.issuer;
     world.now += (2 / 3) * lifetimes.authorityMs - lifetimes.settleMs;
     for (let step = 0; step < STEPS; step += 1) {
@@ -89,10 +95,10 @@ describe('through the rotation of an authority, in steps', () => {
     async (start) => {
       for (let pause = 0; pause <= PAUSES; pause += 1) {
         for (let end = start; end < STEPS; end += 1) {
-          let rival: SimulatedKeeper | undefined;
+          let rival: SimulatedController | undefined;
           await rotate(async (step, world) => {
             if (step === start) {
-              rival = new SimulatedKeeper(world);
+              rival = new SimulatedController(world);
               world.meddle();
               await rival.wake();
               for (let moved = 0; moved < pause; moved += 1) await rival.move();
@@ -107,7 +113,7 @@ describe('through the rotation of an authority, in steps', () => {
 
 test('a leader that is left in peace renews in time for years, and its bundle does not grow', async () => {
   const world = await RotationWorld.create(lifetimes);
-  const leader = new SimulatedKeeper(world);
+  const leader = new SimulatedController(world);
   const authorities = new Set<string>();
   for (let i = 0; i < 2_000; i += 1) {
     world.now += LEAF_MS / 20;

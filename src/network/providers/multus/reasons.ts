@@ -1,0 +1,11 @@
+/** Why a network of Multus is not Ready. */
+export const MULTUS_REASONS = [
+  'NameConflict',
+  'NamespaceTerminating',
+  'NodesNotJoined',
+  'SingleNodeOnly',
+  'Terminating',
+  'TooManyNodes',
+] as const;
+
+export type MultusReason = (typeof MULTUS_REASONS)[number];

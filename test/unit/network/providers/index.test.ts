@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { PROVIDERS } from '../../../../src/network/providers/index.ts';
+import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
+
+const read = (path: string) => readFileSync(join(projectDirectory(), path), 'utf8');
+
+test('providers are those that the CRD lets a spec name', () => {
+  const [, choices = ''] = /\n +provider:\n(?:.*\n)*? +enum: \[(.*)\]/.exec(read('crd/networks.yaml')) ?? [];
+  expect(PROVIDERS.map(({ name }) => name)).toEqual(choices.split(', '));
+});
+
+test.each(PROVIDERS.map((provider) => [provider.name, provider.reasons] as const))(
+  'every reason of %s is in docs/networks.md',
+  (_, reasons) => {
+    const rows = read('docs/networks.md');
+    expect(reasons.filter((reason) => !rows.includes(`| \`${reason}\` |`))).toEqual([]);
+  },
+);
