@@ -8,7 +8,7 @@ const everything = documents()
   .map((document) => document.text)
   .join('\n');
 
-const code = (text: string | undefined) => (text ? `\`${text}\`` : '');
+const code = (value: string | undefined) => (value ? `\`${value}\`` : '');
 
 /** The table of a command's flags, as --help has them. */
 function table(command: Command | undefined): string {
