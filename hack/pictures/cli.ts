@@ -29,4 +29,5 @@ const measured = path('test/bench/growth.json');
 if (existsSync(measured)) {
   await writeFile(path('test/bench/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
   process.stdout.write('test/bench/growth.svg\n');
-} else process.stdout.write('no test/bench/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');
+} else
+  process.stdout.write('no test/bench/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');
