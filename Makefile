@@ -63,7 +63,7 @@ faults: build/.compiled control-plane ## The fault suite with many seeds (FAULT_
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
 .PHONY: outages
-outages: dist/.built control-plane ## Outages of 9 to 20 s before real operators, as a table (25 minutes; OUTAGE_ROUNDS=10; docs/faults.md)
+outages: dist/.built control-plane ## Outages of 9 to 20 s before real operators, as a table (25 minutes; OUTAGE_ROUNDS=10; test/outages/README.md)
 	@node test/outages/main.ts
 
 .PHONY: compare
@@ -80,7 +80,7 @@ big-lists: build/.compiled dist/.built control-plane ## The memory of the operat
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
 
 .PHONY: bench
-bench: dist/.built control-plane ## Measures each budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; docs/performance.md)
+bench: dist/.built control-plane ## Measures each budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts
 
 .PHONY: stand-still
@@ -113,7 +113,7 @@ generate: node_modules/.installed ## Writes src/network/api/types.ts from crd/, 
 	@node hack/generate-opt-in-mistake.ts
 
 .PHONY: pictures
-pictures: dist/.built control-plane ## Draws the pictures of the documents: docs/run.svg, docs/growth.svg
+pictures: dist/.built control-plane ## Draws the pictures of the documents: docs/run.svg, test/bench/growth.svg
 	@node hack/pictures/cli.ts
 
 .PHONY: control-plane

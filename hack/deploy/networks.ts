@@ -46,7 +46,7 @@ export async function deleteNetworks(kubectl: Kubectl, timeoutSeconds: number): 
   while (remaining.length > 0) {
     if (performance.now() > deadline) {
       throw new Refusal(
-        `after ${timeoutSeconds} s these Networks are still there: ${named(remaining)}. See docs/uninstall.md, and run this again`,
+        `after ${timeoutSeconds} s these Networks are still there: ${named(remaining)}. See docs/install.md#a-network-that-does-not-go, and run this again`,
       );
     }
     await delay(POLL_MS);

@@ -23,8 +23,9 @@ if (code !== 0) throw new Error(`the demo ended with ${code}:\n${stdout}${stderr
 await writeFile(path('docs/run.svg'), terminalPicture(stdout, CHAPTERS));
 process.stdout.write('docs/run.svg\n');
 
-const measured = path('docs/growth.json');
+const measured = path('test/bench/growth.json');
 if (existsSync(measured)) {
-  await writeFile(path('docs/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
-  process.stdout.write('docs/growth.svg\n');
-} else process.stdout.write('no docs/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');
+  await writeFile(path('test/bench/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
+  process.stdout.write('test/bench/growth.svg\n');
+} else
+  process.stdout.write('no test/bench/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');

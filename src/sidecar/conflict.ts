@@ -28,7 +28,7 @@ export function formatConflict({ path, message }: Conflict): string {
 
 /**
  * All that keeps a template from being added to a pod. None: it fits. That is told for nearly every pod, and so in plain
- * loops, which cost less than generators (docs/performance.md).
+ * loops, which cost less than generators (test/bench/README.md).
  */
 export function findConflicts(
   pod: Pod,

@@ -13,7 +13,7 @@ import { summarise } from './statistics.ts';
 /** By the number of Networks of the settings: 10,000 gives 1,000 to 20,000. */
 const SIZES = [0.1, 0.25, 0.5, 1, 1.5, 2];
 /** Where the points go when the figures are recorded: `make pictures` draws them. */
-const POINTS = 'docs/growth.json';
+const POINTS = 'test/bench/growth.json';
 
 /** The design's, by how many pods there are, in MB; of more pods nothing is said. */
 const MOST_MB = [

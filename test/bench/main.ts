@@ -30,7 +30,7 @@ const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<re
   ready: readyBench,
   growth: growthBench,
 };
-const HISTORY = join(projectDirectory(), 'docs/bench-history.jsonl');
+const HISTORY = join(projectDirectory(), 'test/bench/bench-history.jsonl');
 const RESULT = join(projectDirectory(), 'out/bench.json');
 
 // Measures, prints a table and writes it down. Ends with 1 where a bound of the design is not met.

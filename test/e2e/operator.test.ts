@@ -89,7 +89,7 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
     await run('wait net-attach-def/example-network --for=delete --timeout=60s');
   });
 
-  // As docs/monitoring.md has it.
+  // As docs/operations.md has it.
   test('changes its log level for who comes by kubectl port-forward, and for nobody else', async () => {
     const { kubectl: program } = await ensureBinaries(process.env, process.stderr);
     const args = ['port-forward', '--namespace=envoy-initializer', 'deployment/envoy-initializer', ':8080'];

@@ -62,7 +62,7 @@ describe('beside an operator', () => {
     follow(reader, 'docs/cli.md', heading),
   );
 
-  test('docs/envoy.md: deploy/envoy', () => follow(reader, 'docs/envoy.md', "# Envoy's configuration"));
+  test('docs/envoy.md: deploy/envoy', () => follow(reader, 'docs/envoy.md', '# Configure Envoy'));
 
   test.each([
     ['network.spec', '## The spec'],
@@ -88,7 +88,7 @@ describe('with no operator', () => {
   });
   afterAll(() => controlPlane?.stop());
 
-  test('docs/policy.md: without the operator', async () => {
+  test('docs/admission-policy.md: without the operator', async () => {
     const optIn = 'initializer.kubernetes.io/envoy';
     const pod = (...how: readonly string[]) =>
       controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);
@@ -98,7 +98,7 @@ describe('with no operator', () => {
       const warned = await pod(`--annotations=${optIn}=true`, `--annotations=${optIn}-image=mine`);
       return injected.stdout.includes('name: envoy\n') && warned.stderr.includes('no sidecar');
     };
-    await follow(reader, 'docs/policy.md', '## Without the operator', () =>
+    await follow(reader, 'docs/admission-policy.md', '## Without the operator', () =>
       eventually('the policies are in effect', inEffect),
     );
   });
@@ -118,7 +118,7 @@ describe('with no operator', () => {
     expect({ code, stdout }).toMatchObject({ code: 0 });
   });
 
-  test('docs/upgrade.md: what is there is what is in deploy/', async () => {
+  test('docs/install.md: what is there is what is in deploy/', async () => {
     await reader.type('kubectl apply -k deploy/overlays/default');
     expect(await reader.type('kubectl diff -k deploy/overlays/default')).toMatchObject({
       code: 0,

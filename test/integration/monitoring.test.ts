@@ -95,8 +95,8 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     expect(others.filter((name) => name !== 'EnvoyInitializerReconcilesFail')).toEqual([]);
   });
 
-  test('docs/monitoring.md has each metric, its type and its labels, and no other', async () => {
-    const text = await readFile(file('docs/monitoring.md'), 'utf8');
+  test('docs/operations.md has each metric, its type and its labels, and no other', async () => {
+    const text = await readFile(file('docs/operations.md'), 'utf8');
     const documented = [...text.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \| (.*?) ?\|/gm)].map(
       ([, name = '', type, labels = '']) => ({
         name,

@@ -80,7 +80,7 @@ export function webhooksAt(name: string, port: number) {
   };
 }
 
-/** docs/certificates.md lists these. */
+/** Those of deploy/base that certificates need. */
 function accountAndRights(name: string): readonly unknown[] {
   const metadata = { name: 'operator', namespace: name };
   const subjects = [{ kind: 'ServiceAccount', ...metadata }];

@@ -17,7 +17,7 @@ export function growthPercent(usedBytes: number): number {
  * Keeps the garbage in the heap to the same amount, however many objects are watched. By itself V8 lets the heap grow to
  * several times of what is alive in it where the machine has memory to spare, and most of what a busy controller held
  * then would be states of objects from before its last write to them; a small heap that may grow by little only, on the
- * other hand, is collected several times a second by reviews of large pods (docs/performance.md).
+ * other hand, is collected several times a second by reviews of large pods (test/bench/README.md).
  */
 export function limitHeapGrowth(clock: Clock): Timer {
   const adjust = () =>

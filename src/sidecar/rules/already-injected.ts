@@ -5,7 +5,7 @@ import { isInjected } from '../status.ts';
 
 export const alreadyInjected = {
   reason: 'already-injected',
-  help: 'the pod has what the template adds',
+  help: 'the pod has the sidecar',
   warn: false,
   // The status may be of another template, or a copy: the webhook looks closer.
   cel: ({ keys }) => ({ unless: celAnnotated([keys.status]) }),

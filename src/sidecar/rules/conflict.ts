@@ -5,7 +5,7 @@ import type { Template } from '../template/template.ts';
 
 export const conflict = {
   reason: 'conflict',
-  help: 'pod and template cannot stand beside each other',
+  help: 'the pod and the template conflict',
   warn: true,
   // What shares a name with the template's may be the same thing: the webhook looks closer.
   cel({ template }) {

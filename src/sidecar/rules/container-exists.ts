@@ -8,7 +8,7 @@ import { parseStatus } from '../status.ts';
 /** A container of the template's name is the user's own, unless it asks for the template's image. */
 export const containerExists = {
   reason: 'container-exists',
-  help: "the pod has a container of the template's name",
+  help: "the pod has a container with the template's name",
   warn: true,
   cel({ template: { containers, initContainers } }) {
     const names = [...containers, ...initContainers].map(nameOf);

@@ -3,7 +3,7 @@ import type { ResultRule } from '../rule.ts';
 
 export const gracePeriod = {
   reason: 'grace-period',
-  help: "the sidecar's hooks sleep for longer than the pod has to end",
+  help: "the sidecar's hooks sleep longer than the pod's grace period",
   warn: true,
   cel({ template }) {
     const seconds = longestSleep([...template.containers, ...template.initContainers]);

@@ -3,7 +3,7 @@ import type { PodRule } from '../rule.ts';
 
 export const hostNetwork = {
   reason: 'host-network',
-  help: 'the pod has the network of its node',
+  help: "the pod uses the node's network",
   warn: 'asked',
   cel: () => ({ unless: 'has(object.spec.hostNetwork) && object.spec.hostNetwork' }),
   find: ({ pod }) =>

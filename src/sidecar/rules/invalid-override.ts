@@ -3,7 +3,7 @@ import type { MergeRule } from '../rule.ts';
 
 export const invalidOverride = {
   reason: 'invalid-override',
-  help: 'what the pod changes about its sidecar is not right; a wrong annotation alone costs no sidecar',
+  help: "the pod's changes to the sidecar are invalid; an invalid annotation alone is ignored",
   warn: true,
   cel: ({ keys }) => ({ unless: celAnnotated(Object.values(keys.overrides)) }),
 } as const satisfies MergeRule;

@@ -4,7 +4,7 @@ import type { PodRule } from '../rule.ts';
 
 export const mirrorPod = {
   reason: 'mirror-pod',
-  help: 'a kubelet runs the pod from a file',
+  help: 'the kubelet runs the pod from a file',
   warn: false,
   cel: () => ({ unless: celAnnotated([MIRROR_ANNOTATION]) }),
   find: ({ pod }) =>

@@ -4,7 +4,7 @@ import type { PodRule } from '../rule.ts';
 /** With a sidecar as its only container, a pod that the API server refuses would become valid. */
 export const noContainers = {
   reason: 'no-containers',
-  help: 'there is nothing to put a sidecar beside',
+  help: 'the pod has no containers',
   warn: false,
   cel: () => ({ only: 'has(object.spec.containers) && size(object.spec.containers) > 0' }),
   find: ({ pod }) => (containers(pod).length === 0 ? 'the pod has no containers' : undefined),

@@ -2,7 +2,7 @@ import type { PodRule } from '../rule.ts';
 
 export const noTemplate = {
   reason: 'no-template',
-  help: 'there has not been a good template yet',
+  help: 'the operator has no valid template',
   warn: true,
   // Without a template there is no policy.
   cel: 'elsewhere',

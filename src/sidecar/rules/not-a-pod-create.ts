@@ -3,7 +3,7 @@ import type { PodRule } from '../rule.ts';
 
 export const notAPodCreate = {
   reason: 'not-a-pod-create',
-  help: 'nothing but the creation of pods is looked at',
+  help: 'the request does not create a pod',
   warn: false,
   // The policy's matchConstraints select by it.
   cel: 'elsewhere',

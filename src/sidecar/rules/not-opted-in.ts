@@ -3,7 +3,7 @@ import type { PodRule } from '../rule.ts';
 
 export const notOptedIn = {
   reason: 'not-opted-in',
-  help: 'nobody asked',
+  help: 'neither the pod nor its namespace opts in',
   warn: false,
   cel: ({ audience, keys: { optIn } }) =>
     audience === 'pod'

@@ -2,7 +2,7 @@ import type { PodRule } from '../rule.ts';
 
 export const operatorNamespace = {
   reason: 'operator-namespace',
-  help: 'the injector does not inject itself',
+  help: "the pod is in the operator's namespace",
   warn: 'asked',
   // The policy's matchConstraints select by it.
   cel: 'elsewhere',

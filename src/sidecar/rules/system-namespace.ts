@@ -5,7 +5,7 @@ export const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public
 
 export const systemNamespace = {
   reason: 'system-namespace',
-  help: '`kube-system`, `kube-public` and `kube-node-lease` are never touched',
+  help: 'the pod is in `kube-system`, `kube-public` or `kube-node-lease`',
   warn: 'asked',
   // The policy's matchConstraints select by it.
   cel: 'elsewhere',

@@ -4,7 +4,7 @@ import type { PodRule } from '../rule.ts';
 
 export const unknownTemplate = {
   reason: 'unknown-template',
-  help: 'the pod names a template that nobody wrote',
+  help: 'the pod names a template that does not exist',
   warn: true,
   cel: ({ keys }) => ({ unless: celAnnotated([keys.templates]) }),
   find({ unknownTemplates: [name], options }) {

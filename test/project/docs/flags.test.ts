@@ -8,13 +8,17 @@ const everything = documents()
   .map((document) => document.text)
   .join('\n');
 
+const code = (value: string | undefined) => (value ? `\`${value}\`` : '');
+
 /** The table of a command's flags, as --help has them. */
 function table(command: Command | undefined): string {
   const rows = (command?.options ?? []).map(
-    ({ flags, envVar, defaultValueDescription, description }: Option) =>
-      `| \`${flags}\` | ${envVar ? `\`${envVar}\`` : ''} | ${
-        defaultValueDescription ? `\`${defaultValueDescription}\`` : ''
-      } | ${description} |\n`.replaceAll('  |', ' |'),
+    ({ flags, envVar, defaultValue, defaultValueDescription, description }: Option) => {
+      const preset = defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : '');
+      // In a table, a pipe ends the cell, also in code.
+      const cells = [code(flags.replaceAll('|', '\\|')), code(envVar), code(preset), description];
+      return `| ${cells.join(' | ')} |\n`.replaceAll('  |', ' |');
+    },
   );
   return ['| flag | variable | default | what for |\n', '|---|---|---|---|\n', ...rows].join('');
 }

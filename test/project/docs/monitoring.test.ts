@@ -24,7 +24,7 @@ const tests = (
     readonly tests: readonly { readonly alert_rule_test: readonly RuleTest[] }[];
   }
 ).tests.flatMap((each) => each.alert_rule_test);
-const monitoring = read('docs/monitoring.md');
+const monitoring = read('docs/operations.md');
 const troubleshooting = read('docs/troubleshooting.md');
 
 test.each(rules)('$alert is tested as it fires and as it does not, and documented', ({ alert, ...rule }) => {
