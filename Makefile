@@ -15,7 +15,9 @@ SOAK_SECONDS ?= 120
 
 .PHONY: help
 help: ## Lists the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -v color="$$([ -t 1 ] && [ -z "$${NO_COLOR:-}" ] && echo 36)" 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {name = sprintf("%-16s", $$1); if (color) name = "\033[" color "m" name "\033[0m"; print "  " name " " $$2}' $(MAKEFILE_LIST)
 
 ##@ First things
 
@@ -86,6 +88,10 @@ stand-still: build/.compiled ## Shows for how long the densest calls of a webhoo
 	@node build/test/bench/stand-still.js 3145728 '$(ONLY)'
 
 ##@ Work on it
+
+.PHONY: dev
+dev: control-plane ## Runs the operator from src/ beside an embedded control plane, restarted at each change, open to a debugger
+	@node hack/dev.ts
 
 .PHONY: check
 check: build/.compiled ## What is asked before each commit, in less than a minute: types, lint, and test/unit (ONLY=network for a part of it)

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import type { ControlPlane } from '../test/env/control-plane/control-plane.ts';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
 import { shellExports } from '../test/env/control-plane/shell-exports.ts';
@@ -8,7 +8,7 @@ import { must, OPERATOR_NAMESPACE, startOperator } from '../test/env/operator.ts
 import { playInjection, storedPod } from './demo/injection.ts';
 import { Narrator } from './demo/narrator.ts';
 import { playNetwork } from './demo/network.ts';
-import { quietly, type Stage, show } from './demo/stage.ts';
+import { quietly, type Stage } from './demo/stage.ts';
 
 // The main job, shown: a control plane, the operator beside it, and the demo played with kubectl.
 // `--once` checks each claim and ends: 0 when all hold, 1 when one does not.
@@ -20,11 +20,15 @@ const { values } = parseArgs({
     'api-server-arg': { type: 'string', multiple: true, default: [] },
   },
 });
+const TO_TRY = [
+  'kubectl run mine --image=busybox --labels=initializer.kubernetes.io/envoy=true   # gets a sidecar',
+  'kubectl edit configmap envoy-initializer -n envoy-initializer                    # misspell a field: it is refused',
+  'kubectl apply -f deploy/examples/network-ping.yaml && kubectl get networks -o wide',
+];
 const stop = stopOnSignals();
-const narrator = new Narrator(
-  (text) => process.stdout.write(text),
-  process.stdout.isTTY || process.env.FORCE_COLOR !== undefined,
-);
+// As Node decides: a terminal, NO_COLOR, FORCE_COLOR.
+const color = styleText('bold', ' ', { stream: process.stdout }) !== ' ';
+const narrator = new Narrator((text) => process.stdout.write(text), color);
 
 narrator.heading('Setting up');
 const controlPlane = await startControlPlane({
@@ -51,33 +55,29 @@ async function play(controlPlane: ControlPlane): Promise<void> {
   const plainWithoutUs = await storedPod(baseline, 'myapp-pod-plain');
   await quietly(baseline, ['delete', 'pod', 'myapp-pod-plain', '--now']);
 
-  narrator.heading("The template, and Envoy's own configuration");
-  await show(baseline, ['create', 'namespace', OPERATOR_NAMESPACE]);
-  await show(baseline, ['apply', '-f', 'deploy/examples/template.yaml']);
-  await show(baseline, [
+  await quietly(baseline, ['create', 'namespace', OPERATOR_NAMESPACE]);
+  await quietly(baseline, ['apply', '-f', 'deploy/examples/template.yaml']);
+  await quietly(baseline, [
     ...['create', 'configmap', 'envoy', `--namespace=${OPERATOR_NAMESPACE}`, '--from-file'],
     'deploy/envoy/envoy.json',
   ]);
-
-  narrator.heading('The operator');
   const log = join(controlPlane.directory, 'operator.log');
   const operator = await startOperator(controlPlane, { log });
-  narrator.say(`envoy-initializer serve, as a process of its own (pid ${operator.process.pid}), is ready.`);
-  narrator.say(`Its log: ${log}`);
+  narrator.say(`envoy-initializer is ready (pid ${operator.process.pid}, log ${log})`);
 
   const stage: Stage = { ...baseline, ...operator };
   await playInjection(stage, plainWithoutUs);
   await playNetwork(stage);
   sumUp();
   if (values.once) return;
-  narrator.heading('Yours now, until Ctrl-C. In another terminal:');
+  narrator.heading('Try it. In another terminal, until Ctrl-C here:');
   const exports = await shellExports(controlPlane.kubeconfigPath);
-  process.stdout.write(`\n${exports.map((line) => `  ${line}\n`).join('')}\n`);
+  process.stdout.write(`\n${[...exports, ...TO_TRY].map((line) => `  ${line}\n`).join('')}\n`);
   await stop;
 }
 
 function sumUp(): void {
-  narrator.heading('So');
+  narrator.heading('Summary');
   narrator.say(`${narrator.claims - narrator.broken.length} of ${narrator.claims} claims hold.`);
   for (const sentence of narrator.broken) narrator.say(`✗ ${sentence}`);
 }

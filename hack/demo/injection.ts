@@ -1,72 +1,44 @@
 import { admit } from './admit.ts';
 import { injectionRequests } from './metrics.ts';
-import { quietly, type Stage, show } from './stage.ts';
+import { change, quietly, type Stage, show } from './stage.ts';
 
 const CONTAINERS = ['-o', 'jsonpath={.spec.containers[*].name}'];
 
 /** Pods that opt in by annotation, by label and by namespace, and one that does not. */
 export async function playInjection(stage: Stage, plainWithoutUs: string): Promise<void> {
   await byAnnotation(stage);
-  await byLabel(stage);
   await byNamespace(stage);
   await notOptedIn(stage, plainWithoutUs);
 }
 
 async function byAnnotation(stage: Stage): Promise<void> {
   const { narrator } = stage;
-  narrator.heading('A pod that opts in by annotation');
-  await show(stage, ['apply', '-f', 'deploy/examples/myapp-pod.yaml']);
+  narrator.heading('A pod that opts in');
+  await change(stage, ['apply', '-f', 'deploy/examples/myapp-pod.yaml']);
   const { stdout: names } = await show(stage, ['get', 'pod', 'myapp-pod', ...CONTAINERS]);
-  narrator.claim(
-    "the pod's containers are its own first, then envoy",
-    names === 'myapp-container envoy',
-    names,
-  );
-  const pod: unknown = JSON.parse(await quietly(stage, ['get', 'pod', 'myapp-pod', '-o', 'json']));
-  const { stdout: volumes } = await show(stage, [
-    'get',
-    'pod',
-    'myapp-pod',
-    '-o',
-    'jsonpath={.spec.volumes[*].name}',
-  ]);
-  narrator.claim('the volume envoy-conf is there', volumes.split(' ').includes('envoy-conf'), volumes);
+  const pod = JSON.parse(await quietly(stage, ['get', 'pod', 'myapp-pod', '-o', 'json']));
+  const volumes = pod.spec.volumes.map(({ name }: { name: string }) => name);
+  const isAdded = names === 'myapp-container envoy' && volumes.includes('envoy-conf');
+  narrator.claim('envoy is added after its own container, with its volume', isAdded, `${names}, ${volumes}`);
 
-  const before: unknown = JSON.parse(
-    await quietly(stage, [
-      'create',
-      '--dry-run=client',
-      '-o',
-      'json',
-      '-f',
-      'deploy/examples/myapp-pod.yaml',
-    ]),
-  );
-  narrator.say('The patch that the webhook answers to the API server for this pod:');
-  const patch = await admit(stage, before);
-  for (const operation of patch) narrator.say(`  ${JSON.stringify(operation)}`);
-  narrator.claim(
-    'it only adds',
-    patch.length > 0 && patch.every(({ op }) => op === 'add'),
-    JSON.stringify(patch),
-  );
+  const manifest = ['create', '--dry-run=client', '-o', 'json', '-f', 'deploy/examples/myapp-pod.yaml'];
+  const patch = await admit(stage, JSON.parse(await quietly(stage, manifest)));
+  const onlyAdds = patch.length > 0 && patch.every(({ op }) => op === 'add');
+  narrator.claim("the webhook's patch only adds", onlyAdds, JSON.stringify(patch));
   const again = await admit(stage, pod);
-  narrator.claim('a second admission gives no patch', again.length === 0, JSON.stringify(again));
-}
+  narrator.claim('a second review adds nothing', again.length === 0, JSON.stringify(again));
 
-async function byLabel(stage: Stage): Promise<void> {
-  stage.narrator.heading('The same by label');
-  await show(stage, ['apply', '-f', 'deploy/examples/myapp-pod-by-label.yaml']);
-  const { stdout } = await show(stage, ['get', 'pod', 'myapp-pod-by-label', ...CONTAINERS]);
-  stage.narrator.claim('it has the sidecar', stdout === 'myapp-container envoy', stdout);
+  await quietly(stage, ['apply', '-f', 'deploy/examples/myapp-pod-by-label.yaml']);
+  const labelled = await quietly(stage, ['get', 'pod', 'myapp-pod-by-label', ...CONTAINERS]);
+  narrator.claim('a label has the same effect as the annotation', labelled === names, labelled);
 }
 
 async function byNamespace(stage: Stage): Promise<void> {
   const { narrator, controlPlane } = stage;
   narrator.heading('A Deployment in a namespace that opts in');
-  await show(stage, ['apply', '-f', 'deploy/examples/helloworld.yaml']);
+  await change(stage, ['apply', '-f', 'deploy/examples/helloworld.yaml']);
   if (!controlPlane.hasControllerManager) {
-    narrator.say('There is no kube-controller-manager among these binaries: the Deployment makes no pods.');
+    narrator.say('These binaries have no kube-controller-manager, so the Deployment creates no pods.');
     return;
   }
   await quietly(stage, [
@@ -81,24 +53,18 @@ async function byNamespace(stage: Stage): Promise<void> {
   ]);
   const pods = rows.trim().split('\n');
   const all = pods.length === 2 && pods.every((names) => names === 'helloworld envoy');
-  narrator.claim('both of its pods have the sidecar', all, rows);
+  narrator.claim('both pods have the sidecar', all, rows);
 }
 
 async function notOptedIn(stage: Stage, withoutUs: string): Promise<void> {
   const { narrator } = stage;
   narrator.heading('A pod that does not opt in');
   const before = await injectionRequests(stage.metricsUrl);
-  await show(stage, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
-  const { stdout: names } = await show(stage, ['get', 'pod', 'myapp-pod-plain', ...CONTAINERS]);
-  narrator.claim('it has its own container alone', names === 'myapp-container', names);
+  await change(stage, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const stored = await storedPod(stage, 'myapp-pod-plain');
-  narrator.claim(
-    'it is what the API server stored before the operator was there',
-    stored === withoutUs,
-    stored,
-  );
+  narrator.claim('it is stored as it was without the operator', stored === withoutUs, stored);
   const after = await injectionRequests(stage.metricsUrl);
-  narrator.claim('the API server did not ask us about it', before === after, `${after - before} requests`);
+  narrator.claim('the API server did not ask the webhook', before === after, `${after - before} requests`);
 }
 
 /** A pod as it is stored, without what differs each time: identity, times, the random name of the token's volume. */

@@ -1,9 +1,4 @@
-/** What one command printed, and how it ended. */
-export interface CommandResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number | null;
-}
+import { type InspectColor, styleText } from 'node:util';
 
 /** Tells a demo on standard output: headings, commands with what they printed, and claims with whether they hold. */
 export class Narrator {
@@ -27,16 +22,16 @@ export class Narrator {
   }
 
   heading(text: string): void {
-    this.#write(`\n${this.#paint('1', `▸ ${text}`)}\n`);
+    this.#write(`\n${this.#paint('bold', `▸ ${text}`)}\n`);
   }
 
   say(text: string): void {
     this.#write(`${indent(text)}\n`);
   }
 
-  command(line: string, { stdout, stderr }: CommandResult): void {
-    this.#write(`${indent(this.#paint('36', `$ ${line}`))}\n`);
-    for (const text of [stdout, stderr]) {
+  command(line: string, ...printed: readonly string[]): void {
+    this.#write(`${indent(this.#paint('cyan', `$ ${line}`))}\n`);
+    for (const text of printed) {
       if (text.trim() !== '') this.#write(`${indent(text.trimEnd())}\n`);
     }
   }
@@ -45,12 +40,12 @@ export class Narrator {
   claim(sentence: string, holds: boolean, detail = ''): void {
     this.#claims++;
     if (!holds) this.#broken.push(sentence);
-    const mark = holds ? this.#paint('32', '✓') : this.#paint('31', '✗');
+    const mark = holds ? this.#paint('green', '✓') : this.#paint('red', '✗');
     this.#write(`${indent(`${mark} ${sentence}${holds || detail === '' ? '' : `\n  got: ${detail}`}`)}\n`);
   }
 
-  #paint(code: string, text: string): string {
-    return this.#color ? `\x1b[${code}m${text}\x1b[0m` : text;
+  #paint(style: InspectColor, text: string): string {
+    return this.#color ? styleText(style, text, { validateStream: false }) : text;
   }
 }
 

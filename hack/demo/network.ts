@@ -1,9 +1,10 @@
-import { quietly, type Stage, show } from './stage.ts';
+import { change, quietly, type Stage, show } from './stage.ts';
 
 const NETWORK = 'network/example-network';
-const NAD = 'network-attachment-definition/example-network';
+const DEFINITION = 'network-attachment-definition/example-network';
+const CONFIG = ['get', DEFINITION, '-o', 'jsonpath={.spec.config}'];
 
-/** A Network made, read, changed, refused and deleted. */
+/** A Network that is created, changed, refused and deleted. */
 export async function playNetwork(stage: Stage): Promise<void> {
   await create(stage);
   await update(stage);
@@ -14,54 +15,58 @@ export async function playNetwork(stage: Stage): Promise<void> {
 async function create(stage: Stage): Promise<void> {
   const { narrator } = stage;
   narrator.heading('A Network');
-  await show(stage, ['apply', '-f', 'deploy/examples/example-network.yaml']);
-  const { code } = await show(stage, ['wait', '--for=condition=Ready', NETWORK, '--timeout=30s']);
+  await change(stage, ['apply', '-f', 'deploy/examples/example-network.yaml']);
+  const { code } = await stage.controlPlane.kubectl([
+    'wait',
+    '--for=condition=Ready',
+    NETWORK,
+    '--timeout=30s',
+  ]);
+  await show(stage, ['get', 'network', '-o', 'wide']);
   narrator.claim('it becomes Ready', code === 0);
-  await show(stage, ['get', 'network']);
-  await show(stage, ['describe', NETWORK]);
-  const { stdout: owner } = await show(stage, [
+  const owner = await quietly(stage, [
     'get',
-    NAD,
+    DEFINITION,
     '-o',
     'jsonpath={.metadata.ownerReferences[0].kind}',
   ]);
-  narrator.claim(
-    'it owns a NetworkAttachmentDefinition, which Multus attaches pods by',
-    owner === 'Network',
-    owner,
-  );
-  const { stdout: config } = await show(stage, ['get', NAD, '-o', 'jsonpath={.spec.config}']);
-  narrator.claim(
-    'of its range and gateway',
-    config.includes('"192.168.0.0/16"') && config.includes('"192.168.0.1"'),
-  );
+  const config = await quietly(stage, CONFIG);
+  const isOurs =
+    owner === 'Network' && config.includes('"192.168.0.0/16"') && config.includes('"192.168.0.1"');
+  narrator.claim('Multus has a NetworkAttachmentDefinition with its range', isOurs, `${owner}, ${config}`);
 }
 
 async function update(stage: Stage): Promise<void> {
   const { narrator } = stage;
-  narrator.heading('An update of it');
-  await show(stage, ['patch', NETWORK, '--type=merge', '-p', '{"spec":{"gateway":"192.168.0.254"}}']);
+  await change(stage, ['patch', NETWORK, '--type=merge', '-p', '{"spec":{"gateway":"192.168.0.254"}}']);
   await quietly(stage, ['wait', '--for=jsonpath={.status.observedGeneration}=2', NETWORK, '--timeout=30s']);
-  await show(stage, ['get', 'network']);
-  const { stdout: config } = await show(stage, ['get', NAD, '-o', 'jsonpath={.spec.config}']);
-  narrator.claim('reaches the NetworkAttachmentDefinition', config.includes('"192.168.0.254"'), config);
+  const config = await quietly(stage, CONFIG);
+  narrator.claim(
+    'the change reaches the NetworkAttachmentDefinition',
+    config.includes('"192.168.0.254"'),
+    config,
+  );
 }
 
 async function refuse(stage: Stage): Promise<void> {
   const { narrator } = stage;
-  narrator.heading('A Network that cannot be');
   const { code, stderr } = await show(stage, ['apply', '-f', 'deploy/examples/bad-network.yaml']);
-  narrator.claim('is refused', code !== 0);
-  narrator.claim('with the fault by its name', stderr.includes('spec.gateway'), stderr);
+  narrator.claim(
+    'an invalid Network is refused by field',
+    code !== 0 && stderr.includes('spec.gateway'),
+    stderr,
+  );
 }
 
 async function remove(stage: Stage): Promise<void> {
   const { narrator, controlPlane } = stage;
-  narrator.heading('Its deletion');
-  await show(stage, ['delete', NETWORK, '--timeout=30s']);
-  const { stdout: networks } = await controlPlane.kubectl(['get', 'network', '-o', 'name']);
-  narrator.claim('leaves no Network', networks === '', networks);
-  await quietly(stage, ['wait', '--for=delete', NAD, '--timeout=30s']);
-  const { stdout: nads } = await show(stage, ['get', 'network-attachment-definitions', '-o', 'name']);
-  narrator.claim('and no NetworkAttachmentDefinition', nads === '', nads);
+  await change(stage, ['delete', NETWORK, '--timeout=30s']);
+  await quietly(stage, ['wait', '--for=delete', DEFINITION, '--timeout=30s']);
+  const { stdout: left } = await controlPlane.kubectl([
+    'get',
+    'network,network-attachment-definition',
+    '-o',
+    'name',
+  ]);
+  narrator.claim('the deletion leaves nothing', left === '', left);
 }

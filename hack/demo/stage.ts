@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { ControlPlane } from '../../test/env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
-import type { CommandResult, Narrator } from './narrator.ts';
+import type { CommandResult } from '../../test/env/control-plane/run-command.ts';
+import type { Narrator } from './narrator.ts';
 
 /** What every act of the demo has at hand. */
 export interface Stage {
@@ -18,8 +19,14 @@ export async function show(
   args: readonly string[],
 ): Promise<CommandResult> {
   const result = await controlPlane.kubectl(args.map(fromProject));
-  narrator.command(`kubectl ${args.map(quoted).join(' ')}`, result);
+  narrator.command(`kubectl ${args.map(quoted).join(' ')}`, result.stdout, result.stderr);
   return result;
+}
+
+/** Runs kubectl and shows the command alone: what it prints says no more than that it worked. */
+export async function change(stage: Stage, args: readonly string[]): Promise<void> {
+  await quietly(stage, args);
+  stage.narrator.command(`kubectl ${args.map(quoted).join(' ')}`);
 }
 
 /** Runs kubectl unseen; what it printed, or an error with what it complained of. */

@@ -9,13 +9,11 @@ import { terminalPicture } from './terminal-picture.ts';
 // Draws the pictures of the documents: what `make run` prints, and the curve that BENCH_RECORD=1 make bench measured last.
 
 const CHAPTERS = [
-  'A pod that opts in by annotation',
+  'A pod that opts in',
   'A Deployment in a namespace that opts in',
   'A pod that does not opt in',
   'A Network',
-  'An update of it',
-  'A Network that cannot be',
-  'So',
+  'Summary',
 ];
 const path = (file: string) => join(projectDirectory(), file);
 

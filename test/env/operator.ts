@@ -28,6 +28,8 @@ export interface OperatorOptions {
   readonly args?: readonly string[];
   /** Of Node, beside those of the Dockerfile. */
   readonly nodeFlags?: readonly string[];
+  /** From the project's root; what was built, unless something else is given. */
+  readonly program?: string;
   /** The port of the webhook; by default a free one. */
   readonly port?: number;
   /** File that its log goes to. */
@@ -72,7 +74,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
       args: [
         ...NODE_FLAGS,
         ...(options.nodeFlags ?? []),
-        join(projectDirectory(), 'dist/main.js'),
+        join(projectDirectory(), options.program ?? 'dist/main.js'),
         'serve',
         `--kubeconfig=${kubeconfig}`,
         `--namespace=${OPERATOR_NAMESPACE}`,

@@ -20,7 +20,12 @@ export class FakeAttachments {
   refusal: ApiError | undefined;
   #version = 0;
 
-  readonly attachments: MultusOptions['attachments'] = { lister: this.cache };
+  readonly attachments: MultusOptions['attachments'] = {
+    lister: this.cache,
+    hasSynced: () => this.hasSynced,
+  };
+  /** Whether the cache says that it has been filled. */
+  hasSynced = true;
   /** The Networks whose status tells of VXLAN identifiers. */
   readonly networks = new Store<Network>(VNI_INDEXERS);
 

@@ -5,14 +5,15 @@ export interface ProgressStream {
 }
 
 const TERMINAL_MS = 1_000;
-const LOG_MS = 10_000;
+const LOG_MS = 30_000;
 /** Back to the start of the line, and erase it. */
 const ERASE_LINE = '\r\x1b[K';
 const LINE_WIDTH = 79;
 
 /**
- * Tells how long some work has been going on, and what it says it is doing: on a terminal in one line that is kept
- * up to date, elsewhere (a CI log) in a line each 10 s.
+ * Writes how long some work has taken so far, and what it last said that it does: on a terminal in one line that it
+ * updates each second, elsewhere (a CI log) in a line each 30 s. A detail that is older than that is left out, since the
+ * work has gone on.
  */
 export async function withProgress<T>(
   stream: ProgressStream,
@@ -25,7 +26,10 @@ export async function withProgress<T>(
     stream.write(stream.isTTY ? `${ERASE_LINE}${line.slice(0, LINE_WIDTH)}` : `${line}\n`);
   };
   const elapsed = () => `${Math.round((performance.now() - began) / 1_000)} s`;
-  const tick = () => tell(`${label}: ${elapsed()}${doing === '' ? '' : ` (${doing})`}`);
+  const tick = () => {
+    tell(`${label}: ${elapsed()}${doing === '' ? '' : ` (${doing})`}`);
+    doing = '';
+  };
   tell(label);
   const timer = setInterval(tick, stream.isTTY ? TERMINAL_MS : LOG_MS);
   let outcome = 'failed after';

@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../../kube/api/api-error.ts';
-import type { KubeObject, ObjectKey } from '../../../kube/api/object.ts';
+import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Informer } from '../../../kube/cache/informer.ts';
 import { MutationCache } from '../../../kube/cache/mutation-cache.ts';
 import type { KubeClient, ObjectRef } from '../../../kube/client/client.ts';
@@ -10,7 +10,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, type NetworkAttachmentDefinition } from
 export interface AttachmentStoreOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'delete'>;
   /** Need not be synced, and cannot be where Multus is not installed. */
-  readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister'>;
+  readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
 }
 
 /** How often one call goes on from the live object, where it met one that the cache did not show. */
@@ -19,10 +19,12 @@ const MAX_ATTEMPTS = 3;
 /** NetworkAttachmentDefinitions: as they are known here, as they really are, and the writes to them. */
 export class AttachmentStore {
   readonly #client: AttachmentStoreOptions['client'];
+  readonly #attachments: AttachmentStoreOptions['attachments'];
   readonly #copies: MutationCache<NetworkAttachmentDefinition>;
 
   constructor({ client, attachments }: AttachmentStoreOptions) {
     this.#client = client;
+    this.#attachments = attachments;
     this.#copies = new MutationCache(attachments.lister);
   }
 
@@ -34,6 +36,12 @@ export class AttachmentStore {
   /** The informer has seen a change of it. */
   settle(key: ObjectKey): void {
     this.#copies.settle(key);
+  }
+
+  /** As the cache has it once that is synced, as the API server has it before: what is there must not be created again. */
+  async current(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
+    const known = this.known(keyOf(of));
+    return known || this.#attachments.hasSynced() ? known : this.live(of, signal);
   }
 
   /** As the API server has it; undefined also where Multus is not installed. */

@@ -80,11 +80,11 @@ export class MultusProvider implements Provider<MultusReason> {
   }
 
   async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<MultusReason>> {
-    const known = this.#store.known(keyOf(network));
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, subnet, found, signal);
     try {
-      return await this.#store.fromLiveIfStale(network, known, step, signal);
+      const first = await this.#store.current(network, signal);
+      return await this.#store.fromLiveIfStale(network, first, step, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return terminatingNamespace(network);
       if (isNotFound(error)) return unavailable();

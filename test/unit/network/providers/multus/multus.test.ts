@@ -29,6 +29,21 @@ describe('ensuring', () => {
     expect(fake.requests).toEqual(['create']);
   });
 
+  test('finds what is there before the cache has synced, and creates nothing', async () => {
+    const { fake, ensure } = newProvider();
+    fake.store(attachmentFor(network, shape));
+    fake.hasSynced = false;
+    expect(await ensure()).toMatchObject({ kind: 'ready', change: 'none' });
+    expect(fake.requests).toEqual(['get network-attachment-definitions']);
+  });
+
+  test('creates what is not there before the cache has synced, too', async () => {
+    const { fake, ensure } = newProvider();
+    fake.hasSynced = false;
+    expect(await ensure()).toMatchObject({ change: 'created' });
+    expect(fake.requests).toEqual(['get network-attachment-definitions', 'create']);
+  });
+
   test('again asks nothing of the server, also before the cache has caught up with a change', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
