@@ -1,13 +1,15 @@
 import { type Command, Option } from 'commander';
 import { classify, type FleetBasis, isMissed } from '../drift/classify.ts';
+import { PROGRAM } from '../json/own-names.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
+import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
+import { parseTarget } from './check/check-target.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
-import { restart } from './restart.ts';
 import { serveOption } from './serve-options.ts';
 import { templatesOfCluster } from './template-source.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
@@ -123,4 +125,22 @@ async function* pages(client: KubeClient, namespace: string | undefined): AsyncG
     for (const item of page.items) yield PODS.decode(item);
     next = page.continue;
   } while (next);
+}
+
+/** What kubectl rollout restart writes, and every controller of pods takes for a change. */
+const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
+
+/** Has the pods of a workload created again, in the order and at the pace that it is configured for. Says what it did. */
+async function restart(client: KubeClient, namespace: string, target: string): Promise<string> {
+  const { workload, resource, name } = parseTarget(target);
+  if (!workload.isRolling) {
+    const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
+    throw new UsageError(
+      `cannot restart a ${resource.kind}: only ${kinds} make new pods by themselves; delete the pods`,
+    );
+  }
+  const annotations = { [RESTARTED_AT]: new Date().toISOString() };
+  const patch = { spec: { template: { metadata: { annotations } } } };
+  await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });
+  return `${resource.kind.toLowerCase()}.${resource.group}/${name} restarted`;
 }

@@ -1,7 +1,6 @@
 import { PatchError } from '../json/patch.ts';
 import { ManifestError } from '../json/yaml-edit/manifests.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { joinManifests } from './join-manifests.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 
 /** What was made of one file. */
@@ -35,4 +34,19 @@ export function explained<T>(file: string, work: () => T): T {
     const place = cause.location ? `:${cause.location.line}:${cause.location.column}` : '';
     throw new UsageError(`${file}${place}: ${cause.message}`, { cause });
   }
+}
+
+/** The texts of several files as one stream: `---` where the last one left off, or nothing between JSON objects. */
+function joinManifests(texts: readonly string[]): string {
+  const isJson = texts.every((text) => /^\s*\{/.test(text));
+  return texts
+    .map((text, index) => {
+      const isLast = index === texts.length - 1;
+      return isLast || text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    })
+    .filter((text) => text.trim() !== '')
+    .reduce((stream, text) => {
+      const separated = isJson || stream === '' || text.startsWith('---');
+      return separated ? stream + text : `${stream}---\n${text}`;
+    }, '');
 }

@@ -1,10 +1,11 @@
+import { ApiError, isNotFound } from '../kube/api/api-error.ts';
+import { PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
+import { resourcePath } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
-import { evict } from './eviction.ts';
 import type { RepairBreaker } from './repair-breaker.ts';
-import { spared } from './repair-plan.ts';
 
 /** How long a workload may take to make a new pod. */
 const REPLACEMENT_MS = 5 * 60_000;
@@ -61,4 +62,53 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     }
     return {};
   };
+}
+
+/**
+ * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it is
+ * still the one of this UID. `refused` where a PodDisruptionBudget does not allow it now.
+ */
+async function evict(
+  client: Pick<KubeClient, 'request'>,
+  { metadata: { namespace, name, uid } }: KubeObject,
+  signal: AbortSignal,
+): Promise<'evicted' | 'refused' | 'gone'> {
+  const body = {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { namespace, name },
+    deleteOptions: { preconditions: { uid } },
+  };
+  try {
+    await client.request('POST', resourcePath(PODS, { namespace, name }, 'eviction'), { body, signal });
+    return 'evicted';
+  } catch (err) {
+    if (err instanceof ApiError && err.status === 429) return 'refused';
+    // 409: another pod has its name by now.
+    if (isNotFound(err) || (err instanceof ApiError && err.status === 409)) return 'gone';
+    throw err;
+  }
+}
+
+/** Why a missed pod is reported and not evicted. */
+type Spared = 'no-controller' | 'job' | 'too-old' | 'workload-busy' | 'going';
+
+export interface RepairRules {
+  /** Milliseconds since its creation during which a pod may be evicted: labelling a live namespace evicts nobody. */
+  readonly windowMs: number;
+  /** UIDs of the controllers of which a pod is being replaced. */
+  readonly busy: ReadonlySet<string>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Why a missed pod is not to be evicted now; undefined when it may be. */
+export function spared({ metadata }: KubeObject, { windowMs, busy, now }: RepairRules): Spared | undefined {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (metadata.deletionTimestamp !== undefined) return 'going';
+  if (owner === undefined) return 'no-controller';
+  // A Job counts an evicted pod as a failed one.
+  if (owner.kind === 'Job') return 'job';
+  if (now - Date.parse(metadata.creationTimestamp ?? '') > windowMs) return 'too-old';
+  return busy.has(owner.uid) ? 'workload-busy' : undefined;
 }

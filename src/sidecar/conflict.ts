@@ -10,7 +10,7 @@ import {
   volumes,
 } from '../podspec/pod.ts';
 import { formatPort, PortIndex } from '../podspec/rules/ports.ts';
-import { sameVolume } from '../podspec/volumes.ts';
+import { sameVolume } from '../podspec/rules/volume-rules.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { Template } from './template/template.ts';
 

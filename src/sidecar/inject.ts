@@ -4,8 +4,7 @@ import { decide } from './decide.ts';
 import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
-import type { Obstacle, Skip } from './reason.ts';
-import { predictRejection } from './refusal.ts';
+import { type Obstacle, RESULT_RULES, type Skip } from './reason.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
 import { forWorkload } from './workload-name.ts';
@@ -93,4 +92,23 @@ function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilde
   if (annotation(draft.pod, DEFAULT_CONTAINER_KEY) !== undefined) return;
   draft.set(['metadata', 'annotations'], DEFAULT_CONTAINER_KEY, application);
   status.added('annotations', DEFAULT_CONTAINER_KEY);
+}
+
+/**
+ * Predicts why the API server would refuse a pod once it is injected, as far as the pod and its namespace show. What is
+ * wrong with the pod before does not count.
+ */
+function predictRejection(
+  before: Pod,
+  after: Pod,
+  namespaceLabels: Readonly<Record<string, string>>,
+): Obstacle | undefined {
+  for (const { reason, violations } of RESULT_RULES) {
+    const found = violations(after, namespaceLabels);
+    if (found.length === 0) continue;
+    const known = new Set(violations(before, namespaceLabels));
+    const messages = found.filter((message) => !known.has(message));
+    if (messages.length > 0) return { reason, messages };
+  }
+  return undefined;
 }

@@ -1,7 +1,15 @@
 import { MAX_LENGTH, parseAnnotation } from '../json/annotation-json.ts';
-import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
-import { containerFinder, type Pod } from '../podspec/pod.ts';
-import { findMoved, type Moved, parseMoved } from './moved.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../json/json.ts';
+import { containerFinder, containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
+import type { ContainerList } from './template/container-override.ts';
 import type { Template } from './template/template.ts';
 
 /** The lists and maps of a pod to which injection adds, with what tells their items apart. */
@@ -143,4 +151,47 @@ function namesOf(added: JsonObject): Added {
       isArray(names) ? names.filter((name) => typeof name === 'string') : [],
     ]),
   );
+}
+
+/** Where a container of the pod's own was that is now in the other list. */
+export interface Origin {
+  readonly list: ContainerList;
+  readonly index: number;
+}
+
+type Moved = Readonly<Record<string, Origin>>;
+
+/** Of the containers of these names, those that injection has taken from one list to the other. */
+function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
+  const moved = names.flatMap((name) => {
+    const origin = originOf(before, name);
+    return origin && origin.list !== originOf(after, name)?.list ? [[name, origin] as const] : [];
+  });
+  return Object.fromEntries(moved);
+}
+
+/** What a status annotation, which anyone may have written, says about moved containers. */
+function parseMoved(value: JsonValue | undefined): Moved {
+  const entries = Object.entries(isObject(value) ? value : {}).flatMap(([name, origin]) => {
+    const parsed = isObject(origin) ? parseOrigin(origin) : undefined;
+    return parsed ? [[name, parsed] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function parseOrigin(origin: JsonObject): Origin | undefined {
+  const [list, index] = [own(origin, 'list'), own(origin, 'index')];
+  if (list !== 'containers' && list !== 'initContainers') return undefined;
+  return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? { list, index } : undefined;
+}
+
+function originOf(pod: Pod, name: string): Origin | undefined {
+  for (const [list, all] of [
+    ['containers', containers(pod)],
+    ['initContainers', initContainers(pod)],
+  ] as const) {
+    const index = all.findIndex((container) => nameOf(container) === name);
+    if (index !== -1) return { list, index };
+  }
+  return undefined;
 }

@@ -11,8 +11,7 @@ import { PodDraft } from '../json/patch.ts';
 import type { Path } from '../json/path.ts';
 import { annotation, nameOf, type Pod } from '../podspec/pod.ts';
 import type { Keys } from './keys.ts';
-import type { Origin } from './moved.ts';
-import { type AddedKind, parseStatus, type Status } from './status.ts';
+import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
 
 type SpecList = 'containers' | 'initContainers' | 'volumes' | 'imagePullSecrets' | 'hostAliases';
 

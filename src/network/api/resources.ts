@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { NETWORK_GROUP } from './names.ts';
 import type { Network } from './types.ts';
@@ -59,4 +59,23 @@ function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * What a cache keeps of a Network: nothing else of it is read. Labels and annotations of one may have hundreds of kilobytes.
+ * Finalizers are all kept, since one is added by writing all.
+ */
+export function cachedNetwork(network: Network): Network {
+  const { generation, creationTimestamp, deletionTimestamp, finalizers } = network.metadata;
+  return {
+    metadata: {
+      ...identityOf(network),
+      ...(generation !== undefined && { generation }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(finalizers !== undefined && { finalizers }),
+    },
+    spec: network.spec,
+    ...(network.status !== undefined && { status: network.status }),
+  };
 }

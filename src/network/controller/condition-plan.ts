@@ -2,7 +2,7 @@ import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
 import { type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
 import type { ProviderReason } from '../providers/index.ts';
-import type { NotReady, Realised, SpecError, Usage } from '../providers/provider.ts';
+import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
 
 /** All that a decision about a Network rests on. */
 export interface ObservedState {
@@ -20,10 +20,7 @@ export interface ObservedState {
 }
 
 /** What came of making the target real. */
-export type Outcome =
-  | Realised<ProviderReason>
-  | NotReady<ProviderReason>
-  | { readonly kind: 'failed'; readonly message: string };
+export type Outcome = Ensured<ProviderReason> | { readonly kind: 'failed'; readonly message: string };
 
 /** How many pods a message names; the others it counts. */
 const NAMED_PODS = 3;

@@ -12,7 +12,7 @@ import { soonest } from './requeue.ts';
 import { statusWith } from './status.ts';
 import type { StatusWriter } from './status-writer.ts';
 
-export interface FinalizationOptions {
+export interface DeletionReconcilerOptions {
   readonly allocator: RangeAllocator;
   readonly writer: Pick<NetworkWriter, 'removeFinalizer'>;
   readonly statusWriter: StatusWriter;
@@ -23,9 +23,9 @@ const ORPHAN_FINALIZER = 'orphan';
 
 /** Removes the real network of a Network that is being deleted, and then lets the Network go. */
 export class DeletionReconciler {
-  readonly #options: FinalizationOptions;
+  readonly #options: DeletionReconcilerOptions;
 
-  constructor(options: FinalizationOptions) {
+  constructor(options: DeletionReconcilerOptions) {
     this.#options = options;
   }
 

@@ -14,7 +14,7 @@ import { soonest } from './requeue.ts';
 import { statusOf } from './status.ts';
 import type { StatusWriter } from './status-writer.ts';
 
-export interface RealisationOptions {
+export interface NormalReconcilerOptions {
   readonly allocator: RangeAllocator;
   readonly writer: Pick<NetworkWriter, 'addFinalizer'>;
   readonly statusWriter: StatusWriter;
@@ -30,9 +30,9 @@ interface Attempt {
 
 /** Makes a Network real, or as much of it as may be, and says in its status how far that went. */
 export class NormalReconciler {
-  readonly #options: RealisationOptions;
+  readonly #options: NormalReconcilerOptions;
 
-  constructor(options: RealisationOptions) {
+  constructor(options: NormalReconcilerOptions) {
     this.#options = options;
   }
 

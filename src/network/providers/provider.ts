@@ -40,6 +40,8 @@ export interface NotReady<Reason extends string> {
   readonly retryAfterMs?: number;
 }
 
+export type Ensured<Reason extends string> = Realised<Reason> | NotReady<Reason>;
+
 /** What became of a removal. */
 export type Removal =
   | { readonly kind: 'gone' }
@@ -70,7 +72,7 @@ export interface Provider<Reason extends string = string> {
   /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
   actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
   /** Makes the network be of this subnet. */
-  ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Realised<Reason> | NotReady<Reason>>;
+  ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<Reason>>;
   /** Who uses it; undefined where nobody counts. */
   usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
   /** Removes it; with `retain` leaves it behind, no longer ours. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { spared } from '../../../src/drift/repair.ts';
 import { RepairBreaker } from '../../../src/drift/repair-breaker.ts';
-import { spared } from '../../../src/drift/repair-plan.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const rules = { windowMs: 15 * 60_000, busy: new Set(['busy']), now: NOW };

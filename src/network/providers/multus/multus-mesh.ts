@@ -11,7 +11,7 @@ import { vniIn } from './multus-attachment.ts';
 import { Vnis } from './multus-vnis.ts';
 import type { MultusReason } from './reasons.ts';
 
-type Change = Realised<MultusReason>['change'];
+export type Change = Realised<MultusReason>['change'];
 
 /** Which networks are joined over the nodes, by what, and how far they reach for it. */
 export class MultusMesh {

@@ -7,7 +7,7 @@ import { NETWORKS, type NetworkAttachmentDefinition } from '../../api/resources.
 import { type Subnet, sameSubnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import type { NodeCoverage } from '../../nodes/cluster-nodes.ts';
-import type { NotReady, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
+import type { Ensured, NotReady, Provider, Removal, SpecError, Usage } from '../provider.ts';
 import {
   AttachmentStore,
   type AttachmentStoreOptions,
@@ -22,7 +22,7 @@ import {
   terminatingNamespace,
   unavailable,
 } from './multus-findings.ts';
-import { MultusMesh } from './multus-mesh.ts';
+import { type Change, MultusMesh } from './multus-mesh.ts';
 import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
 import type { MultusReason } from './reasons.ts';
 
@@ -79,11 +79,7 @@ export class MultusProvider implements Provider<MultusReason> {
     return this.#usageOf?.(keyOf(network));
   }
 
-  async ensure(
-    network: Network,
-    subnet: Subnet,
-    signal: AbortSignal,
-  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
+  async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<MultusReason>> {
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#ensure(network, subnet, found, signal);
     try {
@@ -115,13 +111,12 @@ export class MultusProvider implements Provider<MultusReason> {
     subnet: Subnet,
     found: NetworkAttachmentDefinition | undefined,
     signal: AbortSignal,
-  ): Promise<Realised<MultusReason> | NotReady<MultusReason>> {
+  ): Promise<Ensured<MultusReason>> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
     const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
     const mesh = this.#mesh.choose(network, ours, inUse);
     const wanted = attachmentFor(network, subnet, mesh);
-    const ready = (change: Realised<MultusReason>['change']) =>
-      this.#mesh.ready(keyOf(network), subnet, mesh, change);
+    const ready = (change: Change) => this.#mesh.ready(keyOf(network), subnet, mesh, change);
     if (!found) {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');

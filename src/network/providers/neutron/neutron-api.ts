@@ -1,3 +1,6 @@
+import type { Subnet } from '../../api/subnet.ts';
+import type { Range } from '../../ipam/cidr.ts';
+import type { Owner } from './neutron-marker.ts';
 import type { AddressPool, NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
 /** Equal to all of these; several values of one are alternatives. */
@@ -43,4 +46,73 @@ export interface NeutronApi {
   deleteSubnet(subnet: NeutronSubnet, signal: AbortSignal): Promise<void>;
   addTag(networkId: string, tag: string, signal: AbortSignal): Promise<void>;
   removeTag(networkId: string, tag: string, signal: AbortSignal): Promise<void>;
+}
+
+/** A network of ours in Neutron with what is on it. */
+export interface Found {
+  readonly network: NeutronNetwork;
+  readonly subnets: readonly NeutronSubnet[];
+  readonly ports: readonly NeutronPort[];
+}
+
+/** What there should be. */
+export interface Wanted {
+  readonly owner: Owner;
+  readonly shape: Subnet;
+  /** The shape's. */
+  readonly range: Range;
+  readonly retain: boolean;
+}
+
+/** What is to be changed; undefined for nothing. */
+export function differences<C extends object>(wanted: C, actual: object): Partial<C> | undefined {
+  const entries = Object.entries(wanted).filter(([key, value]) => Reflect.get(actual, key) !== value);
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<C>);
+}
+
+/** One call. */
+export type Action =
+  | { readonly kind: 'createNetwork'; readonly create: NetworkChanges & { readonly description: string } }
+  | { readonly kind: 'updateNetwork'; readonly network: NeutronNetwork; readonly changes: NetworkChanges }
+  | { readonly kind: 'deleteNetwork'; readonly network: NeutronNetwork }
+  | { readonly kind: 'addTag' | 'removeTag'; readonly network: NeutronNetwork; readonly tag: string }
+  | { readonly kind: 'createSubnet'; readonly create: SubnetToCreate }
+  | { readonly kind: 'updateSubnet'; readonly subnet: NeutronSubnet; readonly changes: SubnetChanges }
+  | { readonly kind: 'deleteSubnet'; readonly subnet: NeutronSubnet }
+  /** Nothing to be called: users must go first. */
+  | { readonly kind: 'wait'; readonly message: string };
+
+/** Does the call. Returns the network that it made, if it was to make one. */
+export async function perform(
+  api: NeutronApi,
+  action: Action,
+  signal: AbortSignal,
+): Promise<Found | undefined> {
+  switch (action.kind) {
+    case 'createNetwork':
+      return { network: await api.createNetwork(action.create, signal), subnets: [], ports: [] };
+    case 'updateNetwork':
+      await api.updateNetwork(action.network, action.changes, signal);
+      return undefined;
+    case 'deleteNetwork':
+      await api.deleteNetwork(action.network, signal);
+      return undefined;
+    case 'addTag':
+      await api.addTag(action.network.id, action.tag, signal);
+      return undefined;
+    case 'removeTag':
+      await api.removeTag(action.network.id, action.tag, signal);
+      return undefined;
+    case 'createSubnet':
+      await api.createSubnet(action.create, signal);
+      return undefined;
+    case 'updateSubnet':
+      await api.updateSubnet(action.subnet, action.changes, signal);
+      return undefined;
+    case 'deleteSubnet':
+      await api.deleteSubnet(action.subnet, signal);
+      return undefined;
+    case 'wait':
+      return undefined;
+  }
 }

@@ -1,8 +1,7 @@
 import type { Subnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import type { NotReady, Realised, Removal } from '../provider.ts';
-import type { Action } from './neutron-action.ts';
-import type { Found } from './neutron-found.ts';
+import type { Action, Found } from './neutron-api.ts';
 import { poolCapacity } from './neutron-pools.ts';
 import { namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronPort } from './neutron-resources.ts';

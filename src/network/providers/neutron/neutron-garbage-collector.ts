@@ -5,7 +5,7 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { NETWORKS } from '../../api/resources.ts';
 import type { Network } from '../../api/types.ts';
 import type { NeutronProvider } from './neutron.ts';
-import type { Found } from './neutron-found.ts';
+import type { Found } from './neutron-api.ts';
 import { type Owner, RETAIN_TAG } from './neutron-marker.ts';
 import type { NeutronStore } from './neutron-store.ts';
 import { isUnavailable } from './openstack/openstack-error.ts';

@@ -1,7 +1,4 @@
-import type { Action } from './neutron-action.ts';
-import type { NetworkChanges } from './neutron-api.ts';
-import { differences } from './neutron-differences.ts';
-import type { Found, Wanted } from './neutron-found.ts';
+import { type Action, differences, type Found, type NetworkChanges, type Wanted } from './neutron-api.ts';
 import { descriptionOf, isOwnTag, MANAGED_TAG, RETAIN_TAG, uidTag } from './neutron-marker.ts';
 import { namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronNetwork } from './neutron-resources.ts';

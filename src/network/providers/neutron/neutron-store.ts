@@ -1,7 +1,6 @@
 import { abortable } from '../../../kube/util/linked-abort.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
-import type { NeutronApi } from './neutron-api.ts';
-import type { Found } from './neutron-found.ts';
+import type { Found, NeutronApi } from './neutron-api.ts';
 import { descriptionOf, type Owner, ownerIn, uidTag } from './neutron-marker.ts';
 import type { NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 

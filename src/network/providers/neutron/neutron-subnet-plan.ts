@@ -1,8 +1,12 @@
 import type { Subnet } from '../../api/subnet.ts';
-import type { Action } from './neutron-action.ts';
-import type { SubnetChanges, SubnetToCreate } from './neutron-api.ts';
-import { differences } from './neutron-differences.ts';
-import type { Found, Wanted } from './neutron-found.ts';
+import {
+  type Action,
+  differences,
+  type Found,
+  type SubnetChanges,
+  type SubnetToCreate,
+  type Wanted,
+} from './neutron-api.ts';
 import { descriptionOf } from './neutron-marker.ts';
 import { poolsAround } from './neutron-pools.ts';
 import { holds, namePorts, usersOf } from './neutron-ports.ts';

@@ -2,9 +2,8 @@ import { keyOf } from '../../../kube/api/object.ts';
 import { type Subnet, subnetOf } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { parseRange } from '../../ipam/cidr.ts';
-import type { NotReady, Provider, Realised, Removal, Usage } from '../provider.ts';
-import { type Action, perform } from './neutron-action.ts';
-import type { NeutronApi } from './neutron-api.ts';
+import type { Ensured, Provider, Removal, Usage } from '../provider.ts';
+import { type Action, type Found, type NeutronApi, perform } from './neutron-api.ts';
 import {
   heldByPorts,
   type NeutronReason,
@@ -13,7 +12,6 @@ import {
   unavailable,
   waitsForPorts,
 } from './neutron-findings.ts';
-import type { Found } from './neutron-found.ts';
 import type { Owner } from './neutron-marker.ts';
 import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
 import type { NeutronNetwork } from './neutron-resources.ts';
@@ -74,11 +72,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     return { pods: [], allocated: addresses.length };
   }
 
-  async ensure(
-    network: Network,
-    shape: Subnet,
-    signal: AbortSignal,
-  ): Promise<Realised<NeutronReason> | NotReady<NeutronReason>> {
+  async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
     try {
       await this.#store.refreshed(signal);
       return await this.#ensure(network, shape, signal);
@@ -123,11 +117,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     throw new Error(`the network of ${owner.key} in Neutron is changed by others as fast as it is removed`);
   }
 
-  async #ensure(
-    network: Network,
-    shape: Subnet,
-    signal: AbortSignal,
-  ): Promise<Realised<NeutronReason> | NotReady<NeutronReason>> {
+  async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
     const range = parseRange(shape.cidr);
     if (!range) throw new Error(`expected a range in canonical form, got ${shape.cidr}`);
     const owner = await this.#ownerOf(network, signal);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { cachedNetwork } from '../../../../src/network/api/cached-network.ts';
+import { cachedNetwork } from '../../../../src/network/api/resources.ts';
 import type { Network } from '../../../../src/network/api/types.ts';
 import { newNetwork } from '../networks.ts';
 
