@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { type KubeObject, keyOf } from '../../src/kube/api/object.ts';
 import type { Resource } from '../../src/kube/api/resource.ts';
-import { Informer } from '../../src/kube/cache/informer.ts';
+import { type Selection, SharedInformers } from '../../src/kube/cache/shared-informers.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
@@ -42,18 +42,18 @@ export async function startNetworkOperator(
   const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
   const transport = new Transport(config, clock, USER_AGENT);
   const client = new KubeClient({ transport, clock });
-  const informer = <T extends KubeObject>(resource: Resource<T>, transform: (object: T) => T) =>
-    new Informer({ client, resource, transform, clock, onError: () => {} });
-  const networks = informer(NETWORKS, cachedNetwork);
+  const informers = new SharedInformers({ client, clock, onError: () => () => {} });
+  const networks = informers.informer(NETWORKS, { transform: cachedNetwork });
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
   const log = pino({ level: 'silent' });
-  const attachments = multus.setUp({
-    client,
+  const manager = {
     leaderClient: client,
-    clock,
-    log,
+    informer: <T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>) =>
+      informers.informer(resource, selection),
+  };
+  const provider = multus.setUp(manager, {
     networks: networks.lister,
     enqueue: (key) => queue.add(key),
     usageOf,
@@ -67,7 +67,7 @@ export async function startNetworkOperator(
     now: () => new Date(),
     resyncMs,
     defaultProvider: 'multus',
-    providers: [attachments],
+    providers: [provider],
   });
   const controller = new Controller({
     name: 'network',
@@ -84,7 +84,7 @@ export async function startNetworkOperator(
   });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const informers = [networks.run(signal), attachments.watch(signal)];
+  const watching = informers.run(signal);
   await networks.waitForSync(signal);
   const running = controller.run(signal);
   return {
@@ -95,7 +95,7 @@ export async function startNetworkOperator(
     reasonsFor: (key) => notices.filter((entry) => entry.key === key).map(({ notice }) => notice.reason),
     stop: async () => {
       stopping.abort();
-      await Promise.all([running, ...informers]);
+      await Promise.all([running, watching]);
       await transport.close();
     },
   };

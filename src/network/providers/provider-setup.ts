@@ -1,24 +1,13 @@
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { IndexFunction, Lister } from '../../kube/cache/store.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
-import type { Clock } from '../../kube/workqueue/clock.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Task } from '../../kube/util/together.ts';
 import type { Network } from '../api/types.ts';
 import type { NodeCoverage } from '../nodes/cluster-nodes.ts';
 import type { Provider, Usage } from './provider.ts';
 
-/** What providers are set up with; each takes what it needs. */
+/** What providers are set up with, beside the manager; each takes what it needs. */
 export interface ProviderContext {
-  /** For the informers, on every replica. */
-  readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
-  readonly leaderClient: KubeClient;
-  /** Called before each request outside of the cluster, with its signal: it throws where this process does not lead. */
-  readonly mayRequest: (signal: AbortSignal) => void;
-  readonly registry: Registry;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** The operator's own. */
   readonly namespace: string;
   readonly neutronSecret: string;
@@ -32,6 +21,8 @@ export interface ProviderContext {
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
   /** How far networks reach that are on the nodes. */
   readonly reach?: NodeCoverage | undefined;
+  /** Resolves when the leader knows all Networks and the pods on them. */
+  readonly after: Task;
 }
 
 /** A provider at work. It starts nothing by itself. */
@@ -39,12 +30,8 @@ export interface ProviderSetup<Reason extends string> {
   readonly provider: Provider<Reason>;
   /** Keys of what Networks have left behind, beside the Networks there are. */
   leftBehind?(): readonly ObjectKey[];
-  /** Keeps its caches, on every replica, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
   /** Resolves when its caches are warm, or the signal aborts: what it watches may not be installed. */
   waitForSync?(signal: AbortSignal): Promise<unknown>;
-  /** Looks after its networks until the signal aborts; the leader's part. */
-  keep?(signal: AbortSignal): Promise<void>;
 }
 
 /** A provider, as its folder exports it. */
@@ -55,5 +42,5 @@ export interface ProviderEntry<Reason extends string = string> {
   readonly reasons: readonly Reason[];
   /** Indices of the cache of Networks that it looks into. */
   readonly networkIndexers?: Readonly<Record<string, IndexFunction<Network>>>;
-  setUp(context: ProviderContext): ProviderSetup<Reason>;
+  setUp(manager: Manager, context: ProviderContext): ProviderSetup<Reason>;
 }

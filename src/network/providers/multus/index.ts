@@ -1,6 +1,5 @@
 import { keyOf } from '../../../kube/api/object.ts';
-import { Informer } from '../../../kube/cache/informer.ts';
-import { informerLog } from '../../../kube/cache/informer-log.ts';
+import type { Manager } from '../../../kube/manager/manager.ts';
 import { hasFinalizer } from '../../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../../api/names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, type NetworkAttachmentDefinition } from '../../api/resources.ts';
@@ -10,25 +9,19 @@ import { MultusProvider } from './multus.ts';
 import { VNI_INDEXERS } from './multus-vnis.ts';
 import { MULTUS_REASONS, type MultusReason } from './reasons.ts';
 
-type Context = Pick<
-  ProviderContext,
-  'client' | 'leaderClient' | 'clock' | 'log' | 'networks' | 'enqueue' | 'usageOf' | 'reach'
->;
+type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'reach'>;
 
 export const multus = {
   name: 'multus',
   reasons: MULTUS_REASONS,
   networkIndexers: VNI_INDEXERS,
 
-  setUp({ client, leaderClient, clock, log, networks, enqueue, usageOf, reach }: Context) {
-    const attachments = new Informer<NetworkAttachmentDefinition>({
-      client,
-      clock,
-      resource: NETWORK_ATTACHMENT_DEFINITIONS,
-      transform: cachedAttachment,
-      onError: informerLog(log, NETWORK_ATTACHMENT_DEFINITIONS.plural),
+  setUp(manager: Pick<Manager, 'informer' | 'leaderClient'>, context: Context) {
+    const { networks, enqueue, usageOf, reach } = context;
+    const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
+    const provider = new MultusProvider({
+      ...{ client: manager.leaderClient, networks, attachments, usageOf, reach },
     });
-    const provider = new MultusProvider({ client: leaderClient, networks, attachments, usageOf, reach });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);
     // A definition has its Network's name: ours, and one of somebody else's that is in the way.
@@ -45,7 +38,6 @@ export const multus = {
     return {
       provider,
       leftBehind: () => attachments.lister.list().filter(isLeftBehind).map(keyOf),
-      watch: (signal) => attachments.run(signal),
       waitForSync: (signal) => attachments.waitForSync(signal).catch(() => undefined),
     } satisfies ProviderSetup<MultusReason>;
   },
