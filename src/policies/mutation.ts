@@ -20,7 +20,7 @@ export interface Mutation {
 
 /**
  * What `inject` does with a pod that has nothing of the template yet, as far as it conflicts.
- * @throws Inexpressible
+ * @throws UnsupportedInCel
  */
 export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
   if (template.namesWorkload) throw new UnsupportedInCel('it says the name of the workload');

@@ -92,26 +92,19 @@ export async function perform(
     case 'createNetwork':
       return { network: await api.createNetwork(action.create, signal), subnets: [], ports: [] };
     case 'updateNetwork':
-      await api.updateNetwork(action.network, action.changes, signal);
-      return undefined;
+      return void (await api.updateNetwork(action.network, action.changes, signal));
     case 'deleteNetwork':
-      await api.deleteNetwork(action.network, signal);
-      return undefined;
+      return void (await api.deleteNetwork(action.network, signal));
     case 'addTag':
-      await api.addTag(action.network.id, action.tag, signal);
-      return undefined;
+      return void (await api.addTag(action.network.id, action.tag, signal));
     case 'removeTag':
-      await api.removeTag(action.network.id, action.tag, signal);
-      return undefined;
+      return void (await api.removeTag(action.network.id, action.tag, signal));
     case 'createSubnet':
-      await api.createSubnet(action.create, signal);
-      return undefined;
+      return void (await api.createSubnet(action.create, signal));
     case 'updateSubnet':
-      await api.updateSubnet(action.subnet, action.changes, signal);
-      return undefined;
+      return void (await api.updateSubnet(action.subnet, action.changes, signal));
     case 'deleteSubnet':
-      await api.deleteSubnet(action.subnet, signal);
-      return undefined;
+      return void (await api.deleteSubnet(action.subnet, signal));
     case 'wait':
       return undefined;
   }
