@@ -161,6 +161,7 @@ export class Reflector<T extends KubeObject> {
 
   #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
+    this.#options.onConnect?.();
     const query = {
       namespace,
       labelSelector,
