@@ -2,7 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { abortable } from '../util/linked-abort.ts';
 import { type EventHandler, Listener } from './listener.ts';
-import { Reflector, type ReflectorSink } from './reflector.ts';
+import { type ObjectSource, Reflector, type ReflectorSink } from './reflector.ts';
 import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
 import type { ObjectStates } from './snapshot.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
@@ -11,6 +11,8 @@ export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOpt
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Which objects there are for the cache and its handlers, where no selector of the API says so; all unless given. */
   readonly keep?: (object: T) => boolean;
+  /** Where the objects come from; a reflector of its own unless given. */
+  readonly source?: ObjectSource<T>;
   /** As a reflector's; `handle` is what a handler threw. */
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
@@ -32,7 +34,7 @@ const SLICE = 1_000;
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
-  readonly #reflector: Reflector<T>;
+  readonly #source: ObjectSource<T>;
   readonly #store: Store<T>;
   readonly #listeners = new Set<Listener<T>>();
   readonly #syncWaiters = new Set<SyncWaiter>();
@@ -42,7 +44,7 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
-    this.#reflector = new Reflector(options);
+    this.#source = options.source ?? new Reflector(options);
     this.#store = new Store(options.indexers);
   }
 
@@ -50,9 +52,17 @@ export class Informer<T extends KubeObject> {
     return this.#store;
   }
 
+  /**
+   * Adds indices to the cache.
+   * @throws Error where another function has the name.
+   */
+  addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
+    this.#store.addIndexers(indexers);
+  }
+
   /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
   get lastSyncResourceVersion(): string {
-    return this.#reflector.lastSyncResourceVersion;
+    return this.#source.lastSyncResourceVersion;
   }
 
   /** The first list is in the cache and was handed to every handler that was there by then. Once true, always. */
@@ -109,7 +119,7 @@ export class Informer<T extends KubeObject> {
     for (const listener of this.#listeners) listener.start();
     if (signal.aborted) this.#stop();
     else signal.addEventListener('abort', () => this.#stop(), { once: true });
-    await this.#reflector.run(this.#sink(), signal);
+    await this.#source.run(this.#sink(), signal);
   }
 
   #stop(): void {

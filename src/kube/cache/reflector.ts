@@ -18,6 +18,13 @@ export interface ReflectorSink<T> {
   remove(key: ObjectKey, last: T | undefined): void;
 }
 
+/** All objects, and then each change, until the signal aborts. A Reflector is one. */
+export interface ObjectSource<T> {
+  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
+  readonly lastSyncResourceVersion: string;
+  run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
+}
+
 const DEFAULT_STALL_MS = 150_000;
 /** The server ends a watch at a random moment between one and two of these, so that watches do not all renew at once. */
 const MIN_WATCH_SECONDS = 300;
@@ -36,7 +43,7 @@ const MAX_RETRY_AFTER_MS = 600_000;
  * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again where it stood, without a list.
  * - A watch that says `410 Gone`, or something that is no event, means a new list.
  */
-export class Reflector<T extends KubeObject> {
+export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #random: () => number;
   readonly #backoff: Backoff;
@@ -58,7 +65,6 @@ export class Reflector<T extends KubeObject> {
     this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
-  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
   get lastSyncResourceVersion(): string {
     return this.#resourceVersion ?? '';
   }
