@@ -8,7 +8,8 @@ import {
 } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
-import { Informer, type InformerOptions } from '../kube/cache/informer.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import type { Informers } from '../kube/cache/shared-informers.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
@@ -25,7 +26,7 @@ import type { ServerNames } from './x509/server-names.ts';
 import { x509Signer } from './x509/x509-signer.ts';
 
 export interface ManagedCertificatesOptions {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'list' | 'watch'>;
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
   /** For the leader's part: refuses what is asked outside of a term. */
   readonly leaderClient: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch'>;
   readonly clock: Clock;
@@ -33,8 +34,8 @@ export interface ManagedCertificatesOptions {
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** What is done about an error of the informer of that resource. */
-  readonly onInformerError: (plural: string) => InformerOptions<KubeObject>['onError'];
+  /** Whoever has made them runs them. */
+  readonly informers: Informers;
   /** The operator's own. */
   readonly namespace: string;
   /** What the API server calls the webhook by. */
@@ -86,12 +87,11 @@ export class ManagedCertificates {
   /** Every replica's part, until the signal aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#secrets, ...this.#configurations.map(({ informer }) => informer)];
-    const running = informers.map((informer) => informer.run(signal));
     // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
     const synced = informers.map((informer) =>
       informer.waitForSync(signal).then(this.#wake, () => undefined),
     );
-    await Promise.all([...running, ...synced, this.#following.run(signal)]);
+    await Promise.all([...synced, this.#following.run(signal)]);
   }
 
   /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
@@ -146,14 +146,9 @@ export class ManagedCertificates {
   };
 
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
-    const { client, clock, onInformerError } = this.#options;
-    const informer = new Informer({
-      client,
-      clock,
-      resource,
+    const informer = this.#options.informers.informer(resource, {
       namespace,
       fieldSelector: `metadata.name=${name}`,
-      onError: onInformerError(resource.plural),
     });
     informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
     return informer;

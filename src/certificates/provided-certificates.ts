@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { PROGRAM } from '../json/own-names.ts';
 import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
-import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
-import { Informer, type InformerOptions } from '../kube/cache/informer.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import type { Informers } from '../kube/cache/shared-informers.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
@@ -15,7 +15,6 @@ import { type Certificate, readCertificates } from './x509/certificate.ts';
 import { isTrusted } from './x509/trust.ts';
 
 export interface ProvidedCertificatesOptions {
-  readonly client: Pick<KubeClient, 'list' | 'watch'>;
   /** For the leader's part: refuses what is asked outside of a term. */
   readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly clock: Clock;
@@ -23,8 +22,8 @@ export interface ProvidedCertificatesOptions {
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** What is done about an error of the informer of that resource. */
-  readonly onInformerError: (plural: string) => InformerOptions<KubeObject>['onError'];
+  /** Whoever has made them runs them. */
+  readonly informers: Informers;
   /** The operator's own. */
   readonly namespace: string;
   readonly configurationName?: string;
@@ -67,11 +66,7 @@ export class ProvidedCertificates {
     const synced = informers.map((informer) =>
       informer.waitForSync(signal).then(this.#wake, () => undefined),
     );
-    await Promise.all([
-      ...informers.map((informer) => informer.run(signal)),
-      ...synced,
-      this.#following.run(signal),
-    ]);
+    await Promise.all([...synced, this.#following.run(signal)]);
   }
 
   /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
@@ -121,10 +116,7 @@ export class ProvidedCertificates {
   };
 
   #informer(resource: Resource<WebhookConfiguration>, name: string): Informer<WebhookConfiguration> {
-    const { client, clock, onInformerError } = this.#options;
-    const fieldSelector = `metadata.name=${name}`;
-    const onError = onInformerError(resource.plural);
-    const informer = new Informer({ client, clock, resource, fieldSelector, onError });
+    const informer = this.#options.informers.informer(resource, { fieldSelector: `metadata.name=${name}` });
     informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
     return informer;
   }

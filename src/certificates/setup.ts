@@ -1,11 +1,8 @@
-import type { Logger } from 'pino';
 import { loadClientAuthorities } from '../kube/admission/client-authorities.ts';
 import { FileWatcher } from '../kube/admission/file-watcher.ts';
-import { type KeyPair, loadKeyPair } from '../kube/admission/key-pair.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
-import type { CertificateMetrics } from './certificate-metrics.ts';
+import { loadKeyPair } from '../kube/admission/key-pair.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+import { certificateMetrics } from './metrics.ts';
 import { ManagedCertificates } from './managed-certificates.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
 import { serverNames } from './x509/server-names.ts';
@@ -19,139 +16,87 @@ export interface CertificateOptions {
   readonly webhookUrl: string | undefined;
 }
 
-export interface CertificateDutyOptions {
-  readonly options: CertificateOptions;
-  readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
-  readonly leaderClient: KubeClient;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: CertificateMetrics;
-  /** The webhook's server: it takes a new pair without closing a connection. */
-  readonly onKeyPair: (pair: KeyPair) => void;
-  /** The same server: new connections need a certificate of these authorities (PEM). */
-  readonly onClientAuthorities: (authorities: string) => void;
-}
-
 /** What the webhook is trusted by: kept by the operator itself, or by whoever writes the files. */
-export interface CertificateDuty {
-  /** What is missing before the API server trusts what is served. */
-  failure(): string | undefined;
-  /** Call it first. Rejects where files are named that cannot be used: nothing should start then. */
-  prepare(): Promise<void>;
-  /** Every replica's part, until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** The leader's part, until the signal aborts. */
-  lead(signal: AbortSignal): Promise<void>;
-}
-
-export function certificateDuty(options: CertificateDutyOptions): CertificateDuty {
-  const { tlsCertFile: certFile, tlsKeyFile: keyFile, clientCaFile } = options.options;
-  const serving =
+export function setUpCertificates(manager: Manager, options: CertificateOptions): void {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile, clientCaFile } = options;
+  if (clientCaFile !== undefined) verifyClients(manager, clientCaFile);
+  const certificates =
     certFile !== undefined && keyFile !== undefined
-      ? fromFiles({ certFile, keyFile }, options)
-      : managed(options);
-  return clientCaFile === undefined ? serving : verifyingClients(serving, clientCaFile, options);
+      ? provided(manager, options, { certFile, keyFile })
+      : managed(manager, options);
+  manager.addReadyz('certificates', () => certificates.failure());
+  manager.everyReplica('certificates', (signal) => certificates.run(signal));
+  manager.singleton('certificates', (signal) => certificates.lead(signal));
 }
 
-/** The same duty, which follows the file with the authorities of clients besides. */
-function verifyingClients(
-  serving: CertificateDuty,
-  file: string,
-  { log, onClientAuthorities }: CertificateDutyOptions,
-): CertificateDuty {
-  let current: string | undefined;
-  return {
-    ...serving,
-    async prepare() {
-      current = await loadClientAuthorities(file);
-      onClientAuthorities(current);
-      await serving.prepare();
-    },
-    async run(signal) {
-      const watcher = new FileWatcher({
-        files: [file],
-        load: () => loadClientAuthorities(file),
-        current,
-        changed(authorities) {
-          onClientAuthorities(authorities);
-          log.info({ file }, 'client authorities read again');
-        },
-        failed: (err) => log.error({ file, err }, 'client authorities not usable: the last good ones stay'),
-      });
-      await Promise.all([watcher.run(signal), serving.run(signal)]);
-    },
-  };
-}
-
-function managed({
-  options,
-  client,
-  leaderClient,
-  clock,
-  log,
-  metrics,
-  onKeyPair,
-}: CertificateDutyOptions): CertificateDuty {
-  const { namespace, webhookUrl } = options;
-  const certificates = new ManagedCertificates({
-    client,
-    leaderClient,
-    clock,
-    wallClock: Date.now,
-    log,
-    metrics,
-    onInformerError: (plural) => informerLog(log, plural),
+function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions): ManagedCertificates {
+  return new ManagedCertificates({
+    ...partsOf(manager),
+    client: manager.client,
     namespace,
     names: serverNames({ service: 'envoy-initializer', namespace, webhookUrl }),
-    onKeyPair,
+    onKeyPair: (pair) => manager.webhooks.setKeyPair(pair),
   });
-  return {
-    failure: () => certificates.failure(),
-    prepare: async () => undefined,
-    run: (signal) => certificates.run(signal),
-    lead: (signal) => certificates.lead(signal),
-  };
 }
 
-function fromFiles(
+function provided(
+  manager: Manager,
+  { namespace }: CertificateOptions,
   files: { readonly certFile: string; readonly keyFile: string },
-  { options, client, leaderClient, clock, log, metrics, onKeyPair }: CertificateDutyOptions,
-): CertificateDuty {
-  const certificates = new ProvidedCertificates({
-    client,
-    leaderClient,
-    clock,
-    wallClock: Date.now,
-    log,
-    metrics,
-    onInformerError: (plural) => informerLog(log, plural),
-    namespace: options.namespace,
+): ProvidedCertificates {
+  const certificates = new ProvidedCertificates({ ...partsOf(manager), namespace });
+  follow(manager, {
+    files: [files.certFile, files.keyFile],
+    load: () => loadKeyPair(files),
+    use(pair) {
+      manager.webhooks.setKeyPair(pair);
+      certificates.served(pair.cert);
+    },
+    changed: () => manager.log.info({ files }, 'certificate read again'),
+    failed: (err) => manager.log.error({ files, err }, 'certificate not usable: the last good one stays'),
   });
-  const serve = (pair: KeyPair) => {
-    onKeyPair(pair);
-    certificates.served(pair.cert);
-  };
-  let current: KeyPair | undefined;
-  return {
-    failure: () => certificates.failure(),
-    async prepare() {
-      current = await loadKeyPair(files);
-      serve(current);
-    },
-    async run(signal) {
-      const watcher = new FileWatcher({
-        files: [files.certFile, files.keyFile],
-        load: () => loadKeyPair(files),
-        current,
-        changed(keyPair) {
-          serve(keyPair);
-          log.info({ files }, 'certificate read again');
-        },
-        failed: (err) => log.error({ files, err }, 'certificate not usable: the last good one stays'),
-      });
-      await Promise.all([watcher.run(signal), certificates.run(signal)]);
-    },
-    lead: (signal) => certificates.lead(signal),
-  };
+  return certificates;
+}
+
+function verifyClients(manager: Manager, file: string): void {
+  follow(manager, {
+    files: [file],
+    load: () => loadClientAuthorities(file),
+    use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
+    changed: () => manager.log.info({ file }, 'client authorities read again'),
+    failed: (err) =>
+      manager.log.error({ file, err }, 'client authorities not usable: the last good ones stay'),
+  });
+}
+
+function partsOf(manager: Manager) {
+  const { leaderClient, clock, log, registry } = manager;
+  const metrics = certificateMetrics(registry);
+  return { informers: manager, leaderClient, clock, wallClock: Date.now, log, metrics };
+}
+
+interface Followed<T> {
+  readonly files: readonly string[];
+  readonly load: () => Promise<T>;
+  readonly use: (content: T) => void;
+  readonly changed: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Uses what the files hold: before anything starts, which fails where they cannot be used, and whenever they change. */
+function follow<T>(manager: Manager, { files, load, use, changed, failed }: Followed<T>): void {
+  let current: T | undefined;
+  manager.prepare(async () => {
+    current = await load();
+    use(current);
+  });
+  manager.everyReplica(`files ${files.join()}`, (signal) =>
+    new FileWatcher({
+      ...{ files, load, current, failed },
+      changed(content: T) {
+        use(content);
+        changed();
+      },
+    }).run(signal),
+  );
 }

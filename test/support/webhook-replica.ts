@@ -6,6 +6,7 @@ import type { Lifetimes } from '../../src/certificates/x509/lifetimes.ts';
 import { serverNames } from '../../src/certificates/x509/server-names.ts';
 import { createApp } from '../../src/kube/admission/handler.ts';
 import { WebhookServer } from '../../src/kube/admission/server.ts';
+import { SharedInformers } from '../../src/kube/cache/shared-informers.ts';
 import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import type { CertificateStage } from './certificate-stage.ts';
 import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
@@ -31,12 +32,18 @@ export class WebhookReplica {
   readonly #options: WebhookReplicaOptions;
   readonly #changes = new EventEmitter();
   readonly #stop = new AbortController();
+  readonly #informers: SharedInformers;
   #server: WebhookServer | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: WebhookReplicaOptions) {
     const { stage, log, lifetimes } = options;
     this.#options = options;
+    this.#informers = new SharedInformers({
+      client: stage.operator,
+      clock: systemClock,
+      onError: (resource) => (err, doing) => log.warn({ err, resource, doing }, 'informer'),
+    });
     this.certificates = new ManagedCertificates({
       client: stage.operator,
       leaderClient: stage.operator,
@@ -48,7 +55,7 @@ export class WebhookReplica {
       names: serverNames({ service: 'operator', namespace: stage.name, webhookUrl: 'https://127.0.0.1' }),
       ...(lifetimes && { lifetimes }),
       onKeyPair: (pair) => this.#serve(pair),
-      onInformerError: (resource) => (err, doing) => log.warn({ err, resource, doing }, 'informer'),
+      informers: this.#informers,
       metrics: {
         expires() {},
         bundleInSync() {},
@@ -62,7 +69,8 @@ export class WebhookReplica {
 
   /** Runs its part, and the leader's where it is to lead; resolves when it serves. */
   async start({ leads = false } = {}): Promise<void> {
-    this.#running = this.certificates.run(this.#stop.signal);
+    const { signal } = this.#stop;
+    this.#running = Promise.all([this.#informers.run(signal), this.certificates.run(signal)]);
     if (leads) this.lead();
     await this.until(() => this.#server !== undefined);
     const { freshConnections, log } = this.#options;

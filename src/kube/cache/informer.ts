@@ -11,17 +11,18 @@ import {
 } from './callbacks.ts';
 import { type EventHandler, Listener, type Registration } from './listener.ts';
 import { NotificationQueue } from './notification-queue.ts';
-import { Reflector, type ReflectorSink } from './reflector.ts';
+import { type ObjectSource, Reflector, type ReflectorSink } from './reflector.ts';
 import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
 import type { ObjectStates } from './snapshot.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
 import { SyncWaiters, stoppedUnsynced } from './sync-waiters.ts';
 
-export interface InformerOptions<T extends KubeObject>
-  extends Omit<ReflectorOptions<T>, 'onError' | 'onConnect'> {
+export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Which objects there are for the cache and its handlers, where no selector of the API says so; all unless given. */
   readonly keep?: (object: T) => boolean;
+  /** Where the objects come from; a reflector of its own unless given. */
+  readonly source?: ObjectSource<T>;
   /** As a reflector's; `handle` is what a handler threw. */
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
@@ -37,7 +38,7 @@ const SLICE = 1_000;
  */
 export class Informer<T extends KubeObject> implements ObjectCache<T> {
   readonly #options: InformerOptions<T>;
-  readonly #reflector: Reflector<T>;
+  readonly #source: ObjectSource<T>;
   readonly #store: Store<T>;
   readonly #queue = new NotificationQueue();
   readonly #listeners = new Set<Listener<T>>();
@@ -52,16 +53,20 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
-    this.#reflector = new Reflector({
-      ...options,
-      onError: (error, doing) => this.#report(error, doing),
-      onConnect: () => this.#notify((listener) => listener.connect()),
-    });
+    this.#source = options.source ?? new Reflector(options);
     this.#store = new Store(options.indexers);
   }
 
   get lister(): Lister<T> {
     return this.#store;
+  }
+
+  /**
+   * Adds indices to the cache.
+   * @throws Error where another function has the name.
+   */
+  addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
+    this.#store.addIndexers(indexers);
   }
 
   /** The cached object; none without its namespace, where it has one. */
@@ -77,7 +82,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
   get lastSyncResourceVersion(): string {
-    return this.#reflector.lastSyncResourceVersion;
+    return this.#source.lastSyncResourceVersion;
   }
 
   /** The first list is in the cache and was handed to every handler that was there by then. Once true, always. */
@@ -133,7 +138,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     if (controller.signal.aborted) this.#pause();
     else controller.signal.addEventListener('abort', () => this.#pause(), { once: true });
     const former = this.#ended;
-    this.#ended = former.then(() => this.#reflector.run(this.#sink(), controller.signal)).finally(unlink);
+    this.#ended = former.then(() => this.#source.run(this.#sink(), controller.signal)).finally(unlink);
     await this.#ended;
   }
 
@@ -183,16 +188,13 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     for (const listener of this.#listeners) tell(listener);
   }
 
-  #report(error: unknown, doing: Parameters<OnReflectorError>[1]): void {
-    this.#options.onError(error, doing);
-    this.#notify((listener) => listener.error(error));
-  }
-
   #sink(): ReflectorSink<T> {
     return {
       replace: (states) => this.#replace(states),
       upsert: (object) => this.#upsert(object, false),
       remove: (key, last) => this.#remove(key, last, false),
+      connect: () => this.#notify((listener) => listener.connect()),
+      error: (error) => this.#notify((listener) => listener.error(error)),
     };
   }
 
@@ -234,7 +236,9 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     try {
       this.#store.set(object);
     } catch (cause) {
-      this.#report(new Error(`an index function failed on ${key}`, { cause }), 'read');
+      const error = new Error(`an index function failed on ${key}`, { cause });
+      this.#options.onError(error, 'read');
+      this.#notify((listener) => listener.error(error));
       return;
     }
     this.#notify((listener) =>

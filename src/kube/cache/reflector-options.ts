@@ -22,8 +22,6 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly onError: OnReflectorError;
-  /** A watch is about to be opened, the first one or another one. */
-  readonly onConnect?: () => void;
   readonly backoff?: Partial<BackoffDelays>;
   /** Silence, bookmarks included, after which a watch is taken for dead: 150 s unless given; a bookmark comes each minute. */
   readonly stallMs?: number;

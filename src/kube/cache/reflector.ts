@@ -4,7 +4,7 @@ import { Backoff } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
 import type { CacheContact } from './cache-metrics.ts';
 import { objectReader, type ReadObject } from './object-reader.ts';
-import type { ReflectorOptions } from './reflector-options.ts';
+import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
 import { type ObjectStates, PagedList, type Snapshot, snapshotByWatch } from './snapshot.ts';
 import { isPutOff, isUnavailable, mayResumeWatch, ShortWatchError } from './watch-errors.ts';
 import { type WatchEvents, watchEvents } from './watch-stream.ts';
@@ -16,6 +16,17 @@ export interface ReflectorSink<T> {
   upsert(object: T): void;
   /** `last` is the object as it was when it was deleted, where that could be read. */
   remove(key: ObjectKey, last: T | undefined): void;
+  /** A watch is about to be opened, the first one or another one. */
+  connect(): void;
+  /** Something failed, and is tried again. */
+  error(error: unknown): void;
+}
+
+/** All objects, and then each change, until the signal aborts. A Reflector is one. */
+export interface ObjectSource<T> {
+  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
+  readonly lastSyncResourceVersion: string;
+  run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
 }
 
 const DEFAULT_STALL_MS = 150_000;
@@ -36,7 +47,7 @@ const MAX_RETRY_AFTER_MS = 600_000;
  * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again where it stood, without a list.
  * - A watch that says `410 Gone`, or something that is no event, means a new list.
  */
-export class Reflector<T extends KubeObject> {
+export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #random: () => number;
   readonly #backoff: Backoff;
@@ -48,17 +59,21 @@ export class Reflector<T extends KubeObject> {
   #streamFrom: number;
   #wasUnreachable = false;
   #contact: CacheContact | undefined;
+  #sink: ReflectorSink<T> | undefined;
 
   constructor(options: ReflectorOptions<T>) {
-    this.#options = options;
+    const onError: OnReflectorError = (error, doing) => {
+      options.onError(error, doing);
+      this.#sink?.error(error);
+    };
+    this.#options = { ...options, onError };
     this.#random = options.random ?? Math.random;
     this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
-    this.#read = objectReader(options);
-    this.#pagedList = new PagedList(options);
+    this.#read = objectReader(this.#options);
+    this.#pagedList = new PagedList(this.#options);
     this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
-  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
   get lastSyncResourceVersion(): string {
     return this.#resourceVersion ?? '';
   }
@@ -66,6 +81,7 @@ export class Reflector<T extends KubeObject> {
   /** Runs until the signal aborts. Never rejects: what goes wrong is reported, waited out and tried again. */
   async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
+    this.#sink = sink;
     this.#contact = client.cacheMetrics?.started(resource.plural);
     await this.#listAndWatch(sink, signal);
     this.#contact?.ended();
@@ -161,7 +177,7 @@ export class Reflector<T extends KubeObject> {
 
   #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
-    this.#options.onConnect?.();
+    this.#sink?.connect();
     const query = {
       namespace,
       labelSelector,

@@ -15,12 +15,25 @@ export type IndexFunction<T> = (object: T) => readonly string[];
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
 export class Store<T extends KubeObject> implements Lister<T> {
   readonly #objects = new Map<ObjectKey, T>();
-  readonly #indices: ReadonlyMap<string, Index<T>>;
+  readonly #indices = new Map<string, Index<T>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
-    this.#indices = new Map(
-      Object.entries(indexers).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map() }]),
-    );
+    this.addIndexers(indexers);
+  }
+
+  /**
+   * Adds indices, of what is stored already too.
+   * @throws Error where another function has the name.
+   */
+  addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
+    for (const [name, valuesOf] of Object.entries(indexers)) {
+      const known = this.#indices.get(name);
+      if (known?.valuesOf === valuesOf) continue;
+      if (known) throw new Error(`there is another index ${name} already: expected a name of its own`);
+      const index = { valuesOf, keys: new Map<string, Set<ObjectKey>>() };
+      for (const [key, object] of this.#objects) addTo(index, key, valuesOf(object));
+      this.#indices.set(name, index);
+    }
   }
 
   get size(): number {
@@ -52,9 +65,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
     if (previous) this.#unindex(key, previous);
     this.#objects.set(key, object);
-    for (const [{ keys }, values] of entries) {
-      for (const value of values) keys.set(value, (keys.get(value) ?? new Set<ObjectKey>()).add(key));
-    }
+    for (const [index, values] of entries) addTo(index, key, values);
     return previous;
   }
 
@@ -75,6 +86,10 @@ export class Store<T extends KubeObject> implements Lister<T> {
       }
     }
   }
+}
+
+function addTo({ keys }: Pick<Index<never>, 'keys'>, key: ObjectKey, values: readonly string[]): void {
+  for (const value of values) keys.set(value, (keys.get(value) ?? new Set<ObjectKey>()).add(key));
 }
 
 interface Index<T> {

@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
+import type { LeaseClient } from '../leaderelection/lease-lock.ts';
 import type { Logger } from '../util/log.ts';
 import { USER_AGENT } from '../util/version.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -11,7 +12,7 @@ import { Transport, type TransportRequest } from './transport.ts';
 export interface ApiAccess {
   readonly client: KubeClient;
   /** For the lease alone, over connections of its own: nothing else that we send may hold up a renewal. */
-  readonly leaseClient: KubeClient;
+  readonly leaseClient: LeaseClient;
   /**
    * The same as `client`, but `mayRequest` is called before each attempt, and once more when a connection takes it, each
    * time with the call's signal. It throws to refuse.

@@ -1,0 +1,141 @@
+import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { apiVersionOf, type Resource } from '../api/resource.ts';
+import type { Informer } from '../cache/informer.ts';
+import type { Informers, Selection } from '../cache/shared-informers.ts';
+import { waitForSync } from '../cache/wait-for-sync.ts';
+import type { KubeClient } from '../client/client.ts';
+import type { Reconcile, Result } from '../controller/controller.ts';
+import type { LeaderController } from '../controller/leader-controller.ts';
+import type { Task } from '../util/together.ts';
+
+/** What a term of a controller begins with, and ends with. */
+export interface TermOptions {
+  /** The first keys: a standby has dropped what it heard of. */
+  readonly keys: () => Iterable<ObjectKey>;
+  /** Resolves when all is known that a reconcile has to know. */
+  readonly after?: Task;
+  /** Called when the last reconcile of a term has ended. */
+  readonly ended?: () => void;
+}
+
+/** What a reconcile is given. */
+export interface ReconcileRequest<T extends KubeObject> {
+  readonly key: ObjectKey;
+  /** As the cache has it, to be read only; undefined where it does not exist any more. */
+  readonly object: T | undefined;
+  /** The leader's: it sends nothing that does not carry the signal of the term. */
+  readonly client: KubeClient;
+  readonly signal: AbortSignal;
+}
+
+export interface ManagedControllerOptions {
+  readonly controller: LeaderController;
+  readonly informers: Informers;
+  /** The leader's. */
+  readonly client: KubeClient;
+}
+
+/** A controller of a manager. It reconciles in the terms of this leader, each of which has a queue of its own. */
+export class ManagedController {
+  readonly #options: ManagedControllerOptions;
+  #term: Task = async () => undefined;
+
+  constructor(options: ManagedControllerOptions) {
+    this.#options = options;
+  }
+
+  /** For event handlers. Outside of terms nothing is queued. */
+  get queue(): LeaderController['queue'] {
+    return this.#options.controller.queue;
+  }
+
+  /** Watches the resource: each change of an object queues its key. With `resyncMs` all are queued that often, too. */
+  for<T extends KubeObject>(
+    resource: Resource<T>,
+    { resyncMs, ...selection }: Selection<T> & { readonly resyncMs?: number } = {},
+  ): ObjectController<T> {
+    const { informers, client } = this.#options;
+    const objects = informers.informer(resource, selection);
+    const add = (object: T) => this.queue.add(keyOf(object));
+    objects.addEventHandler(
+      { onAdd: add, onUpdate: (_, object) => add(object), onDelete: add },
+      resyncMs === undefined ? {} : { resyncMs },
+    );
+    return new ObjectController({ controller: this, informers, client, resource, objects });
+  }
+
+  /** Sets what is done for a key. A controller without does nothing. */
+  reconcile(reconcile: Reconcile, { keys, after, ended }: TermOptions): void {
+    this.#term = async (signal) => {
+      await after?.(signal);
+      if (signal.aborted) return;
+      try {
+        await this.#options.controller.run(reconcile, keys(), signal);
+      } finally {
+        ended?.();
+      }
+    };
+  }
+
+  /** One term; for the manager. */
+  readonly run: Task = (signal) => this.#term(signal);
+
+  /** For /debug/controllers. */
+  debug(): unknown {
+    return this.#options.controller.debug();
+  }
+}
+
+interface ObjectControllerOptions<T extends KubeObject> {
+  readonly controller: ManagedController;
+  readonly informers: Informers;
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly objects: Informer<T>;
+}
+
+/** A controller of the objects of a resource. */
+class ObjectController<T extends KubeObject> {
+  readonly #options: ObjectControllerOptions<T>;
+  readonly #caches: Pick<Informer<never>, 'waitForSync'>[];
+
+  constructor(options: ObjectControllerOptions<T>) {
+    this.#options = options;
+    this.#caches = [options.objects];
+  }
+
+  /** Watches objects that have one of the controller's as their controlling owner: each change queues that one's key. */
+  owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): this {
+    const { controller, informers, resource } = this.#options;
+    const cache = informers.informer(owned, selection);
+    const add = (object: O) => {
+      const owner = object.metadata.ownerReferences?.find((each) => each.controller);
+      if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return;
+      const { namespace } = resource.namespaced ? object.metadata : {};
+      controller.queue.add(keyOf({ metadata: { ...(namespace && { namespace }), name: owner.name } }));
+    };
+    cache.addEventHandler({
+      onAdd: add,
+      onUpdate(previous, current) {
+        add(previous);
+        add(current);
+      },
+      onDelete: add,
+    });
+    this.#caches.push(cache);
+    return this;
+  }
+
+  /** Sets what is done for an object, from when on the caches are in sync. */
+  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | void>): void {
+    const { controller, client, objects } = this.#options;
+    controller.reconcile(
+      async (key, signal) =>
+        (await reconcile({ key, object: objects.lister.get(key), client, signal })) ?? {},
+      {
+        keys: () => objects.lister.list().map(keyOf),
+        after: (signal) => waitForSync(this.#caches, signal),
+      },
+    );
+  }
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ReviewHandler } from '../admission/response.ts';
+import type { KubeObject } from '../api/object.ts';
+import type { Resource } from '../api/resource.ts';
+import type { Informer } from '../cache/informer.ts';
+import { informerLog } from '../cache/informer-log.ts';
+import { type Informers, type Selection, SharedInformers } from '../cache/shared-informers.ts';
+import { type ApiAccess, apiAccess } from '../client/access.ts';
+import type { KubeClient } from '../client/client.ts';
+import { usableKubeConfig } from '../client/kubeconfig/usable-kube-config.ts';
+import { controllerMaker, type MakeController } from '../controller/leader-controller.ts';
+import { ReconcileWatchdog } from '../controller/reconcile-watchdog.ts';
+import type { EventRecorder } from '../events/events.ts';
+import { QueuedEventRecorder } from '../events/queued-event-recorder.ts';
+import { type Leadership, leadership } from '../leaderelection/leadership.ts';
+import { cacheMetrics } from '../prometheus/cache.ts';
+import { clientMetrics } from '../prometheus/client.ts';
+import { eventMetrics } from '../prometheus/events.ts';
+import { leaderMetrics } from '../prometheus/leader.ts';
+import { watchdogMetrics } from '../prometheus/watchdog.ts';
+import { webhookMetrics } from '../prometheus/webhook.ts';
+import { aborted } from '../util/linked-abort.ts';
+import { type Task, together } from '../util/together.ts';
+import { type Clock, systemClock } from '../workqueue/clock.ts';
+import { createProbesServer, type ReadinessCheck } from './health-server.ts';
+import { runProcess, type ShutdownOptions } from './lifecycle.ts';
+import { createLogger, type LogVerbosity } from './logger.ts';
+import { ManagedController } from './managed-controller.ts';
+import { type PartOptions, partOf } from './part.ts';
+import { createRegistry } from './registry.ts';
+import { Webhooks } from './webhooks.ts';
+
+export interface ManagerOptions {
+  /** The program's: its lease, its Events and its metrics have it. */
+  readonly name: string;
+  /** This replica's; that of the host unless given. */
+  readonly identity?: string;
+  readonly api: ApiAccess;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly wallClock?: () => Date;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Where the lease is. Without it, and with `enabled` false, this process leads for as long as it runs. */
+  readonly leaderElection?: { readonly namespace: string; readonly enabled?: boolean };
+  /** Where the kubelet and Prometheus ask; nowhere unless given. */
+  readonly probes?: { readonly port: number; readonly verbosity: LogVerbosity };
+  /** Where the API server sends reviews; nowhere unless given. */
+  readonly webhook?: { readonly port: number; readonly verifyClients?: boolean };
+  /** Ends at once, and within 30 s, unless given. */
+  readonly shutdown?: ShutdownOptions;
+}
+
+/** What a manager of a real process is made of. */
+export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'log' | 'registry'> {
+  /** As kubectl finds it, or the pod's own account, unless given. */
+  readonly config?: KubeConfig;
+  /** JSON lines on standard output unless given. */
+  readonly log?: Logger;
+}
+
+const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
+
+/**
+ * The parts of an operator, and what they share (controller-runtime's Manager). Caches are kept by every replica, and
+ * controllers and singletons run on the leader: a term of theirs starts when the one before has ended, and what the
+ * leader's client sends carries the signal of its term. Parts are added first; `run` starts them, drains and ends.
+ */
+export class Manager implements Informers {
+  readonly client: KubeClient;
+  /** For what only the leader may do: refuses what is asked outside of the term whose signal the call carries. */
+  readonly leaderClient: KubeClient;
+  /** Throws outside of the term; to be called before each request that goes elsewhere than to the API server. */
+  readonly assertLeading: Leadership['assertLeading'];
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly #options: ManagerOptions;
+  readonly #recorder: QueuedEventRecorder;
+  readonly #election: Leadership;
+  readonly #watchdog: ReconcileWatchdog;
+  readonly #informers: SharedInformers;
+  readonly #webhooks: Webhooks | undefined;
+  readonly #makeController: MakeController;
+  readonly #controllers: ManagedController[] = [];
+  readonly #preparations: (() => Promise<void>)[] = [];
+  readonly #everywhere: Task[] = [];
+  readonly #leading: Task[] = [];
+  readonly #checks: ReadinessCheck[] = [];
+
+  constructor(options: ManagerOptions) {
+    const { name, api, clock, log, registry, leaderElection, webhook } = options;
+    const { identity = hostname(), wallClock = () => new Date(), random = Math.random } = options;
+    const { namespace = '', enabled = leaderElection !== undefined } = leaderElection ?? {};
+    this.#options = options;
+    this.clock = clock;
+    this.log = log;
+    this.registry = registry;
+    this.client = api.client;
+    this.#recorder = new QueuedEventRecorder({
+      ...{ client: api.client, clock, wallClock, random, log, metrics: eventMetrics(registry) },
+      source: { controller: name, instance: identity },
+    });
+    this.events = this.#recorder;
+    this.#election = leadership({
+      ...{ enabled, clock, wallClock, random, log, events: this.#recorder, client: api.leaseClient },
+      lease: { namespace, name },
+      identity: `${identity}_${randomUUID()}`,
+      ...(enabled && { metrics: leaderMetrics(registry, name) }),
+    });
+    this.assertLeading = this.#election.assertLeading;
+    this.leaderClient = api.guarded(this.assertLeading);
+    this.#watchdog = new ReconcileWatchdog(clock);
+    watchdogMetrics(registry, this.#watchdog, Date.now);
+    this.#makeController = controllerMaker({ registry, clock, log, watchdog: this.#watchdog });
+    this.#informers = new SharedInformers({
+      ...{ client: api.client, clock },
+      onError: (plural) => informerLog(log, plural),
+    });
+    this.#webhooks = webhook && new Webhooks({ ...webhook, clock, log, metrics: webhookMetrics(registry) });
+    if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
+  }
+
+  /**
+   * With the system's clock, connections to the API server, and a registry of metrics. Nothing is sent yet.
+   * @throws UsageError when there is no kubeconfig that can be used.
+   */
+  static create({
+    config,
+    log = createLogger('info', 'json').log,
+    ...options
+  }: CreateManagerOptions): Manager {
+    const [clock, registry] = [systemClock, createRegistry()];
+    const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
+    const reached = config ?? usableKubeConfig({ kubeconfig: undefined, master: undefined });
+    const api = apiAccess({ config: reached, clock, log, ...metrics });
+    return new Manager({ ...options, api, clock, log, registry });
+  }
+
+  /** @throws Error where there is no option `webhook`. */
+  get webhooks(): Pick<Webhooks, 'setKeyPair' | 'setClientAuthorities'> {
+    return this.#served();
+  }
+
+  /** The informer of these objects, kept by every replica; shared with all who ask for the same. */
+  informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T> {
+    return this.#informers.informer(resource, selection);
+  }
+
+  /** A controller of the leader, with so many workers. */
+  controller(name: string, workers = 1): ManagedController {
+    const controller = new ManagedController({
+      ...{ controller: this.#makeController(name, workers), informers: this, client: this.leaderClient },
+    });
+    this.#controllers.push(controller);
+    this.#leading.push(controller.run);
+    return controller;
+  }
+
+  /** A part of the leader, in each term until its signal aborts. */
+  singleton(name: string, task: Task, options: PartOptions = {}): void {
+    this.#leading.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
+  }
+
+  /** A part of each replica, until its signal aborts: when the leader's parts have ended, and callers are drained. */
+  everyReplica(name: string, task: Task, options: PartOptions = {}): void {
+    this.#everywhere.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
+  }
+
+  /** What comes before all else. Where it rejects, nothing listens and nothing starts. */
+  prepare(preparation: () => Promise<void>): void {
+    this.#preparations.push(preparation);
+  }
+
+  /** @throws Error where there is no option `webhook`. */
+  webhook(path: string, handler: ReviewHandler): void {
+    this.#served().add(path, handler);
+  }
+
+  /** A line of `/readyz`: `failure` says what is missing before this replica can be called, if anything. */
+  addReadyz(name: string, failure: () => string | undefined): void {
+    this.#checks.push({ name, failure });
+  }
+
+  /**
+   * Runs all parts until `stop` aborts, and ends them within the time of `shutdown`. Call it once.
+   * Rejects with the first failure of a part, when all have ended.
+   */
+  run(stop: AbortSignal): Promise<void> {
+    const { api, clock, log, registry, probes, shutdown = SHUTDOWN } = this.#options;
+    this.addReadyz('shutdown', () => (stop.aborted ? 'the process is ending' : undefined));
+    const debug = { controllers: () => this.#controllers.map((controller) => controller.debug()) };
+    const stuck = () => this.#election.healthProblem() ?? this.#watchdog.problem();
+    return runProcess({
+      ...{ stop, shutdown, clock, log, preparations: this.#preparations, webhooks: this.#webhooks },
+      probes: probes && {
+        port: probes.port,
+        server: createProbesServer({ ...probes, clock, registry, checks: this.#checks, stuck, debug }),
+      },
+      background: [
+        (signal) => this.#recorder.run(signal),
+        (signal) => this.#informers.run(signal),
+        ...this.#everywhere,
+      ],
+      lead: (ending) =>
+        this.#election.run(ending, (leading) => together(leading, [aborted, ...this.#leading])),
+      close: () => api.close(),
+    });
+  }
+
+  #served(): Webhooks {
+    if (!this.#webhooks) throw new Error('expected a manager with the option webhook');
+    return this.#webhooks;
+  }
+}
