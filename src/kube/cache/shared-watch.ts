@@ -21,7 +21,10 @@ interface FedCache {
   remove(key: ObjectKey, view: unknown): void;
 }
 
-export type SharedWatchOptions = Omit<InformerOptions<KubeObject>, 'indexers' | 'keep' | 'source' | 'transform'>;
+export type SharedWatchOptions = Omit<
+  InformerOptions<KubeObject>,
+  'indexers' | 'keep' | 'source' | 'transform'
+>;
 
 /**
  * One list and watch of a resource for any number of caches, each of which keeps something else of the same objects. An

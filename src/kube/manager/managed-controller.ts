@@ -1,5 +1,5 @@
-import { apiVersionOf, type Resource } from '../api/resource.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { apiVersionOf, type Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import type { Informers, Selection } from '../cache/shared-informers.ts';
 import { waitForSync } from '../cache/wait-for-sync.ts';
@@ -127,7 +127,7 @@ class ObjectController<T extends KubeObject> {
   }
 
   /** Sets what is done for an object, from when on the caches are in sync. */
-  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | void>): void {
+  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void {
     const { controller, client, objects } = this.#options;
     controller.reconcile(
       async (key, signal) =>

@@ -23,8 +23,8 @@ import { eventMetrics } from '../prometheus/events.ts';
 import { leaderMetrics } from '../prometheus/leader.ts';
 import { watchdogMetrics } from '../prometheus/watchdog.ts';
 import { webhookMetrics } from '../prometheus/webhook.ts';
-import { type Task, together } from '../util/together.ts';
 import { aborted } from '../util/linked-abort.ts';
+import { type Task, together } from '../util/together.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
@@ -131,7 +131,11 @@ export class Manager implements Informers {
    * With the system's clock, connections to the API server, and a registry of metrics. Nothing is sent yet.
    * @throws UsageError when there is no kubeconfig that can be used.
    */
-  static create({ config, log = createLogger('info', 'json').log, ...options }: CreateManagerOptions): Manager {
+  static create({
+    config,
+    log = createLogger('info', 'json').log,
+    ...options
+  }: CreateManagerOptions): Manager {
     const [clock, registry] = [systemClock, createRegistry()];
     const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
     const reached = config ?? usableKubeConfig({ kubeconfig: undefined, master: undefined });
@@ -204,7 +208,8 @@ export class Manager implements Informers {
         (signal) => this.#informers.run(signal),
         ...this.#everywhere,
       ],
-      lead: (ending) => this.#election.run(ending, (leading) => together(leading, [aborted, ...this.#leading])),
+      lead: (ending) =>
+        this.#election.run(ending, (leading) => together(leading, [aborted, ...this.#leading])),
       close: () => api.close(),
     });
   }
