@@ -2,8 +2,8 @@ import { loadClientAuthorities } from '../kube/admission/client-authorities.ts';
 import { FileWatcher } from '../kube/admission/file-watcher.ts';
 import { loadKeyPair } from '../kube/admission/key-pair.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { certificateMetrics } from './metrics.ts';
 import { ManagedCertificates } from './managed-certificates.ts';
+import { certificateMetrics } from './metrics.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
 import { serverNames } from './x509/server-names.ts';
 

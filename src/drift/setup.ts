@@ -1,15 +1,10 @@
 import type { Logger } from 'pino';
 import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
-import { Informer } from '../kube/cache/informer.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
+import type { Resource } from '../kube/api/resource.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import type { KubeClient } from '../kube/client/client.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
-import type { MakeController } from '../kube/controller/leader-controller.ts';
-import type { EventRecorder } from '../kube/events/events.ts';
-import { together } from '../kube/util/together.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { ENVOY_FILES } from '../sidecar/envoy/configurations.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
@@ -17,7 +12,7 @@ import { setUpCopies } from './copies.ts';
 import type { ManagedConfigMap } from './copy-plan.ts';
 import { setUpDriftController } from './drift-controller.ts';
 import { podIndexers, podSummary } from './fleet-pods.ts';
-import type { FleetMetrics } from './metrics.ts';
+import { fleetMetrics } from './metrics.ts';
 
 /** The flags of `serve` that the fleet looks at. */
 export interface FleetOptions {
@@ -29,12 +24,7 @@ export interface FleetOptions {
   readonly repairWindow: number;
 }
 
-export interface FleetDutyOptions {
-  readonly options: FleetOptions;
-  /** For the informers, on every replica. */
-  readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
-  readonly leaderClient: KubeClient;
+export interface DriftSetupOptions extends FleetOptions {
   readonly template: {
     readonly templates: { readonly state: TemplateState };
     onAdopted(listener: () => void): void;
@@ -43,78 +33,65 @@ export interface FleetDutyOptions {
     cached(namespace: string): Readonly<Record<string, string>>;
     onChanged(listener: (namespace: string) => void): void;
   };
-  readonly events: EventRecorder;
-  readonly metrics: FleetMetrics;
-  readonly makeController: MakeController;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
-/** The fleet of pods with a sidecar, wired: Envoy's configuration for them, and those whose sidecar is missing or stale. */
-export interface FleetDuty {
-  /** Keeps the caches, on every replica, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** For the leader, each time that it leads, until the signal aborts. */
-  reconcile(signal: AbortSignal): Promise<void>;
+/** The fleet of pods with a sidecar, as others see it. */
+export interface Fleet {
   /** Called with each pod that comes to the cache, on every replica. */
   onPod(listener: (pod: KubeObject) => void): void;
-  /** For /debug/controllers. */
-  debug(): readonly unknown[];
 }
 
 /** The ConfigMap with Envoy's configuration, in the operator's namespace and in those of the pods. */
 const ENVOY = 'envoy';
 const WORKERS = 2;
+const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = CONFIG_MAPS;
+const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
-export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
-  const { options, leaderClient: client, template, namespaces, events, metrics, makeController, log } = duty;
-  const { namespace } = options;
+/** The fleet of pods with a sidecar: Envoy's configuration for them, and those whose sidecar is missing or stale. */
+export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet {
+  const { namespace, requireAnnotation, repair, repairWindow, template, namespaces } = options;
+  const { leaderClient: client, events, log } = manager;
   const keys = keysFor(options.annotation);
-  const { pods, configMaps } = informers(duty);
-  const [copyWork, driftWork] = [makeController('envoy-config', WORKERS), makeController('drift', WORKERS)];
-  const repairWork = makeController('repair', 1);
+  const configMaps = manager.informer(MANAGED_CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY}` });
+  const pods = manager.informer(POD_METADATA, {
+    fieldSelector: LIVE_PODS,
+    transform: podSummary(keys),
+    indexers: podIndexers(keys),
+  });
+  const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
+
+  const source = { metadata: { namespace, name: ENVOY }, data: ENVOY_FILES };
+  const create = (signal: AbortSignal) =>
+    createIfMissing({ client, lister: configMaps.lister, log }, source, signal);
+  manager.singleton('envoy-config-source', create, { after });
+  const copyWork = manager.controller('envoy-config', WORKERS);
   const copies = setUpCopies({ client, configMaps, pods, queue: copyWork.queue, namespace, name: ENVOY });
-  const decide = { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace };
+  copyWork.reconcile(copies.reconcile, { keys: copies.namespaces, after });
+
+  const [driftWork, repairWork] = [manager.controller('drift', WORKERS), manager.controller('repair')];
   const drift = setUpDriftController({
     client,
     pods,
     namespaceLabels: (name) => namespaces.cached(name),
-    basis: () => ({ options: decide, state: template.templates.state }),
+    basis: () => ({
+      options: { keys, requireAnnotation, operatorNamespace: namespace },
+      state: template.templates.state,
+    }),
     queue: driftWork.queue,
     repairQueue: repairWork.queue,
-    repair: {
-      evict: options.repair === 'evict',
-      windowMs: options.repairWindow,
-      onObstacle: tellChanges(log),
-    },
+    repair: { evict: repair === 'evict', windowMs: repairWindow, onObstacle: tellChanges(log) },
     events,
     now: Date.now,
   });
   template.onAdopted(() => drift.requeue());
   namespaces.onChanged((name) => drift.requeue(name));
-  metrics.watch({ findings: drift.findings, stopped: drift.stopped });
-
-  const source = { metadata: { namespace, name: ENVOY }, data: ENVOY_FILES };
+  fleetMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
+  // Whichever of the two ends last forgets what both have found.
+  const ended = () => drift.forget();
+  if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });
+  repairWork.reconcile(drift.repair, { keys: () => [], after, ended });
 
   return {
-    async watch(signal) {
-      await Promise.all([configMaps.run(signal), pods.run(signal)]);
-    },
-    async reconcile(signal) {
-      if (!(await waitForSync([configMaps, pods], signal))) return;
-      try {
-        await together(signal, [
-          (running) => createIfMissing({ client, lister: configMaps.lister, log }, source, running),
-          (running) => copyWork.run(copies.reconcile, copies.namespaces(), running),
-          async (running) => {
-            if (options.repair !== 'off') await driftWork.run(drift.reconcile, drift.keys(), running);
-          },
-          (running) => repairWork.run(drift.repair, [], running),
-        ]);
-      } finally {
-        drift.forget();
-      }
-    },
     onPod(listener) {
       pods.addEventHandler({
         onAdd: listener,
@@ -124,29 +101,6 @@ export function fleetDuty(duty: FleetDutyOptions): FleetDuty {
         },
       });
     },
-    debug: () => [copyWork, driftWork, repairWork].map((work) => work.debug()),
-  };
-}
-
-function informers({ options, client, clock, log }: FleetDutyOptions) {
-  const keys = keysFor(options.annotation);
-  return {
-    pods: new Informer({
-      client,
-      clock,
-      resource: { ...PODS, metadataOnly: true as const },
-      fieldSelector: LIVE_PODS,
-      transform: podSummary(keys),
-      indexers: podIndexers(keys),
-      onError: informerLog(log, 'pods'),
-    }),
-    configMaps: new Informer<ManagedConfigMap>({
-      client,
-      clock,
-      resource: CONFIG_MAPS,
-      fieldSelector: `metadata.name=${ENVOY}`,
-      onError: informerLog(log, 'configmaps'),
-    }),
   };
 }
 

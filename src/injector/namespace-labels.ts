@@ -2,17 +2,14 @@ import { sameJson } from '../json/json.ts';
 import { HttpError } from '../kube/admission/http-error.ts';
 import { labelsOnly, NAMESPACES } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
-import { Informer, type InformerOptions } from '../kube/cache/informer.ts';
-import type { KubeClient } from '../kube/client/client.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { LookUps } from '../kube/util/look-ups.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 import type { NamespaceLabelsOf } from './inject-handler.ts';
 
 /** The labels of namespaces, from a cache of nothing else. */
 export interface NamespaceLabels {
   hasSynced(): boolean;
-  watch(signal: AbortSignal): Promise<void>;
   /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
   readonly labels: NamespaceLabelsOf;
   /** From the cache alone; none where it does not know the namespace. */
@@ -26,18 +23,14 @@ const KNOWN = { perSecond: 50, burst: 100 };
 /** Requests for names that the cache does not know: anyone can make them up. They cost those above nothing. */
 const UNKNOWN = { perSecond: 10, burst: 20 };
 
-export function namespaceLabels(
-  client: KubeClient,
-  clock: Clock,
-  onError: InformerOptions<KubeObject>['onError'],
-): NamespaceLabels {
-  const informer = new Informer({ client, clock, resource: NAMESPACES, transform: labelsOnly, onError });
+export function setUpNamespaceLabels(manager: Manager): NamespaceLabels {
+  const { client, clock } = manager;
+  const informer = manager.informer(NAMESPACES, { transform: labelsOnly });
   const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
   const known = new LookUps({ ...KNOWN, clock, ask });
   const unknown = new LookUps({ ...UNKNOWN, clock, ask });
   return {
     hasSynced: () => informer.hasSynced(),
-    watch: (signal) => informer.run(signal),
     cached: (namespace) => informer.lister.get(namespace)?.metadata.labels ?? {},
     onChanged(listener) {
       const tell = ({ metadata }: KubeObject) => listener(metadata.name);

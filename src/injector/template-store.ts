@@ -1,48 +1,29 @@
-import type { Logger } from 'pino';
 import { formatFault } from '../json/diagnostic.ts';
-import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
-import { Informer } from '../kube/cache/informer.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
+import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import type { KubeClient } from '../kube/client/client.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
-import type { EventRecorder } from '../kube/events/events.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { DEFAULT_TEMPLATE } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
-import type { TemplateMetrics } from './metrics/template.ts';
-
-export interface TemplateDutyOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly events: EventRecorder;
-  readonly metrics: TemplateMetrics;
-  readonly namespace: string;
-  readonly configMap: string;
-}
+import { templateMetrics } from './metrics/template.ts';
 
 /** The templates of the moment, kept in step with their ConfigMap. */
-export interface TemplateDuty {
+export interface LiveTemplate {
   readonly templates: LiveTemplates;
   /** Called whenever pods are injected with other templates from then on. */
   onAdopted(listener: () => void): void;
   hasSynced(): boolean;
-  /** Follows the ConfigMap until the signal aborts, and makes one of the default template where there is none. */
-  watch(signal: AbortSignal): Promise<void>;
 }
 
-export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
-  const { client, clock, log, events, metrics, namespace, configMap: name } = options;
+/** Follows the ConfigMap on every replica, and makes one of the default template where there is none. */
+export function setUpTemplate(
+  manager: Manager,
+  { namespace, configmap: name }: { readonly namespace: string; readonly configmap: string },
+): LiveTemplate {
+  const { client, log, events } = manager;
+  const metrics = templateMetrics(manager.registry);
   const ref = { metadata: { namespace, name } };
-  const informer = new Informer<ConfigMap>({
-    client,
-    clock,
-    resource: CONFIG_MAPS,
-    namespace,
-    fieldSelector: `metadata.name=${name}`,
-    onError: informerLog(log, 'configmaps'),
-  });
+  const informer = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
   const regarding = () => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -77,17 +58,16 @@ export function templateDuty(options: TemplateDutyOptions): TemplateDuty {
 
   /** Only at the start: what users do with it from then on is theirs to decide. */
   async function createDefault(signal: AbortSignal): Promise<void> {
-    if (!(await waitForSync([informer], signal))) return;
     const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
     await createIfMissing({ client, lister: informer.lister, log }, configMap, signal);
   }
+  manager.everyReplica('default-template', createDefault, {
+    after: (signal) => waitForSync([informer], signal),
+  });
 
   return {
     templates,
     onAdopted: (listener) => void listeners.push(listener),
     hasSynced: () => informer.hasSynced(),
-    async watch(signal) {
-      await Promise.all([informer.run(signal), createDefault(signal)]);
-    },
   };
 }

@@ -1,10 +1,9 @@
 import type { ObjectKey } from '../kube/api/object.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
-import type { LeaderController, MakeController } from '../kube/controller/leader-controller.ts';
-import { type Task, together } from '../kube/util/together.ts';
+import type { ManagedController, TermOptions } from '../kube/manager/managed-controller.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 
-export interface NetworkWorkOptions {
-  readonly makeController: MakeController;
+export interface NetworkQueuesOptions {
   /** Of each of the two. */
   readonly workers: number;
   /** Whether the Network of the key is with a provider outside of the cluster. */
@@ -13,13 +12,13 @@ export interface NetworkWorkOptions {
 
 /** The controller of Networks, twice: those that are made elsewhere are apart, and however slow it is there, no other waits. */
 export class NetworkQueues {
-  readonly #near: LeaderController;
-  readonly #remote: LeaderController;
-  readonly #isRemote: NetworkWorkOptions['isRemote'];
+  readonly #near: ManagedController;
+  readonly #remote: ManagedController;
+  readonly #isRemote: NetworkQueuesOptions['isRemote'];
 
-  constructor({ makeController, workers, isRemote }: NetworkWorkOptions) {
-    this.#near = makeController('network', workers);
-    this.#remote = makeController('remote-network', workers);
+  constructor(manager: Manager, { workers, isRemote }: NetworkQueuesOptions) {
+    this.#near = manager.controller('network', workers);
+    this.#remote = manager.controller('remote-network', workers);
     this.#isRemote = isRemote;
   }
 
@@ -29,28 +28,21 @@ export class NetworkQueues {
     addAfter: (key: ObjectKey, delayMs: number): void => this.#of(key).queue.addAfter(key, delayMs),
   };
 
-  /** Reconciles, first all these keys, until the signal aborts and what runs has ended. */
-  async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
-    const all = [...keys];
-    const run = (work: LeaderController): Task => {
-      const own: Reconcile = async (key, stop) => {
-        if (this.#of(key) === work) return reconcile(key, stop);
+  /** Sets what is done for a key of either. */
+  reconcile(reconcile: Reconcile, { keys, ...options }: TermOptions): void {
+    for (const work of [this.#near, this.#remote]) {
+      const own: Reconcile = async (key, signal) => {
+        if (this.#of(key) === work) return reconcile(key, signal);
         // Its name is another Network's by now, or nobody's.
         this.queue.add(key);
         return {};
       };
-      const keysOfWork = all.filter((key) => this.#of(key) === work);
-      return (running) => work.run(own, keysOfWork, running);
-    };
-    await together(signal, [run(this.#near), run(this.#remote)]);
+      const keysOfWork = () => [...keys()].filter((key) => this.#of(key) === work);
+      work.reconcile(own, { ...options, keys: keysOfWork });
+    }
   }
 
-  /** For /debug/controllers. */
-  debug(): readonly unknown[] {
-    return [this.#near.debug(), this.#remote.debug()];
-  }
-
-  #of(key: ObjectKey): LeaderController {
+  #of(key: ObjectKey): ManagedController {
     return this.#isRemote(key) ? this.#remote : this.#near;
   }
 }

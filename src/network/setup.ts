@@ -1,16 +1,9 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
-import { type KubeObject, keyOf } from '../kube/api/object.ts';
-import type { Resource } from '../kube/api/resource.ts';
-import { Informer } from '../kube/cache/informer.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
+import { keyOf } from '../kube/api/object.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import type { MakeController } from '../kube/controller/leader-controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
-import { together } from '../kube/util/together.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { cachedNetwork } from './api/cached-network.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from './api/resources.ts';
 import { setUpNetworkController } from './controller/controller.ts';
@@ -21,33 +14,23 @@ import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
 import { NetworkQueues } from './network-queues.ts';
 import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
-import { meshNodes } from './nodes/setup.ts';
+import { setUpMeshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { matters, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { NetworkUsers } from './pods/network-users.ts';
 import { setUpPodController } from './pods/pod-controller.ts';
-import type { Attach } from './pods/webhook.ts';
+import { createAttachHandler } from './pods/webhook.ts';
 import { cachedAttachment } from './providers/multus/cached-attachment.ts';
 import { VNI_INDEXERS } from './providers/multus/multus-vnis.ts';
-import { neutronDuty } from './providers/neutron/setup.ts';
+import { setUpNeutron } from './providers/neutron/setup.ts';
 
-export interface NetworkDutyOptions {
-  /** For the informers, on every replica: a new leader's caches are warm. */
-  readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
-  readonly leaderClient: KubeClient;
-  /** Called before each request to a provider outside of the cluster, with its signal: it throws where this process does not lead. */
-  readonly mayRequest: (signal: AbortSignal) => void;
-  readonly events: EventRecorder;
-  readonly makeController: MakeController;
-  readonly registry: Registry;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface NetworkOptions {
   readonly workers: number;
-  readonly resyncMs: number;
-  readonly defaultProvider: string;
+  /** How often every Network is reconciled without an event, in milliseconds. */
+  readonly resync: number;
+  readonly networkProvider: string;
   /** Namespaces whose Networks pods of any namespace may use. */
-  readonly sharedNamespaces: readonly string[];
+  readonly sharedNetworkNamespaces: readonly string[];
   /** Ranges that Networks must not meet, beside those that are found. */
   readonly clusterCidrs: readonly string[];
   /** Ranges that Networks of nodes are inside of. */
@@ -60,119 +43,95 @@ export interface NetworkDutyOptions {
   readonly neutronSecret: string;
 }
 
-/** Networks and the pods on them, wired. */
-export interface NetworkDuty {
-  /** For the webhook, on every replica. */
-  readonly attach: Attach;
-  /** Keeps the caches, on every replica, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Reconciles until the signal aborts and what runs has ended; for the leader, each time that it leads. */
-  reconcile(signal: AbortSignal): Promise<void>;
-  /** For /debug/controllers. */
-  debug(): readonly unknown[];
-}
-
 /** Where Multus is not installed its definitions are never listed: Networks are told so, after this long. */
 const ATTACHMENTS_WAIT_MS = 5_000;
 /** The ranges of Services and of the API server are not waited for longer: a right may be missing. */
 const RANGES_WAIT_MS = 5_000;
 
-export function networkDuty(options: NetworkDutyOptions): NetworkDuty {
-  const { client, leaderClient, clock, log, makeController, workers } = options;
-  const { resyncMs, defaultProvider, sharedNamespaces } = options;
-  const events = logged(options.events, log);
-  const { networks, attachments, pods, nodes } = informers(options);
-  const networkQueues: NetworkQueues = new NetworkQueues({
-    makeController,
+/** Networks, the pods on them, and the webhook that attaches these. */
+export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
+  const { client, leaderClient, clock, log } = manager;
+  const { workers, resync: resyncMs, nodeAgentNamespace } = options;
+  const { sharedNetworkNamespaces: sharedNamespaces } = options;
+  const events = logged(manager.events, log);
+  const { networks, attachments, pods, nodes } = informers(manager, sharedNamespaces);
+  const cluster = new ClusterRanges();
+  cluster.set('--cluster-cidrs', options.clusterCidrs);
+  const sources = rangeSources(manager, cluster);
+  const synced = [networks, pods, nodes];
+
+  /** Resolves when the leader knows enough of the cluster to decide about Networks, and pods on them. */
+  async function after(signal: AbortSignal): Promise<void> {
+    // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
+    // yet would be said to be missing.
+    if (!(await waitForSync([...synced, ...(mesh?.informers ?? [])], signal))) return;
+    const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+    await Promise.all([
+      waitForSync([attachments], within(ATTACHMENTS_WAIT_MS)),
+      sources.known(within(RANGES_WAIT_MS)),
+    ]);
+  }
+
+  const queues: NetworkQueues = new NetworkQueues(manager, {
     workers,
     isRemote: (key) => network.isRemote(key),
   });
-  const podWork = makeController('pod-gate', workers);
-  const users = new NetworkUsers(pods.lister);
-  const cluster = new ClusterRanges();
-  cluster.set('--cluster-cidrs', options.clusterCidrs);
-  const sources = rangeSources({ client, clock, log, ranges: cluster });
+  const podWork = manager.controller('pod-gate', workers);
   const onReach = () => {
-    for (const network of networks.lister.list()) networkQueues.queue.add(keyOf(network));
+    for (const network of networks.lister.list()) queues.queue.add(keyOf(network));
   };
   followNodes(nodes, cluster, onReach);
-  const { nodeAgentNamespace } = options;
-  const joined =
+  const mesh =
     nodeAgentNamespace === undefined
       ? undefined
-      : meshNodes({
-          ...options,
-          nodeAgentNamespace,
-          nodes,
+      : setUpMeshNodes(manager, {
+          ...{ namespace: options.namespace, nodeAgentNamespace, resyncMs, nodes, after, onReach },
           pods: pods.lister,
-          onReach,
-          onReport: (key) => networkQueues.queue.add(key),
+          onReport: (key) => queues.queue.add(key),
         });
-  const neutron = neutronDuty({
-    ...options,
+  const neutron = setUpNeutron(manager, {
+    ...{ namespace: options.namespace, neutronSecret: options.neutronSecret, after },
     known: (key) => networks.lister.get(key),
     onChange: () => {
-      for (const key of network.keys()) networkQueues.queue.add(key);
+      for (const key of network.keys()) queues.queue.add(key);
     },
   });
+  const users = new NetworkUsers(pods.lister);
   const { judge, ...network } = setUpNetworkController({
     client: leaderClient,
     networks,
     attachments,
-    queue: networkQueues.queue,
+    queue: queues.queue,
     events,
     clock,
     now: () => new Date(),
     resyncMs,
-    defaultProvider,
-    otherProviders: [neutron.provider],
+    defaultProvider: options.networkProvider,
+    otherProviders: [neutron],
     usageOf: (key) => users.usageOf(key),
-    reach: joined?.reach ?? singleNodeReach(nodes.lister),
+    reach: mesh?.reach ?? singleNodeReach(nodes.lister),
     ranges: {
       policy: { allowed: options.networkRanges, largest: options.networkLargest },
       cluster,
       onOverlap: (key, other) => log.info({ key, other }, 'Network refused: another has its range'),
     },
   });
+  queues.reconcile(network.reconcile, { keys: network.keys, after });
   const pod = setUpPodController({
     client: leaderClient,
     networks,
     pods,
     users,
     queue: podWork.queue,
-    networkQueue: networkQueues.queue,
+    networkQueue: queues.queue,
     stateOf: (key) => judge(key, networks.lister.get(key)),
     sharedNamespaces,
     events,
     resyncMs,
   });
-
-  return {
-    attach: attachWith({ client, clock, networks: networks.lister, judge, sharedNamespaces }),
-    async watch(signal) {
-      const informing = [networks, attachments, pods, nodes].map((informer) => informer.run(signal));
-      await Promise.all([...informing, sources.watch(signal), neutron.watch(signal), joined?.watch(signal)]);
-    },
-    async reconcile(signal) {
-      // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
-      // yet would be said to be missing.
-      const informing = [networks, pods, nodes, ...(joined?.informers ?? [])];
-      if (!(await waitForSync(informing, signal))) return;
-      const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-      await Promise.all([
-        waitForSync([attachments], within(ATTACHMENTS_WAIT_MS)),
-        sources.known(within(RANGES_WAIT_MS)),
-      ]);
-      if (signal.aborted) return;
-      await together(signal, [
-        (running) => networkQueues.run(network.reconcile, network.keys(), running),
-        (running) => podWork.run(pod.reconcile, pod.keys(), running),
-        (running) => neutron.keep(running),
-        ...(joined ? [joined.keep] : []),
-      ]);
-    },
-    debug: () => [...networkQueues.debug(), podWork.debug(), ...(joined ? [joined.debug()] : [])],
-  };
+  podWork.reconcile(pod.reconcile, { keys: pod.keys, after });
+  const attach = attachWith({ client, clock, networks: networks.lister, judge, sharedNamespaces });
+  manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 
 /** The log says all that the Events say. */
@@ -186,29 +145,15 @@ function logged(events: EventRecorder, log: Logger): EventRecorder {
   };
 }
 
-function informers({ client, clock, log, sharedNamespaces }: NetworkDutyOptions) {
-  const common = <T extends KubeObject>(resource: Resource<T>) => ({
-    client,
-    clock,
-    resource,
-    onError: informerLog(log, resource.plural),
-  });
+function informers(manager: Manager, sharedNamespaces: readonly string[]) {
   return {
-    networks: new Informer({
-      ...common(NETWORKS),
-      transform: cachedNetwork,
-      indexers: VNI_INDEXERS,
-    }),
-    attachments: new Informer({
-      ...common(NETWORK_ATTACHMENT_DEFINITIONS),
-      transform: cachedAttachment,
-    }),
-    pods: new Informer({
-      ...common(networkPods(sharedNamespaces)),
+    networks: manager.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS }),
+    attachments: manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment }),
+    pods: manager.informer(networkPods(sharedNamespaces), {
       fieldSelector: LIVE_PODS,
       keep: matters,
       indexers: POD_INDEXERS,
     }),
-    nodes: new Informer(common(NODES)),
+    nodes: manager.informer(NODES),
   };
 }

@@ -1,11 +1,8 @@
-import type { Logger } from 'pino';
 import { OWN_LABELS } from '../json/own-names.ts';
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
-import { Informer } from '../kube/cache/informer.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
+import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
-import type { KubeClient } from '../kube/client/client.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { Trigger } from '../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL, TABLE_NAME } from '../network/api/names.ts';
 import type { Network } from '../network/api/types.ts';
@@ -18,10 +15,7 @@ import type { Host } from './host.ts';
 import { Joiner } from './mesh.ts';
 import type { NeededNetworks } from './needed-networks.ts';
 
-export interface JoiningDutyOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface MeshOptions {
   readonly host: Host;
   /** The node's name. */
   readonly node: string;
@@ -37,31 +31,15 @@ export interface JoiningDutyOptions {
 }
 
 /** Joins the networks of this node with those of the others. */
-export interface JoiningDuty {
-  /** What keeps pods of this node from a network; undefined where nothing does. */
-  failure(): string | undefined;
-  run(signal: AbortSignal): Promise<void>;
-}
-
-export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
-  const { client, clock, log, host, node, operatorNamespace, namespace, networks, needed } = options;
-  const tables = new Informer({
-    client,
-    clock,
-    resource: NODE_TABLES,
+export function setUpMesh(manager: Manager, options: MeshOptions): void {
+  const { host, node, operatorNamespace, namespace, networks, needed } = options;
+  const { client, log } = manager;
+  const tables = manager.informer(NODE_TABLES, {
     namespace: operatorNamespace,
     fieldSelector: `metadata.name=${TABLE_NAME}`,
-    onError: informerLog(log, 'configmaps'),
   });
   // One's own alone: for when somebody removes it.
-  const reports = new Informer({
-    client,
-    clock,
-    resource: NODE_REPORTS,
-    namespace,
-    fieldSelector: `metadata.name=${node}`,
-    onError: informerLog(log, 'configmaps'),
-  });
+  const reports = manager.informer(NODE_REPORTS, { namespace, fieldSelector: `metadata.name=${node}` });
   const table = () => tables.lister.get(`${operatorNamespace}/${TABLE_NAME}`);
   const joiner = new Joiner({
     node,
@@ -110,21 +88,18 @@ export function joiningDuty(options: JoiningDutyOptions): JoiningDuty {
     await client.apply(CONFIG_MAPS, { namespace, name: node }, report, how);
   }
 
-  return {
-    failure: () => failure,
-    async run(signal) {
-      const watching = [tables.run(signal), reports.run(signal)];
-      // Before, what is not known yet would be taken away.
-      await waitForSync([tables, reports, networks], signal);
-      while (!signal.aborted) {
-        await round(signal).catch((err: unknown) => {
-          if (signal.aborted) return;
-          failure = err instanceof Error ? err.message : String(err);
-          log.error({ err }, 'the node cannot be joined');
-        });
-        await bell.next(options.intervalMs, signal);
-      }
-      await Promise.all(watching);
-    },
-  };
+  async function keep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await round(signal).catch((err: unknown) => {
+        if (signal.aborted) return;
+        failure = err instanceof Error ? err.message : String(err);
+        log.error({ err }, 'the node cannot be joined');
+      });
+      await bell.next(options.intervalMs, signal);
+    }
+  }
+
+  manager.addReadyz('joined', () => failure);
+  // Before, what is not known yet would be taken away.
+  manager.everyReplica('mesh', keep, { after: (signal) => waitForSync([tables, reports, networks], signal) });
 }

@@ -1,18 +1,16 @@
 import type { Logger } from 'pino';
 import { isNotFound, retryAfterMs } from '../kube/api/api-error.ts';
-import type { Resource } from '../kube/api/resource.ts';
-import { Informer } from '../kube/cache/informer.ts';
-import { informerLog } from '../kube/cache/informer-log.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import type { MakeController } from '../kube/controller/leader-controller.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import { sleep } from '../kube/util/sleep.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { askAgainMs } from './ask-again.ts';
-import { knowsPolicies, PolicyController, type PolicyMetrics } from './controller.ts';
-import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts';
+import { knowsPolicies, PolicyController } from './controller.ts';
+import { policyMetrics } from './metrics.ts';
+import { POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The flags of `serve` that policies look at. */
 export interface PolicyOptions {
@@ -23,56 +21,35 @@ export interface PolicyOptions {
   readonly policy: 'auto' | 'off';
 }
 
-export interface PolicyDutyOptions {
-  readonly options: PolicyOptions;
-  /** For the informers, on every replica. */
-  readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
-  readonly leaderClient: KubeClient;
+export interface PolicySetupOptions extends PolicyOptions {
   readonly template: {
     readonly templates: { readonly state: TemplateState };
     onAdopted(listener: () => void): void;
   };
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: PolicyMetrics;
-  readonly makeController: MakeController;
-}
-
-/** The template as policies that the API server runs by itself. */
-export interface PolicyDuty {
-  /** Keeps the caches, on every replica, until the signal aborts; nothing as long as the API server knows no policies. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Keeps the policies, for as long as this process leads. */
-  lead(signal: AbortSignal): Promise<void>;
-  /** For /debug/controllers. */
-  debug(): unknown;
 }
 
 const RETRY_MS = 5_000;
 const KEY = 'policies';
 const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
-export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
-  const { options, client, leaderClient, template, makeController, clock, log, metrics } = duty;
-  const controller = makeController('policy', 1);
+/** The template as policies that the API server runs by itself, once it knows such; kept by the leader. */
+export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
+  const { template, annotation, requireAnnotation, namespace: operatorNamespace } = options;
+  const { leaderClient, log } = manager;
+  const metrics = policyMetrics(manager.registry);
+  const work = manager.controller('policy');
   /** However often it is asked for, there is one reconcile, and one more after it. */
-  const wake = () => controller.queue.add(KEY);
-  const live = { policies: informer(duty, POLICIES), bindings: informer(duty, POLICY_BINDINGS) };
+  const wake = () => work.queue.add(KEY);
+  const live = informersOf(manager);
   const informers = Object.values(live);
-  for (const each of informers) {
-    each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
-  }
+  for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   template.onAdopted(wake);
-  const keeper = new PolicyController({
+  const controller = new PolicyController({
     client: leaderClient,
     live,
     templates: () => template.templates.state,
     compile: {
-      keys: keysFor(options.annotation),
-      requireAnnotation: options.requireAnnotation,
-      operatorNamespace: options.namespace,
-      name: options.initializerName,
+      ...{ keys: keysFor(annotation), requireAnnotation, operatorNamespace, name: options.initializerName },
       // Behind it stands the webhook, which refuses what it must.
       alone: false,
     },
@@ -80,39 +57,35 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
     log,
     metrics,
   });
-
-  return {
-    async watch(signal) {
-      metrics.kept(0);
-      if (await supported(client, clock, log, signal)) {
-        await Promise.all(informers.map((each) => each.run(signal)));
-      }
+  metrics.kept(0);
+  work.reconcile(
+    async (_, signal) => {
+      await controller.reconcile(signal);
+      return {};
     },
-    async lead(signal) {
+    {
+      keys: () => [KEY],
       // Not as long as the API server knows no policies.
-      if (!(await waitForSync(informers, signal))) return;
-      await controller.run(
-        async (_, running) => {
-          await keeper.reconcile(running);
-          return {};
-        },
-        [KEY],
-        signal,
-      );
-      metrics.kept(0);
+      after: (signal) => waitForSync(informers, signal),
+      ended: () => metrics.kept(0),
     },
-    debug: () => controller.debug(),
-  };
+  );
 }
 
-function informer({ client, clock, log }: PolicyDutyOptions, resource: Resource<LivePolicyObject>) {
-  return new Informer<LivePolicyObject>({
-    client,
-    clock,
-    resource,
+function informersOf(manager: Manager) {
+  const { client, clock, log } = manager;
+  let known: Promise<boolean> | undefined;
+  const selection = {
     labelSelector: 'app=envoy-initializer',
-    onError: informerLog(log, resource.plural),
-  });
+    startWhen(signal: AbortSignal) {
+      known ??= supported(client, clock, log, signal);
+      return known;
+    },
+  };
+  return {
+    policies: manager.informer(POLICIES, selection),
+    bindings: manager.informer(POLICY_BINDINGS, selection),
+  };
 }
 
 /** Resolves with true once the API server knows policies, which an upgrade may bring; with false when the signal aborts. */

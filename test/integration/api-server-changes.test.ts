@@ -1,16 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
-import { Registry } from 'prom-client';
-import type { ServeOptions } from '../../src/cli/serve-options.ts';
 import { LiveTemplates } from '../../src/injector/live-templates.ts';
 import { NAMESPACES } from '../../src/kube/api/core-resources.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
-import { controllerMaker } from '../../src/kube/controller/leader-controller.ts';
 import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { POLICIES } from '../../src/policies/resources.ts';
-import { policyDuty } from '../../src/policies/setup.ts';
+import { setUpPolicies } from '../../src/policies/setup.ts';
 import { findBinaries } from '../env/control-plane/build.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
@@ -19,6 +16,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { FaultLab } from '../support/fault-lab.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { LoadBalancer } from '../support/load-balancer.ts';
+import { testManager } from '../support/test-manager.ts';
 import { until } from '../support/until.ts';
 import { untilTrue } from '../support/until-true.ts';
 
@@ -99,30 +97,25 @@ test('policies are kept once the API server knows them, by a process that starte
   const log = pino({ level: 'silent' });
   const templates = new LiveTemplates({ adopted() {}, rejected() {} });
   templates.update({ data: { config: DEMO_TEMPLATE } });
-  const duty = policyDuty({
-    options: {
-      annotation: 'initializer.kubernetes.io/envoy',
-      initializerName: 'envoy.initializer.kubernetes.io',
-      namespace: 'envoy-initializer',
-      requireAnnotation: true,
-      policy: 'auto',
-    } as ServeOptions,
-    client,
-    leaderClient: client,
+  const manager = testManager({ client, clock, log });
+  setUpPolicies(manager, {
+    annotation: 'initializer.kubernetes.io/envoy',
+    initializerName: 'envoy.initializer.kubernetes.io',
+    namespace: 'envoy-initializer',
+    requireAnnotation: true,
+    policy: 'auto',
     template: { templates, onAdopted() {} },
-    makeController: controllerMaker({ registry: new Registry(), clock, log }),
-    clock,
-    log,
-    metrics: { kept() {} },
   });
   const stop = new AbortController();
-  const running = Promise.all([duty.watch(stop.signal), duty.lead(stop.signal)]);
+  const running = manager.run(stop.signal);
   closing.push(async () => {
     stop.abort(new Error('the test is over'));
+    await clock.advanceAsync(0);
     await running;
   });
   const policies = async () => (await lab.client.list(POLICIES, {})).items;
-  await until(() => clock.pendingTimers === 1);
+  // Two are of the Events.
+  await until(() => clock.pendingTimers === 3);
   await clock.advanceAsync(599_999);
   expect(proxy.requests).toHaveLength(1);
   expect(await policies()).toEqual([]);

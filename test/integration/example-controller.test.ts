@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { pino } from 'pino';
-import { countKeys } from '../../docs/examples/key-counter.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 
 let starting: Promise<ControlPlane>;
@@ -30,10 +32,13 @@ async function untilCounted(name: string, keys: number): Promise<void> {
 }
 
 test('the example controller counts, counts again what changed or was tampered with, and ends when told to', async () => {
-  const stop = new AbortController();
   await kubectl('create', 'configmap', 'before', '--from-literal=a=1');
   await kubectl('label', 'configmap', 'before', 'count-keys=');
-  const running = countKeys(controlPlane.kubeconfigPath, pino({ level: 'silent' }), stop.signal);
+  const example = spawn(process.execPath, [join(projectDirectory(), 'docs/examples/key-counter.ts')], {
+    env: { ...process.env, NODE_OPTIONS: '', KUBECONFIG: controlPlane.kubeconfigPath },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(example, 'exit');
   await untilCounted('before', 1);
   await kubectl('patch', 'configmap', 'before', '--type=merge', '-p', '{"data":{"b":"2"}}');
   await untilCounted('before', 2);
@@ -42,6 +47,6 @@ test('the example controller counts, counts again what changed or was tampered w
   await controlPlane.restartApiServer();
   await kubectl('patch', 'configmap', 'before', '--type=merge', '-p', '{"data":{"c":"3"}}');
   await untilCounted('before', 3);
-  stop.abort();
-  await expect(running).resolves.toBeUndefined();
+  example.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });

@@ -127,7 +127,7 @@ class ObjectController<T extends KubeObject> {
   }
 
   /** Sets what is done for an object, from when on the caches are in sync. */
-  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | void>): void {
+  reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void {
     const { controller, client, objects } = this.#options;
     controller.reconcile(
       async (key, signal) =>

@@ -1,25 +1,13 @@
-import type { Logger } from 'pino';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import type { Resource } from '../../kube/api/resource.ts';
-import { Informer } from '../../kube/cache/informer.ts';
 import { informerLog } from '../../kube/cache/informer-log.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
-import type { Clock } from '../../kube/workqueue/clock.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
 import { ENDPOINT_SLICES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
 import type { ClusterRanges } from './cluster-ranges.ts';
 
-export interface RangeSourcesOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly ranges: ClusterRanges;
-}
-
 /** Follows what uses ranges of the cluster, the nodes and their pods apart: the Services and the API server. */
 export interface RangeSources {
-  /** Keeps the caches until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
   /** Resolves when all ranges are known that the API server can tell of, or the signal aborts. */
   known(signal: AbortSignal): Promise<void>;
 }
@@ -27,12 +15,12 @@ export interface RangeSources {
 /** The EndpointSlice that each API server keeps for itself. */
 const API_SERVER = { namespace: 'default', fieldSelector: 'metadata.name=kubernetes' };
 
-export function rangeSources({ client, clock, log, ranges }: RangeSourcesOptions): RangeSources {
+export function rangeSources(manager: Manager, ranges: ClusterRanges): RangeSources {
   function follow(of: string, resource: Resource<RangeHolder>, selection: Partial<typeof API_SERVER> = {}) {
     const absent = new AbortController();
-    const logged = informerLog(log, resource.plural);
-    const informer = new Informer({
-      ...{ client, clock, resource, ...selection },
+    const logged = informerLog(manager.log, resource.plural);
+    const informer = manager.informer(resource, {
+      ...selection,
       onError(error, doing) {
         // ServiceCIDRs are of Kubernetes 1.33 and newer.
         if (isNotFound(error)) absent.abort();
@@ -53,9 +41,6 @@ export function rangeSources({ client, clock, log, ranges }: RangeSourcesOptions
     follow('the API server', ENDPOINT_SLICES, API_SERVER),
   ];
   return {
-    async watch(signal) {
-      await Promise.all(sources.map(({ informer }) => informer.run(signal)));
-    },
     async known(signal) {
       const waits = sources.map(({ informer, absent }) =>
         waitForSync([informer], AbortSignal.any([signal, absent])),

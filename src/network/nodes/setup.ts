@@ -1,12 +1,8 @@
-import type { Logger } from 'pino';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
-import type { Resource } from '../../kube/api/resource.ts';
-import { Informer } from '../../kube/cache/informer.ts';
-import { informerLog } from '../../kube/cache/informer-log.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
-import type { MakeController } from '../../kube/controller/leader-controller.ts';
-import type { Clock } from '../../kube/workqueue/clock.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Task } from '../../kube/util/together.ts';
 import { REPORT_LABEL, TABLE_NAME } from '../api/names.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import type { NetworkPod } from '../pods/network-pods.ts';
@@ -16,11 +12,6 @@ import { NODE_REPORTS, NODE_TABLES, type ReportObject } from './node-objects.ts'
 import { NodeTableController } from './node-table-controller.ts';
 
 export interface MeshNodesOptions {
-  readonly client: KubeClient;
-  readonly leaderClient: KubeClient;
-  readonly makeController: MakeController;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly resyncMs: number;
   /** The operator's own. */
   readonly namespace: string;
@@ -28,6 +19,8 @@ export interface MeshNodesOptions {
   readonly nodes: Informer<ClusterNode>;
   /** With the indices POD_INDEXERS. */
   readonly pods: Lister<NetworkPod>;
+  /** Resolves when the leader knows all that Networks depend on. */
+  readonly after: Task;
   /** Called when any Network may reach further, or less far. */
   readonly onReach: () => void;
   /** Called when this one may. */
@@ -39,26 +32,22 @@ export interface MeshNodes {
   readonly reach: NodeCoverage;
   /** To be waited for before anything is said. */
   readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
-  /** Keeps the caches, on every replica, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Keeps the table, for as long as this process leads. */
-  keep(signal: AbortSignal): Promise<void>;
-  /** For /debug/controllers. */
-  debug(): unknown;
 }
 
 const KEY = 'nodes';
 
-export function meshNodes(options: MeshNodesOptions): MeshNodes {
-  const { client, clock, log, namespace, nodeAgentNamespace, nodes, pods, resyncMs, onReach } = options;
-  const informer = <T extends KubeObject>(resource: Resource<T>, selection: Selection) =>
-    new Informer({ client, clock, resource, ...selection, onError: informerLog(log, resource.plural) });
-  const tables = informer(NODE_TABLES, { namespace, fieldSelector: `metadata.name=${TABLE_NAME}` });
-  const reports = informer(NODE_REPORTS, { namespace: nodeAgentNamespace, labelSelector: REPORT_LABEL });
+/** Follows the agents of the nodes on every replica; the leader keeps the table of nodes. */
+export function setUpMeshNodes(manager: Manager, options: MeshNodesOptions): MeshNodes {
+  const { namespace, nodeAgentNamespace, nodes, pods, resyncMs, onReach } = options;
+  const tables = manager.informer(NODE_TABLES, { namespace, fieldSelector: `metadata.name=${TABLE_NAME}` });
+  const reports = manager.informer(NODE_REPORTS, {
+    namespace: nodeAgentNamespace,
+    labelSelector: REPORT_LABEL,
+  });
   const table = () => tables.lister.get(`${namespace}/${TABLE_NAME}`);
-  const controller = options.makeController('node-table', 1);
-  const keeper = new NodeTableController({
-    client: options.leaderClient,
+  const controller = manager.controller('node-table');
+  const tableController = new NodeTableController({
+    client: manager.leaderClient,
     namespace,
     nodes: nodes.lister,
     table,
@@ -104,6 +93,10 @@ export function meshNodes(options: MeshNodesOptions): MeshNodes {
     }
   }
 
+  controller.reconcile((_, signal) => tableController.reconcile(signal), {
+    keys: () => [KEY],
+    after: options.after,
+  });
   return {
     reach: meshCoverage({
       nodes: nodes.lister,
@@ -111,18 +104,7 @@ export function meshNodes(options: MeshNodesOptions): MeshNodes {
       reportOf: (node) => reports.lister.get(`${nodeAgentNamespace}/${node}`),
     }),
     informers: [tables, reports],
-    async watch(signal) {
-      await Promise.all([tables.run(signal), reports.run(signal)]);
-    },
-    keep: (signal) => controller.run((_, running) => keeper.reconcile(running), [KEY], signal),
-    debug: () => controller.debug(),
   };
-}
-
-interface Selection {
-  readonly namespace: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
 }
 
 /** A node tells of itself every few seconds. */

@@ -1,19 +1,17 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { Registry } from 'prom-client';
-import type { ServeOptions } from '../../../src/cli/serve-options.ts';
 import { LiveTemplates } from '../../../src/injector/live-templates.ts';
 import { apiErrorFrom } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import { controllerMaker } from '../../../src/kube/controller/leader-controller.ts';
-import { policyDuty } from '../../../src/policies/setup.ts';
+import { setUpPolicies } from '../../../src/policies/setup.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { testManager } from '../../support/test-manager.ts';
 
-/** A duty whose API server answers its question about policies so, and begins watches that tell nothing. */
-function dutyOf(discovery: () => unknown) {
+/** Policies whose API server answers the question about them so, and begins watches that tell nothing. */
+function policiesOf(discovery: () => unknown) {
   const { log, lines } = capturedLog();
   const clock = new FakeClock();
   const requests: string[] = [];
@@ -29,24 +27,28 @@ function dutyOf(discovery: () => unknown) {
       yield* [];
     },
   } as unknown as KubeClient;
-  const kept: number[] = [];
-  const duty = policyDuty({
-    options: {
-      annotation: 'initializer.kubernetes.io/envoy',
-      initializerName: 'envoy.initializer.kubernetes.io',
-      namespace: 'envoy-initializer',
-      requireAnnotation: true,
-      policy: 'auto',
-    } as ServeOptions,
-    client,
-    leaderClient: client,
+  const manager = testManager({ client, clock, log });
+  setUpPolicies(manager, {
+    annotation: 'initializer.kubernetes.io/envoy',
+    initializerName: 'envoy.initializer.kubernetes.io',
+    namespace: 'envoy-initializer',
+    requireAnnotation: true,
+    policy: 'auto',
     template: { templates: new LiveTemplates({ adopted() {}, rejected() {} }), onAdopted() {} },
-    makeController: controllerMaker({ registry: new Registry(), clock, log }),
-    clock,
-    log,
-    metrics: { kept: (count) => kept.push(count) },
   });
-  return { duty, lines, requests, lists, kept, clock };
+  const kept = async () =>
+    (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  /** What was logged until then. */
+  const end = async () => {
+    const messages = lines.map(({ msg }) => msg).filter((msg) => msg !== 'listening');
+    stop.abort(new Error('the test is over'));
+    await clock.advanceAsync(0);
+    await running;
+    return messages;
+  };
+  return { end, requests, lists, kept, clock };
 }
 
 const KNOWS_NONE = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
@@ -54,9 +56,7 @@ const NONE_KNOWN =
   'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all';
 
 test('an API server that knows no policies is said so once, and asked again every ten minutes', async () => {
-  const { duty, lines, requests, kept, clock } = dutyOf(() => KNOWS_NONE);
-  const stop = new AbortController();
-  const running = [duty.watch(stop.signal), duty.lead(stop.signal)];
+  const { end, requests, kept, clock } = policiesOf(() => KNOWS_NONE);
   await clock.advanceAsync(0);
   await clock.advanceAsync(599_999);
   expect(requests).toEqual(['GET /apis/admissionregistration.k8s.io/v1']);
@@ -66,54 +66,38 @@ test('an API server that knows no policies is said so once, and asked again ever
     expect(requests).toHaveLength(asked);
     await clock.advanceAsync(599_999);
   }
-  stop.abort(new Error('the test is over'));
-  await Promise.all(running);
-  expect(lines.map(({ msg }) => msg)).toEqual([NONE_KNOWN]);
-  expect(kept).toEqual([0]);
+  expect(await end()).toEqual([NONE_KNOWN]);
+  expect(await kept()).toEqual([{ value: 0, labels: {} }]);
   expect(clock.pendingTimers).toBe(0);
 });
 
 test('an API server that knows policies after an upgrade is asked for them', async () => {
   let discovery: object = KNOWS_NONE;
-  const { duty, lines, requests, lists, clock } = dutyOf(() => discovery);
-  const stop = new AbortController();
-  const watching = duty.watch(stop.signal);
+  const { end, requests, lists, clock } = policiesOf(() => discovery);
   await clock.advanceAsync(0);
   discovery = { resources: [{ name: 'mutatingadmissionpolicies' }] };
   await clock.advanceAsync(720_000);
   expect(requests).toHaveLength(2);
   expect(lists).toEqual(['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings']);
-  stop.abort(new Error('the test is over'));
-  await watching;
-  expect(lines.map(({ msg }) => msg)).toEqual([
-    NONE_KNOWN,
-    'the API server knows MutatingAdmissionPolicy by now',
-  ]);
+  expect(await end()).toEqual([NONE_KNOWN, 'the API server knows MutatingAdmissionPolicy by now']);
 });
 
 test('an API server without the whole group is one that knows no policies', async () => {
-  const { duty, lines, clock } = dutyOf(() => {
+  const { end, clock } = policiesOf(() => {
     throw apiErrorFrom(404, {});
   });
-  const stop = new AbortController();
-  const watching = duty.watch(stop.signal);
   await clock.advanceAsync(0);
-  expect(lines.map(({ msg }) => msg)).toEqual([NONE_KNOWN]);
-  stop.abort(new Error('the test is over'));
-  await watching;
+  expect(await end()).toEqual([NONE_KNOWN]);
 });
 
 test('an API server that asks to be left alone is asked no sooner', async () => {
-  const { duty, requests, clock } = dutyOf(() => {
+  const { end, requests, clock } = policiesOf(() => {
     throw apiErrorFrom(429, {}, '60');
   });
-  const stop = new AbortController();
-  const watching = duty.watch(stop.signal);
   await clock.advanceAsync(0);
   await clock.advanceAsync(59_999);
   expect(requests).toHaveLength(1);
   await clock.advanceAsync(1);
   expect(requests).toHaveLength(2);
-  stop.abort(new Error('the test is over'));
-  await watching;
+  await end();
 });

@@ -1,12 +1,9 @@
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
-import { NAMESPACES, SECRETS, type Secret } from '../../../kube/api/core-resources.ts';
+import { NAMESPACES, SECRETS } from '../../../kube/api/core-resources.ts';
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import { Informer } from '../../../kube/cache/informer.ts';
-import { informerLog } from '../../../kube/cache/informer-log.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { sleep } from '../../../kube/util/sleep.ts';
-import type { Clock } from '../../../kube/workqueue/clock.ts';
+import type { Manager } from '../../../kube/manager/manager.ts';
+import { aborted } from '../../../kube/util/linked-abort.ts';
+import type { Task } from '../../../kube/util/together.ts';
 import type { Network } from '../../api/types.ts';
 import type { Provider } from '../provider.ts';
 import { neutronMetrics } from './metrics.ts';
@@ -15,42 +12,31 @@ import { NeutronConnection } from './neutron-connection.ts';
 import { NeutronGarbageCollector } from './neutron-garbage-collector.ts';
 import { NeutronStore } from './neutron-store.ts';
 
-export interface NeutronDutyOptions {
-  readonly client: KubeClient;
-  readonly registry: Registry;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface NeutronSetupOptions {
   /** The operator's own. */
   readonly namespace: string;
   readonly neutronSecret: string;
-  /** Called before each request to OpenStack, with its signal: it throws where this process does not lead. */
-  readonly mayRequest: (signal: AbortSignal) => void;
+  /** Resolves when the leader knows all Networks. */
+  readonly after: Task;
   /** The cache's; undefined where it has none. */
   readonly known: (key: ObjectKey) => Network | undefined;
   /** Told that it is another Neutron now, or that there is one at last: every Network is to be looked at. */
   readonly onChange: () => void;
 }
 
-/** The provider neutron, kept in step with its Secret. */
-export interface NeutronDuty {
-  readonly provider: Provider;
-  /** Follows the Secret, on every replica, until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Looks after Neutron until the signal aborts; the leader's part. */
-  keep(signal: AbortSignal): Promise<void>;
-}
-
 const CHECK_PERIOD_MS = 30_000;
 
-export function neutronDuty(options: NeutronDutyOptions): NeutronDuty {
-  const { client, registry, clock, log, namespace, neutronSecret: name, known, onChange } = options;
+/** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
+export function setUpNeutron(manager: Manager, options: NeutronSetupOptions): Provider {
+  const { client, registry, clock, log } = manager;
+  const { namespace, neutronSecret: name, known, onChange } = options;
   const secretName = `${namespace}/${name}`;
   const metrics = neutronMetrics(registry);
   const connection = new NeutronConnection({
     clock,
     secretName,
     metrics,
-    mayRequest: options.mayRequest,
+    mayRequest: manager.assertLeading,
     onChange(problem) {
       store.reset();
       if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');
@@ -62,41 +48,28 @@ export function neutronDuty(options: NeutronDutyOptions): NeutronDuty {
   const store = new NeutronStore({ api, clock });
   const clusterId = clusterIdOf(client);
   const provider = new NeutronProvider({ api, store, clusterId });
-  const keeper = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
-  const secrets = new Informer<Secret>({
-    client,
-    clock,
-    resource: SECRETS,
-    namespace,
-    fieldSelector: `metadata.name=${name}`,
-    onError: informerLog(log, 'secrets'),
-  });
+  const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
+  const secrets = manager.informer(SECRETS, { namespace, fieldSelector: `metadata.name=${name}` });
   const update = () => connection.update(secrets.lister.get(secretName));
   secrets.addEventHandler({ onAdd: update, onUpdate: update, onDelete: update });
-
-  return {
-    provider,
-    async watch(signal) {
+  manager.everyReplica('neutron', async (signal) => {
+    try {
       // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
-      const synced = secrets.waitForSync(signal).then(update, () => undefined);
-      try {
-        await Promise.all([secrets.run(signal), synced]);
-      } finally {
-        await connection.close();
-      }
-    },
-    async keep(signal) {
-      while (!signal.aborted) {
-        try {
-          if (connection.hasBeenConfigured) await keeper.check(signal);
-        } catch (err) {
-          if (!signal.aborted) log.error({ err }, 'cannot look after the networks in Neutron');
-        }
-        // Rejects when the signal aborts, which ends this.
-        await sleep(clock, CHECK_PERIOD_MS, signal).catch(() => undefined);
-      }
-    },
+      await secrets.waitForSync(signal).then(update, () => undefined);
+      await aborted(signal);
+    } finally {
+      await connection.close();
+    }
+  });
+  const check = async (signal: AbortSignal) => {
+    if (connection.hasBeenConfigured) await garbage.check(signal);
   };
+  manager.singleton('neutron', check, {
+    after: options.after,
+    everyMs: CHECK_PERIOD_MS,
+    failed: (err) => log.error({ err }, 'cannot look after the networks in Neutron'),
+  });
+  return provider;
 }
 
 /** The UID of kube-system: as good as a cluster's ID, since that namespace lives as long as the cluster. */

@@ -36,7 +36,7 @@ async function violationsOf(played: Schedule): Promise<readonly string[]> {
   return model.violations;
 }
 
-describe('terms of leadership', () => {
+describe('terms of a Manager that leads', () => {
   test(`the current leader reconciles, and no process writes after its deadline (${RUNS} schedules)`, async () => {
     await fc.assert(
       fc.asyncProperty(schedule, async (played) => {
@@ -55,5 +55,11 @@ describe('terms of leadership', () => {
     }));
     const changes = [8_000, 14_000, 30_000].map((atMs) => ({ atMs, workMs: 100, isDeaf: false }));
     expect(await violationsOf({ seed: 1, outages: both, changes })).toEqual([]);
+  });
+
+  test('a term begins when the work of the one before has ended, which heard of nothing', async () => {
+    const outages = [{ replica: 0, kind: 'refuse' as const, fromMs: 41, forMs: 8_000 }];
+    const changes = [{ atMs: 0, workMs: 12_000, isDeaf: true }];
+    expect(await violationsOf({ seed: 0, outages, changes })).toEqual([]);
   });
 });
