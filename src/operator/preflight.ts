@@ -1,8 +1,8 @@
-import type { Logger } from 'pino';
 import { PROGRAM } from '../json/own-names.ts';
 import { isNotFound, retryAfterMs } from '../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { sleep } from '../kube/util/sleep.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
