@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SharedInformers } from '../../../../src/kube/cache/shared-informers.ts';
+import { deferred } from '../../../support/deferred.ts';
+import { startScripted } from '../../../support/scripted-client.ts';
+import {
+  added,
+  type ConfigMap,
+  configMap,
+  configMaps,
+  deleted,
+  initialEventsEnd,
+  modified,
+} from '../../../support/scripted-objects.ts';
+import { until } from '../../../support/until.ts';
+import { recorded } from './informer-setup.ts';
+
+let api: Awaited<ReturnType<typeof startScripted>>;
+let informers: SharedInformers;
+let errors: string[];
+let stop: AbortController;
+let running: Promise<void>;
+beforeEach(async () => {
+  api = await startScripted();
+  errors = [];
+  stop = new AbortController();
+  running = Promise.resolve();
+  informers = new SharedInformers({
+    ...{ client: api.client, clock: api.clock },
+    onError: (plural) => (error, doing) => errors.push(`${plural} ${doing}: ${error}`),
+  });
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await api.close();
+});
+
+function run(): void {
+  running = informers.run(stop.signal);
+}
+
+const red = (name: string, version: number) => configMap(name, version, { labels: { colour: 'red' } });
+const isRed = ({ metadata }: ConfigMap) => metadata.labels?.colour === 'red';
+const withoutLabels = ({ metadata: { labels: _, ...metadata } }: ConfigMap): ConfigMap => ({ metadata });
+
+describe('two parts that keep different things of the same objects', () => {
+  test('have a cache each, and one watch', async () => {
+    const [small, reds] = [recorded(), recorded()];
+    const stripped = informers.informer(configMaps, { transform: withoutLabels });
+    const kept = informers.informer(configMaps, { keep: isRed });
+    stripped.addEventHandler(small);
+    kept.addEventHandler(reds);
+    run();
+    const watch = await api.server.next();
+    watch.stream(added(red('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
+    await Promise.all([stripped.waitForSync(stop.signal), kept.waitForSync(stop.signal)]);
+    watch.stream(modified(configMap('a', 11)), modified(red('b', 12)), deleted(red('b', 13)));
+    await until(() => small.heard.length === 5 && reds.heard.length === 4);
+    expect(small.heard).toEqual([
+      'add a=1 initially',
+      'add b=2 initially',
+      'update a=1 to a=11',
+      'update b=2 to b=12',
+      'delete b=13',
+    ]);
+    expect(reds.heard).toEqual(['add a=1 initially', 'delete a=11', 'add b=12', 'delete b=13']);
+    expect(stripped.lister.get('shop/a')?.metadata).not.toHaveProperty('labels');
+    expect([stripped.lastSyncResourceVersion, kept.lastSyncResourceVersion]).toEqual(['13', '13']);
+    expect([api.server.requests, errors]).toEqual([1, []]);
+  });
+
+  test('hear of what a list shows to have changed meanwhile', async () => {
+    const [all, reds] = [recorded(), recorded()];
+    informers.informer(configMaps).addEventHandler(all);
+    informers.informer(configMaps, { keep: isRed }).addEventHandler(reds);
+    run();
+    const watch = await api.server.next();
+    watch.stream(added(red('a', 1)), added(red('b', 2)), initialEventsEnd(10));
+    await until(() => all.heard.length === 2);
+    watch.stream({ type: 'ERROR', object: { code: 410, reason: 'Expired' } }).end();
+    await until(() => api.clock.pendingTimers > 0);
+    await api.clock.advanceAsync(10_000);
+    (await api.server.next()).stream(added(configMap('b', 12)), initialEventsEnd(20));
+    await until(() => all.heard.length === 4 && reds.heard.length === 4);
+    expect(all.heard.slice(2)).toEqual(['update b=2 to b=12', 'delete a=1, last seen so']);
+    expect(reds.heard.slice(2)).toEqual(['delete b=12', 'delete a=1, last seen so']);
+  });
+
+  test('miss what only their own part of it cannot read', async () => {
+    const strict = informers.informer({
+      ...configMaps,
+      narrow(value) {
+        const object = configMaps.narrow(value);
+        if (!isRed(object)) throw new TypeError('expected red');
+        return object;
+      },
+    });
+    const lax = informers.informer(configMaps);
+    run();
+    const watch = await api.server.next();
+    watch.stream(added(red('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
+    watch.stream(modified(configMap('a', 11)));
+    await until(() => lax.lister.get('shop/a')?.metadata.resourceVersion === '11');
+    expect(strict.lister.list()).toEqual([red('a', 1)]);
+    expect(lax.lister.size).toBe(2);
+    expect(errors).toHaveLength(2);
+  });
+
+  test('have the metadata alone sent where that is enough for both', async () => {
+    const metadataOnly = { ...configMaps, metadataOnly: true as const };
+    informers.informer(metadataOnly);
+    informers.informer(metadataOnly, { keep: isRed });
+    informers.informer(configMaps, { namespace: 'shop' });
+    informers.informer(metadataOnly, { namespace: 'shop', keep: isRed });
+    run();
+    const accepted = [await api.server.next(), await api.server.next()].map(
+      ({ path, headers }) => `${path} ${headers.accept}`,
+    );
+    expect(accepted.toSorted()).toEqual([
+      '/api/v1/configmaps application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      '/api/v1/namespaces/shop/configmaps application/json',
+    ]);
+  });
+});
+
+describe('two parts that keep the same', () => {
+  test('share the informer, with the indices of both', async () => {
+    const byName = ({ metadata }: ConfigMap) => [metadata.name];
+    const byVersion = ({ metadata }: ConfigMap) => [metadata.resourceVersion ?? ''];
+    const first = informers.informer(configMaps, { keep: isRed, indexers: { byName } });
+    const second = informers.informer(configMaps, { keep: isRed, indexers: { byName, byVersion } });
+    expect(second).toBe(first);
+    run();
+    (await api.server.next()).stream(added(red('a', 1)), initialEventsEnd(10));
+    await first.waitForSync(stop.signal);
+    expect([first.lister.byIndex('byName', 'a'), first.lister.byIndex('byVersion', '1')]).toEqual([
+      [red('a', 1)],
+      [red('a', 1)],
+    ]);
+  });
+
+  test('may not name different indices alike', () => {
+    informers.informer(configMaps, { indexers: { by: () => [] } });
+    expect(() => informers.informer(configMaps, { indexers: { by: () => ['a'] } })).toThrow(
+      'there is another index by already',
+    );
+  });
+
+  test.each([{ namespace: 'shop' }, { labelSelector: 'colour=red' }, { fieldSelector: 'metadata.name=a' }])(
+    'do not share what is selected otherwise: %j',
+    (selection) => {
+      expect(informers.informer(configMaps, selection)).not.toBe(informers.informer(configMaps));
+    },
+  );
+});
+
+describe('a watch', () => {
+  test('begins when its condition holds', async () => {
+    const { promise, resolve } = deferred<boolean>();
+    informers.informer(configMaps, { startWhen: () => promise });
+    run();
+    await api.clock.advanceAsync(0);
+    expect(api.server.requests).toBe(0);
+    resolve(true);
+    expect((await api.server.next()).isWatch).toBe(true);
+  });
+
+  test('takes no more caches once it has begun', async () => {
+    informers.informer(configMaps);
+    run();
+    await api.server.next();
+    expect(() => informers.informer(configMaps, { keep: isRed })).toThrow('configmaps are watched already');
+  });
+});

@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
+import type { Manager } from '../../../../src/kube/manager/manager.ts';
+import { aborted } from '../../../../src/kube/util/linked-abort.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { deferred } from '../../../support/deferred.ts';
+import { startScripted } from '../../../support/scripted-client.ts';
+import {
+  added,
+  configMap,
+  configMaps,
+  deleted,
+  initialEventsEnd,
+  modified,
+} from '../../../support/scripted-objects.ts';
+import { testManager } from '../../../support/test-manager.ts';
+import { until } from '../../../support/until.ts';
+
+let api: Awaited<ReturnType<typeof startScripted>>;
+let manager: Manager;
+let lines: ReturnType<typeof capturedLog>['lines'];
+let stop: AbortController;
+let running: Promise<void> | undefined;
+beforeEach(async () => {
+  api = await startScripted();
+  const { log, lines: captured } = capturedLog();
+  lines = captured;
+  manager = testManager({ client: api.client, clock: api.clock, log });
+  stop = new AbortController();
+  running = undefined;
+});
+afterEach(async () => {
+  await end().catch(() => undefined);
+  await api.close();
+});
+
+async function end(): Promise<void> {
+  stop.abort(new Error('the test is over'));
+  await api.clock.advanceAsync(0);
+  await running;
+}
+
+function run(): void {
+  running = manager.run(stop.signal);
+  running.catch(() => undefined);
+}
+
+const messages = () => lines.map(({ msg }) => msg);
+
+describe('a controller', () => {
+  test('reconciles each object, and again what changes, with the object of the cache', async () => {
+    const seen: string[] = [];
+    manager
+      .controller('count')
+      .for(configMaps)
+      .reconcile(async ({ key, object }) => {
+        seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
+      });
+    run();
+    const watch = await api.server.next();
+    watch.stream(added(configMap('a', 1)), initialEventsEnd(10));
+    await until(() => seen.length === 1);
+    watch.stream(modified(configMap('a', 11)));
+    await until(() => seen.length === 2);
+    watch.stream(deleted(configMap('a', 12)));
+    await until(() => seen.length === 3);
+    expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
+  });
+
+  test('reconciles the owner of what has changed, when both are in sync', async () => {
+    const seen: string[] = [];
+    manager
+      .controller('count')
+      .for(configMaps)
+      .owns(SECRETS)
+      .reconcile(async ({ key }) => {
+        seen.push(key);
+      });
+    run();
+    const [first, second] = [await api.server.next(), await api.server.next()];
+    const [owners, owned] = first.path.endsWith('secrets') ? [second, first] : [first, second];
+    owners.stream(added(configMap('a', 1)), added(configMap('b', 2)), initialEventsEnd(10));
+    await api.clock.advanceAsync(0);
+    expect(seen).toEqual([]);
+    owned.stream(initialEventsEnd(10));
+    await until(() => seen.length === 2);
+    const owner = (kind: string, name: string, controller = true) => ({
+      ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller }],
+    });
+    owned.stream(
+      added(configMap('of-nobody', 11)),
+      added(configMap('of-another-kind', 12, owner('Pod', 'a'))),
+      added(configMap('not-controlled', 13, owner('ConfigMap', 'a', false))),
+      added(configMap('of-b', 14, owner('ConfigMap', 'b'))),
+      modified(configMap('of-b', 15, owner('ConfigMap', 'c'))),
+    );
+    await until(() => seen.includes('shop/c'));
+    expect(new Set(seen.slice(2))).toEqual(new Set(['shop/b', 'shop/c']));
+  });
+
+  test('shares its watch with another of the same objects', async () => {
+    const seen: string[] = [];
+    for (const name of ['one', 'other']) {
+      manager
+        .controller(name)
+        .for(configMaps)
+        .reconcile(async ({ key }) => {
+          seen.push(`${name} ${key}`);
+        });
+    }
+    run();
+    (await api.server.next()).stream(added(configMap('a', 1)), initialEventsEnd(10));
+    await until(() => seen.length === 2);
+    expect(seen.toSorted()).toEqual(['one shop/a', 'other shop/a']);
+    expect(api.server.requests).toBe(1);
+  });
+});
+
+describe('a part', () => {
+  test('that runs again does so after a failure too, which is logged', async () => {
+    let calls = 0;
+    manager.singleton('sweep', async () => Promise.reject(new Error(`no ${++calls}`)), { everyMs: 1_000 });
+    run();
+    await api.clock.pass(1_000);
+    await until(() => calls === 2);
+    await end();
+    expect(messages().filter((msg) => msg === 'part failed: trying again')).toHaveLength(2);
+  });
+
+  test('starts when what it waits for is there', async () => {
+    const { promise, resolve } = deferred<void>();
+    const started: string[] = [];
+    manager.everyReplica('late', async () => started.push('late'), { after: () => promise });
+    run();
+    await api.clock.advanceAsync(0);
+    expect(started).toEqual([]);
+    resolve();
+    await until(() => started.length === 1);
+  });
+
+  test.each(['everyReplica', 'singleton'] as const)(
+    '(%s) that fails ends the process, when all others have ended',
+    async (kind) => {
+      const ended: string[] = [];
+      manager[kind]('broken', async () => Promise.reject(new Error('broken for good')));
+      manager.singleton(
+        'leader',
+        async (signal) => void ended.push(await aborted(signal).then(() => 'leader')),
+      );
+      manager.everyReplica('replica', async (signal) => {
+        await aborted(signal);
+        ended.push('replica');
+      });
+      run();
+      await until(() => messages().includes('shutting down: not ready, draining'));
+      await api.clock.advanceAsync(0);
+      await expect(running).rejects.toThrow('broken for good');
+      expect(ended.toSorted()).toEqual(['leader', 'replica']);
+    },
+  );
+});
+
+describe('the end', () => {
+  test('is that of the leader first, whose last writes the caches and Events outlive', async () => {
+    const ended: string[] = [];
+    manager.everyReplica('replica', async (signal) => {
+      await aborted(signal);
+      ended.push('replica');
+    });
+    manager.singleton('leader', async (signal) => {
+      await aborted(signal);
+      for (let turn = 0; turn < 10; turn++) await api.clock.advanceAsync(0);
+      ended.push('leader');
+    });
+    run();
+    await until(() => messages().includes('listening'));
+    await end();
+    expect(ended).toEqual(['leader', 'replica']);
+    expect(messages().at(-1)).toBe('ended');
+    expect(api.clock.pendingTimers).toBe(0);
+  });
+
+  test('comes before anything starts where the preparation fails', async () => {
+    manager.prepare(async () => Promise.reject(new Error('no such file')));
+    manager.informer(configMaps);
+    await expect(manager.run(stop.signal)).rejects.toThrow('no such file');
+    expect([messages(), api.server.requests]).toEqual([[], 0]);
+  });
+});
+
+test('a webhook needs a port', () => {
+  expect(() => manager.webhook('/inject', async () => ({ allowed: true }))).toThrow(
+    'expected a manager with the option webhook',
+  );
+});
