@@ -51,6 +51,8 @@ export function makeInformer<T extends KubernetesObject>(
     namespace,
     labelSelector,
     clock,
+    // As client-node does: a list, then a watch.
+    watchList: false,
     onError: (error, doing) => {
       if (doing === 'handle') process.emitWarning(`a callback of the informer threw ${inspect(error)}`);
     },

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { KubeConfig, V1ConfigMap } from '@kubernetes/client-node';
 import { makeInformer } from '../../../../src/kube/compat/make-informer.ts';
 import { plainKubeConfig } from '../../../support/scripted-client.ts';
-import { added, configMap, initialEventsEnd } from '../../../support/scripted-objects.ts';
+import { added, configMap, deleted, listOf } from '../../../support/scripted-objects.ts';
 import { ScriptedServer } from '../../../support/scripted-server.ts';
 import { until } from '../../../support/until.ts';
 
@@ -58,11 +58,12 @@ describe('makeInformer', () => {
     informer.on('change', ({ metadata }) => heard.push(`${metadata?.name}`));
     const starting = informer.start();
     (await server.next()).fail(404);
-    (await server.next()).stream(added(configMap('a', 1)), initialEventsEnd(2));
+    (await server.next()).answer(listOf(2, [configMap('a', 1)]));
     await starting;
-    await until(() => heard.length === 4);
-    expect(heard).toEqual(['connect', 'error 404', 'connect', 'a']);
-    expect(informer.get('a', 'shop')?.metadata?.resourceVersion).toBe('1');
+    (await server.next()).stream(deleted(configMap('a', 3)), added(configMap('b', 4)));
+    await until(() => heard.length === 5);
+    expect(heard).toEqual(['error 404', 'a', 'connect', 'a', 'b']);
+    expect(informer.get('b', 'shop')?.metadata?.resourceVersion).toBe('4');
     expect(informer.list('shop')).toHaveLength(1);
     await informer.stop();
   });
@@ -74,7 +75,7 @@ describe('makeInformer', () => {
       throw new Error('thrown by a callback');
     });
     void informer.start();
-    (await server.next()).stream(added(configMap('a', 1)), initialEventsEnd(2));
+    (await server.next()).answer(listOf(2, [configMap('a', 1)]));
     await until(() => warn.mock.calls.length > 0);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('thrown by a callback'));
     warn.mockRestore();
