@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -75,19 +75,29 @@ describeUnless('obstacle' in node22 ? node22.obstacle : undefined, 'the package 
 );
 
 function runsOn(node: string): void {
-  let example: ChildProcess;
+  let example: ChildProcess | undefined;
   afterEach(async () => {
-    example.kill('SIGKILL');
+    example?.kill('SIGKILL');
     await kubectl('delete', 'configmap', 'before', '--ignore-not-found');
   });
 
   function start(name: string): ChildProcess {
-    example = spawn(node, [join(project, `${name}.js`)], {
+    const started = spawn(node, [join(project, `${name}.js`)], {
       env: { PATH: process.env.PATH, KUBECONFIG: controlPlane.kubeconfigPath },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    return example;
+    example = started;
+    return started;
   }
+
+  test('every entry can be imported', async () => {
+    const { exports: entries } = JSON.parse(await readFile(join(projectDirectory(), 'package.json'), 'utf8'));
+    const imports = Object.keys(entries).map(
+      (entry) => `import "${entry.replace('.', 'envoy-initializer')}";`,
+    );
+    expect(imports).toHaveLength(4);
+    await run('bash', '-c', `cd '${project}' && '${node}' --input-type=module --eval '${imports.join('')}'`);
+  });
 
   test('the example controller counts, counts again what changed or was tampered with, and ends when told to', async () => {
     await kubectl('create', 'configmap', 'before', '--from-literal=a=1');
