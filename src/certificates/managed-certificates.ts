@@ -34,7 +34,7 @@ export interface ManagedCertificatesOptions {
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** Whoever has made them runs them. */
+  /** Run by their owner, not here. */
   readonly informers: Informers;
   /** The operator's own. */
   readonly namespace: string;

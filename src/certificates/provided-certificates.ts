@@ -22,7 +22,7 @@ export interface ProvidedCertificatesOptions {
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** Whoever has made them runs them. */
+  /** Run by their owner, not here. */
   readonly informers: Informers;
   /** The operator's own. */
   readonly namespace: string;

@@ -42,17 +42,13 @@ export interface NodeAgentOptions {
  * @throws UsageError where it is to join nodes and is not told which one it is on, and for a kubeconfig that cannot be used.
  */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<0 | 2> {
-  const { joinNodes, nodeName, hostRoot } = options;
+  const { joinNodes, nodeName } = options;
   if (joinNodes && nodeName === undefined) {
     throw new UsageError('--join-nodes needs --node-name, or the variable NODE_NAME: the name of the node');
   }
   const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
   try {
-    const source = options.cniPlugins;
-    const written = await installPlugins({ directory: join(hostRoot, options.cniBinDir), source });
-    if (written.length > 0)
-      log.info({ plugins: written, directory: options.cniBinDir }, 'installed CNI plugins');
     const probes = { port: options.metricsPort, verbosity };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
     setUp(manager, options);
@@ -66,9 +62,14 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
 
 /** All parts of the node agent. */
 function setUp(manager: Manager, options: NodeAgentOptions): void {
-  const { hostRoot, sweepInterval, nodeName, joinNodes, operatorNamespace } = options;
+  const { hostRoot, cniBinDir, sweepInterval, nodeName, joinNodes, operatorNamespace } = options;
   const { log } = manager;
   const metrics = nodeMetrics(manager.registry);
+  manager.prepare(async () => {
+    const directory = join(hostRoot, cniBinDir);
+    const plugins = await installPlugins({ directory, source: options.cniPlugins });
+    if (plugins.length > 0) log.info({ plugins, directory: cniBinDir }, 'installed CNI plugins');
+  });
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
   const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: nameOnly });
   const isListed = () => networks.hasSynced() && attachments.hasSynced();

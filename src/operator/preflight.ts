@@ -1,42 +1,29 @@
 import { PROGRAM } from '../json/own-names.ts';
-import { isNotFound, retryAfterMs } from '../kube/api/api-error.ts';
+import { isNotFound } from '../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
-import { sleep } from '../kube/util/sleep.ts';
-import type { Clock } from '../kube/workqueue/clock.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
 /** The rules of the Network CRD are written in the CEL of this version. */
 const OLDEST_MINOR = 31;
 const RETRY_MS = 5_000;
 
-export interface PreflightOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly flags: SelectionFlags;
-}
-
 /**
- * Looks at what the process meets, once the API server answers, and says loudly what will not work: a server that is too
- * old, webhooks that are not applied, flags that the applied ones do not follow. It stops nothing.
+ * Each replica looks at what it meets, once the API server answers, and says loudly what will not work: a server that is
+ * too old, webhooks that are not applied, flags that the applied ones do not follow. It stops nothing.
  */
-export async function preflight(
-  { client, clock, log, flags }: PreflightOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      checkVersion(await client.request('GET', '/version', { signal }), log);
-      await checkWebhooks(client, flags, log, signal);
-      return;
-    } catch (err) {
-      if (signal.aborted) return;
-      log.warn({ err }, 'the API server cannot be asked what it is: asking again');
-      await sleep(clock, Math.max(RETRY_MS, retryAfterMs(err)), signal).catch(() => undefined);
-    }
-  }
+export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
+  const { client, log } = manager;
+  const look = async (signal: AbortSignal) => {
+    checkVersion(await client.request('GET', '/version', { signal }), log);
+    await checkWebhooks(client, flags, log, signal);
+  };
+  manager.everyReplica('preflight', look, {
+    retryMs: RETRY_MS,
+    failed: (err) => log.warn({ err }, 'the API server cannot be asked what it is: asking again'),
+  });
 }
 
 function checkVersion(version: unknown, log: Logger): void {

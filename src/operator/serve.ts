@@ -13,7 +13,7 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../network/setup.ts';
 import { setUpPolicies } from '../policies/setup.ts';
 import type { OperatorOptions } from './options.ts';
-import { preflight } from './preflight.ts';
+import { setUpPreflight } from './preflight.ts';
 
 /**
  * Runs the webhook on every replica and, while leading, the controllers, until `stop` aborts. Resolves with the process's
@@ -53,8 +53,7 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpInjector(manager, { ...options, template, namespaces, onPod });
   setUpPolicies(manager, { ...options, template });
   setUpCertificates(manager, options);
-  const { client, clock, log } = manager;
-  manager.everyReplica('preflight', (signal) => preflight({ client, clock, log, flags: options }, signal));
+  setUpPreflight(manager, options);
 }
 
 function checkOptions({ tlsCertFile, tlsKeyFile, shutdownDelay, shutdownTimeout }: OperatorOptions): void {

@@ -10,20 +10,20 @@ export interface Selection<T extends KubeObject>
     InformerOptions<T>,
     'namespace' | 'labelSelector' | 'fieldSelector' | 'transform' | 'keep' | 'indexers'
   > {
-  /** What is done about an error in place of the log line of the others. */
+  /** Is told of errors, in place of the common handler. The first caller that asks for the objects sets it. */
   readonly onError?: InformerOptions<T>['onError'];
-  /** The watch begins when this resolves with true, for example once the API server knows the resource. */
+  /** The watch begins when this resolves with true, say once the API server knows the resource. Set as `onError`. */
   readonly startWhen?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Where parts get their caches from. */
 export interface Informers {
-  /** The informer of these objects: the same one for all who keep the same of them. Whoever has made it runs it. */
+  /** The informer of these objects: the same one for all callers that keep the same of them. It is run for them. */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T>;
 }
 
 export interface SharedInformersOptions extends Pick<SharedWatchOptions, 'client' | 'clock'> {
-  /** What is done about an error of the informers of that resource. */
+  /** Makes the handler of errors of a resource. */
   readonly onError: (plural: string) => InformerOptions<KubeObject>['onError'];
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Registry } from 'prom-client';
 import type { ReviewHandler } from '../admission/response.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -8,7 +7,7 @@ import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import { informerLog } from '../cache/informer-log.ts';
 import { type Informers, type Selection, SharedInformers } from '../cache/shared-informers.ts';
-import { type ApiAccess, apiAccess } from '../client/access.ts';
+import { apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
 import { usableKubeConfig } from '../client/kubeconfig/usable-kube-config.ts';
 import { controllerMaker, type MakeController } from '../controller/leader-controller.ts';
@@ -28,41 +27,12 @@ import { type Task, together } from '../util/together.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';
 import { runProcess, type ShutdownOptions } from './lifecycle.ts';
-import { createLogger, type LogVerbosity } from './logger.ts';
+import { createLogger } from './logger.ts';
 import { ManagedController } from './managed-controller.ts';
+import type { CreateManagerOptions, ManagerOptions } from './manager-options.ts';
 import { type PartOptions, partOf } from './part.ts';
 import { createRegistry } from './registry.ts';
 import { Webhooks } from './webhooks.ts';
-
-export interface ManagerOptions {
-  /** The program's: its lease, its Events and its metrics have it. */
-  readonly name: string;
-  /** This replica's; that of the host unless given. */
-  readonly identity?: string;
-  readonly api: ApiAccess;
-  readonly clock: Clock;
-  /** Uniform in [0, 1). */
-  readonly random?: () => number;
-  readonly wallClock?: () => Date;
-  readonly log: Logger;
-  readonly registry: Registry;
-  /** Where the lease is. Without it, and with `enabled` false, this process leads for as long as it runs. */
-  readonly leaderElection?: { readonly namespace: string; readonly enabled?: boolean };
-  /** Where the kubelet and Prometheus ask; nowhere unless given. */
-  readonly probes?: { readonly port: number; readonly verbosity: LogVerbosity };
-  /** Where the API server sends reviews; nowhere unless given. */
-  readonly webhook?: { readonly port: number; readonly verifyClients?: boolean };
-  /** Ends at once, and within 30 s, unless given. */
-  readonly shutdown?: ShutdownOptions;
-}
-
-/** What a manager of a real process is made of. */
-export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'log' | 'registry'> {
-  /** As kubectl finds it, or the pod's own account, unless given. */
-  readonly config?: KubeConfig;
-  /** JSON lines on standard output unless given. */
-  readonly log?: Logger;
-}
 
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 
@@ -148,7 +118,7 @@ export class Manager implements Informers {
     return this.#served();
   }
 
-  /** The informer of these objects, kept by every replica; shared with all who ask for the same. */
+  /** The informer of these objects, kept by every replica; shared by all callers that ask for the same. */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T> {
     return this.#informers.informer(resource, selection);
   }

@@ -1,28 +1,35 @@
+import { retryAfterMs } from '../api/api-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { sleep } from './sleep.ts';
 import type { Task } from './together.ts';
 
 export interface RepeatOptions {
   readonly clock: Clock;
-  /** From the end of one call to the next. */
-  readonly everyMs: number;
-  /** Is told what a call has thrown; the next one comes as ever. */
+  /** From the end of one call to the next. Unless given, the first call that succeeds is the last. */
+  readonly everyMs?: number | undefined;
+  /** From a failure to the next call, or longer where the API server asks for it. */
+  readonly retryMs: number;
+  /** Is told what a call has thrown before the signal aborted. */
   readonly failed: (error: unknown) => void;
 }
 
 /** Calls the task again and again until the signal aborts. Never rejects. */
 export async function repeat(
   task: Task,
-  { clock, everyMs, failed }: RepeatOptions,
+  { clock, everyMs, retryMs, failed }: RepeatOptions,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
+    let delayMs = everyMs;
     try {
       await task(signal);
+      if (delayMs === undefined) return;
     } catch (error) {
-      if (!signal.aborted) failed(error);
+      if (signal.aborted) return;
+      failed(error);
+      delayMs = Math.max(retryMs, retryAfterMs(error));
     }
     // Rejects when the signal aborts, which ends this.
-    await sleep(clock, everyMs, signal).catch(() => undefined);
+    await sleep(clock, delayMs, signal).catch(() => undefined);
   }
 }

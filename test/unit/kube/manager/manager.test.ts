@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/linked-abort.ts';
@@ -125,6 +126,20 @@ describe('a part', () => {
     await until(() => calls === 2);
     await end();
     expect(messages().filter((msg) => msg === 'part failed: trying again')).toHaveLength(2);
+  });
+
+  test('that is to succeed once is tried until then', async () => {
+    let calls = 0;
+    const once = async () => {
+      if (++calls < 3) throw apiErrorFrom(429, {}, '7');
+    };
+    manager.everyReplica('greeting', once, { retryMs: 1_000 });
+    run();
+    await api.clock.pass(7_000);
+    await api.clock.pass(7_000);
+    await until(() => calls === 3);
+    await api.clock.advanceAsync(60_000);
+    expect(calls).toBe(3);
   });
 
   test('starts when what it waits for is there', async () => {
