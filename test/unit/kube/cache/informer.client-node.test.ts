@@ -1,8 +1,15 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Informer as ClientNodeInformer, ObjectCache, V1ConfigMap } from '@kubernetes/client-node';
+import type {
+  Informer as ClientNodeInformer,
+  KubernetesObject,
+  ObjectCache,
+  V1ConfigMap,
+} from '@kubernetes/client-node';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Informer } from '../../../../src/kube/cache/informer.ts';
+import type { Network } from '../../../../src/network/api/types.ts';
+import type { NetworkControllerOptions } from '../../../../src/network/controller/controller.ts';
 import { added, configMap, deleted, listOf, modified } from '../../../support/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/scripted-server.ts';
 import { until } from '../../../support/until.ts';
@@ -42,6 +49,12 @@ async function settled(): Promise<void> {
 test("is client-node's informer and its cache", () => {
   const typed = (informer: Informer<V1ConfigMap & KubeObject>) =>
     informer satisfies ClientNodeInformer<V1ConfigMap> & ObjectCache<V1ConfigMap>;
+  expect(typed).toBeInstanceOf(Function);
+});
+
+test('is what the Network controller stands on', () => {
+  const typed = ({ networks }: NetworkControllerOptions) =>
+    networks satisfies ObjectCache<Network> & Pick<ClientNodeInformer<KubernetesObject>, 'start' | 'stop'>;
   expect(typed).toBeInstanceOf(Function);
 });
 
