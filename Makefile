@@ -37,6 +37,7 @@ lint: node_modules/.installed ## Formatting, lint, import rules, unused code, an
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
+	@node hack/generate-api-report.ts --check
 
 .PHONY: unit
 unit: build/.compiled ## Unit tests, with no control plane; fails where they leave too much of the pure rooms uncovered
@@ -107,10 +108,11 @@ format: node_modules/.installed ## Formats, and fixes what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Writes src/network/api/types.ts from crd/, deploy/envoy from src/sidecar/envoy, and the kinds in deploy/base/opt-in-mistake.yaml
+generate: node_modules/.installed ## Writes src/network/api/types.ts from crd/, deploy/envoy from src/sidecar/envoy, the kinds in deploy/base/opt-in-mistake.yaml, and test/api from what the library exports
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
 	@node hack/generate-opt-in-mistake.ts
+	@node hack/generate-api-report.ts
 
 .PHONY: pictures
 pictures: dist/.built control-plane ## Draws the pictures of the documents: docs/run.svg, test/bench/growth.svg
@@ -164,6 +166,10 @@ undeploy: node_modules/.installed ## Removes it and all that belongs to it; FORC
 .PHONY: manifests
 manifests: control-plane ## Writes deploy/install.yaml from deploy/overlays/default
 	@node hack/generate-install.ts
+
+.PHONY: package
+package: dist/.built ## Packs the npm package of the library and the command, and prints its path (docs/library.md)
+	@node hack/pack.ts
 
 # Docker, podman or buildah: whichever is there, or BUILDER=.
 BUILDER ?= $(firstword $(foreach program,docker podman buildah,$(if $(shell command -v $(program)),$(program))))

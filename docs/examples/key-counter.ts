@@ -1,8 +1,6 @@
-// A whole controller on src/kube alone: each ConfigMap labelled `count-keys` gets an annotation with how many keys it has.
+// A whole controller: each ConfigMap labelled `count-keys` gets an annotation with how many keys it has.
 // Run it beside `make run`: KUBECONFIG=… node docs/examples/key-counter.ts
-import { CONFIG_MAPS } from '../../src/kube/api/core-resources.ts';
-import { Manager } from '../../src/kube/manager/manager.ts';
-import { stopSignal } from '../../src/kube/manager/shutdown.ts';
+import { CONFIG_MAPS, Manager, stopSignal } from 'envoy-initializer/kube';
 
 const manager = Manager.create({ name: 'key-counter', leaderElection: { namespace: 'default' } });
 manager

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import { isConflict } from '../kube/api/api-error.ts';
 import type { Result } from '../kube/controller/controller.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { CaBundle, SeenConfiguration } from './ca-bundle.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import type { CertificateSecret, StoredContent } from './certificate-secret.ts';

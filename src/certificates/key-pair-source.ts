@@ -1,5 +1,5 @@
-import type { Logger } from 'pino';
 import type { Secret } from '../kube/api/core-resources.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 import type { CertificateSecret } from './certificate-secret.ts';
 import { replacement, type Signer } from './renewal.ts';

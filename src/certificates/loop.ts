@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import { Controller, type Result } from '../kube/controller/controller.ts';
 import { ReconcileHistory } from '../kube/controller/reconcile-history.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../kube/workqueue/rate-limiting-queue.ts';

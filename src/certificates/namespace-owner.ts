@@ -1,9 +1,9 @@
 import type { Operation } from 'fast-json-patch';
-import type { Logger } from 'pino';
 import { isForbidden } from '../kube/api/api-error.ts';
 import { NAMESPACES } from '../kube/api/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { type SeenConfiguration, unchangedSince } from './ca-bundle.ts';
 import { CA_FIELD_MANAGER } from './names.ts';
 

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { PROGRAM } from '../json/own-names.ts';
 import { WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
 import type { Resource } from '../kube/api/resource.ts';
@@ -6,6 +5,7 @@ import type { Informer } from '../kube/cache/informer.ts';
 import type { Informers } from '../kube/cache/shared-informers.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { type BundleTarget, observe } from './ca-bundle.ts';
 import type { CertificateMetrics } from './certificate-metrics.ts';

@@ -1,10 +1,10 @@
-import type { Logger } from 'pino';
 import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { ENVOY_FILES } from '../sidecar/envoy/configurations.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';

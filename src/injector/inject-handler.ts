@@ -1,10 +1,10 @@
-import type { Logger } from 'pino';
 import { clip } from '../json/clip.ts';
 import { isArray, own, ownString } from '../json/json.ts';
 import type { CallSignal } from '../kube/admission/deadline.ts';
 import { HttpError } from '../kube/admission/http-error.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
 import type { AdmissionRequest } from '../kube/admission/review.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { isPodCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import { formatFault } from '../json/diagnostic.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { parseTemplateSet } from '../sidecar/template/template-set.ts';
 import { changedConfigMap, refuseConfigMap } from './config-map-review.ts';
 

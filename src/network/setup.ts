@@ -1,9 +1,9 @@
-import type { Logger } from 'pino';
 import { LIVE_PODS } from '../kube/api/core-resources.ts';
 import { keyOf, type ObjectKey } from '../kube/api/object.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
 import { setUpNetworkController } from './controller/controller.ts';
 import type { Range } from './ipam/cidr.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../kube/util/log.ts';
 import { formatRange } from '../network/ipam/cidr.ts';
 import { meshMtu } from '../network/nodes/mesh-network.ts';
 import type { NodeReport } from '../network/nodes/node-report.ts';

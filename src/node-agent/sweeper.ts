@@ -1,5 +1,5 @@
-import type { Logger } from 'pino';
 import type { ObjectKey } from '../kube/api/object.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { Host } from './host.ts';
 import { leftoversOf } from './leftovers.ts';
 

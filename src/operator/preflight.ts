@@ -1,9 +1,9 @@
-import type { Logger } from 'pino';
 import { PROGRAM } from '../json/own-names.ts';
 import { isNotFound } from '../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
 /** The rules of the Network CRD are written in the CEL of this version. */

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { isObject } from '../json/json.ts';
 import { isInvalid, isNotFound } from '../kube/api/api-error.ts';
 import { NAMESPACES } from '../kube/api/core-resources.ts';
@@ -6,6 +5,7 @@ import type { KubeObject, OwnerReference } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { Logger } from '../kube/util/log.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { type Compiled, type CompileOptions, compilePolicies, type PolicyObject } from './compile.ts';
 import { isSpec } from './live-spec.ts';

@@ -1,8 +1,8 @@
-import type { Logger } from 'pino';
 import { isNotFound, retryAfterMs } from '../kube/api/api-error.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import type { Logger } from '../kube/util/log.ts';
 import { sleep } from '../kube/util/sleep.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { keysFor } from '../sidecar/keys.ts';

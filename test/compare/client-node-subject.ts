@@ -1,16 +1,20 @@
-import { CoreV1Api, type Informer, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
+import { CoreV1Api, type Informer, type KubernetesObject, type makeInformer } from '@kubernetes/client-node';
 import type { Subject, Surroundings, Told } from './subject.ts';
 
 /** The delay of client-node's own example (examples/typescript/informer). */
 const RESTART_MS = 5_000;
 
-/** client-node's informer; restarted when it reports an error, as its example does, or left as it is. */
-export function clientNodeSubject(name: string, { restarts }: { readonly restarts: boolean }): Subject {
+/** An informer as client-node makes one; restarted when it reports an error, as its example does, or left as it is. */
+export function clientNodeSubject(
+  name: string,
+  make: typeof makeInformer,
+  { restarts }: { readonly restarts: boolean },
+): Subject {
   return {
     name,
     start({ config, namespace, pageSize, told }: Surroundings) {
       const api = config.makeApiClient(CoreV1Api);
-      const informer = makeInformer(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
+      const informer = make(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
         api.listNamespacedConfigMap({ namespace, ...(pageSize && { limit: pageSize }) }),
       );
       let timer: NodeJS.Timeout | undefined;

@@ -1,3 +1,5 @@
+import * as clientNode from '@kubernetes/client-node';
+import { makeInformer } from '../../src/kube/compat/index.ts';
 import { findBinaries } from '../env/control-plane/build.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 import { FaultLab } from '../support/fault-lab.ts';
@@ -8,8 +10,9 @@ import type { Subject } from './subject.ts';
 
 const SURVIVED = 'yes';
 const subjects: readonly Subject[] = [
-  clientNodeSubject('client-node', { restarts: false }),
-  clientNodeSubject('client-node, restarted on error', { restarts: true }),
+  clientNodeSubject('client-node', clientNode.makeInformer, { restarts: false }),
+  clientNodeSubject('client-node, restarted on error', clientNode.makeInformer, { restarts: true }),
+  clientNodeSubject('ours, by makeInformer', makeInformer, { restarts: false }),
   ourSubject,
 ];
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Logger } from 'pino';
+import type { Logger } from '../util/log.ts';
 import { BodyBudget } from './body-budget.ts';
 import { inTime } from './deadline.ts';
 import { HttpError } from './http-error.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Logger } from 'pino';
+import type { Logger } from '../util/log.ts';
 import { type Connection, type ConnectionLimits, Connections, SWEEP_MS } from './connections.ts';
 import type { WebhookApp } from './handler.ts';
 import type { KeyPair } from './key-pair.ts';

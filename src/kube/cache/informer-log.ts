@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../util/log.ts';
 
 /** Logs what an informer mends by itself as a warning, and a handler that threw as the error in our code that it is. */
 export function informerLog(log: Logger, resource: string) {

@@ -1,11 +1,21 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import type { ObjectCache } from '@kubernetes/client-node';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
-import { abortable } from '../util/linked-abort.ts';
-import { type EventHandler, Listener } from './listener.ts';
+import { linkedAbort } from '../util/linked-abort.ts';
+import {
+  Callbacks,
+  type ErrorCallback,
+  type ObjectCallback,
+  type ObjectVerb,
+  type Subscription,
+} from './callbacks.ts';
+import { type EventHandler, Listener, type Registration } from './listener.ts';
+import { NotificationQueue } from './notification-queue.ts';
 import { type ObjectSource, Reflector, type ReflectorSink } from './reflector.ts';
 import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
 import type { ObjectStates } from './snapshot.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';
+import { SyncWaiters, stoppedUnsynced } from './sync-waiters.ts';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
@@ -17,28 +27,27 @@ export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOpt
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
 
-/** A handler's place at the informer. */
-export interface Registration {
-  /** The initial list has been handed to this handler, all of it. */
-  hasSynced(): boolean;
-  /** Nothing more reaches the handler. */
-  remove(): void;
-}
-
 /** Objects taken into the cache before the event loop gets its turn. */
 const SLICE = 1_000;
 
 /**
  * A shared informer: one list and watch, one cache, any number of handlers (client-go's SharedIndexInformer).
  * Handlers are told of changes in order, each by itself: one that throws or joins late hurts no other.
+ *
+ * It is client-node's `Informer<T>` and `ObjectCache<T>`, too, for any T that is also an object of client-node.
  */
-export class Informer<T extends KubeObject> {
+export class Informer<T extends KubeObject> implements ObjectCache<T> {
   readonly #options: InformerOptions<T>;
   readonly #source: ObjectSource<T>;
   readonly #store: Store<T>;
+  readonly #queue = new NotificationQueue();
   readonly #listeners = new Set<Listener<T>>();
-  readonly #syncWaiters = new Set<SyncWaiter>();
+  readonly #callbacks = new Callbacks<T>((handler) => this.#listen(handler));
+  readonly #syncWaiters = new SyncWaiters();
   #state: 'new' | 'running' | 'stopped' = 'new';
+  #stopper = new AbortController();
+  /** Of the last run. */
+  #ended = Promise.resolve();
   #listed = false;
   #synced = false;
 
@@ -60,6 +69,17 @@ export class Informer<T extends KubeObject> {
     this.#store.addIndexers(indexers);
   }
 
+  /** The cached object; none without its namespace, where it has one. */
+  get(name: string, namespace?: string): T | undefined {
+    return this.#store.get(namespace ? `${namespace}/${name}` : name);
+  }
+
+  /** The cached objects, or those of one namespace. */
+  list(namespace?: string): readonly T[] {
+    const all = this.#store.list();
+    return namespace ? all.filter(({ metadata }) => metadata.namespace === namespace) : all;
+  }
+
   /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
   get lastSyncResourceVersion(): string {
     return this.#source.lastSyncResourceVersion;
@@ -75,12 +95,7 @@ export class Informer<T extends KubeObject> {
     signal.throwIfAborted();
     if (this.#synced) return;
     if (this.#state === 'stopped') throw stoppedUnsynced();
-    let waiter: SyncWaiter | undefined;
-    const synced = new Promise<void>((resolve, reject) => {
-      waiter = { resolve, reject };
-      this.#syncWaiters.add(waiter);
-    });
-    await abortable(synced, signal).finally(() => waiter && this.#syncWaiters.delete(waiter));
+    await this.#syncWaiters.wait(signal);
   }
 
   /**
@@ -88,10 +103,67 @@ export class Informer<T extends KubeObject> {
    * object once more as an update to itself: what a lost or failed piece of work is repaired by.
    * @throws Error when the informer has stopped.
    */
-  addEventHandler(handler: EventHandler<T>, { resyncMs }: { readonly resyncMs?: number } = {}): Registration {
+  addEventHandler(handler: EventHandler<T>, options: { readonly resyncMs?: number } = {}): Registration {
     if (this.#state === 'stopped')
       throw new Error('the informer has stopped: its handlers hear nothing more');
+    return this.#listen(handler, options);
+  }
+
+  /** Adds a callback, which first gets every cached object as an `add`. Callbacks are called in the order of the changes. */
+  on(verb: ObjectVerb, callback: ObjectCallback<T>): void;
+  on(verb: 'connect' | 'error', callback: ErrorCallback): void;
+  on(...subscription: Subscription<T>): void {
+    this.#callbacks.on(...subscription);
+  }
+
+  /** Removes a callback. */
+  off(verb: ObjectVerb, callback: ObjectCallback<T>): void;
+  off(verb: 'connect' | 'error', callback: ErrorCallback): void;
+  off(...subscription: Subscription<T>): void {
+    this.#callbacks.off(...subscription);
+  }
+
+  /**
+   * Lists and watches until the signal aborts; from then on no handler is called. It may run again afterwards: what was
+   * missed meanwhile, handlers then hear.
+   * @throws Error while it runs.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#state === 'running') throw new Error('an informer runs once at a time');
+    const { controller, unlink } = linkedAbort(signal);
+    this.#stopper = controller;
+    this.#state = 'running';
+    this.#queue.start();
+    this.#notify((listener) => listener.start());
+    if (controller.signal.aborted) this.#pause();
+    else controller.signal.addEventListener('abort', () => this.#pause(), { once: true });
+    const former = this.#ended;
+    this.#ended = former.then(() => this.#source.run(this.#sink(), controller.signal)).finally(unlink);
+    await this.#ended;
+  }
+
+  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped before. */
+  async start(): Promise<void> {
+    if (this.#state !== 'running') void this.run(new AbortController().signal);
+    await this.waitForSync(this.#stopper.signal).catch(() => undefined);
+  }
+
+  /** From now on no handler is called, until it runs again. Resolves when the run has ended. */
+  async stop(): Promise<void> {
+    this.#stopper.abort();
+    await this.#ended;
+  }
+
+  #pause(): void {
+    this.#state = 'stopped';
+    this.#queue.pause();
+    this.#notify((listener) => listener.pause());
+    this.#syncWaiters.stopped();
+  }
+
+  #listen(handler: EventHandler<T>, { resyncMs }: { readonly resyncMs?: number } = {}): Registration {
     const listener = new Listener(handler, {
+      queue: this.#queue,
       clock: this.#options.clock,
       resyncMs,
       snapshot: () => this.#store.list(),
@@ -112,20 +184,8 @@ export class Informer<T extends KubeObject> {
     };
   }
 
-  /** Lists and watches until the signal aborts; from then on no handler is called. Runs once. */
-  async run(signal: AbortSignal): Promise<void> {
-    if (this.#state !== 'new') throw new Error('an informer runs once: make a new one');
-    this.#state = 'running';
-    for (const listener of this.#listeners) listener.start();
-    if (signal.aborted) this.#stop();
-    else signal.addEventListener('abort', () => this.#stop(), { once: true });
-    await this.#source.run(this.#sink(), signal);
-  }
-
-  #stop(): void {
-    this.#state = 'stopped';
-    for (const listener of this.#listeners) listener.stop();
-    for (const { reject } of this.#syncWaiters) reject(stoppedUnsynced());
+  #notify(tell: (listener: Listener<T>) => void): void {
+    for (const listener of this.#listeners) tell(listener);
   }
 
   #sink(): ReflectorSink<T> {
@@ -133,6 +193,8 @@ export class Informer<T extends KubeObject> {
       replace: (states) => this.#replace(states),
       upsert: (object) => this.#upsert(object, false),
       remove: (key, last) => this.#remove(key, last, false),
+      connect: () => this.#notify((listener) => listener.connect()),
+      error: (error) => this.#notify((listener) => listener.error(error)),
     };
   }
 
@@ -143,7 +205,7 @@ export class Informer<T extends KubeObject> {
     await this.#each(gone, (key) => this.#remove(key, undefined, true));
     if (this.#listed || this.#state === 'stopped') return;
     this.#listed = true;
-    for (const listener of this.#listeners) listener.markInitialListEnd();
+    this.#notify((listener) => listener.markInitialListEnd());
     this.#checkSynced();
   }
 
@@ -174,34 +236,26 @@ export class Informer<T extends KubeObject> {
     try {
       this.#store.set(object);
     } catch (cause) {
-      this.#options.onError(new Error(`an index function failed on ${key}`, { cause }), 'read');
+      const error = new Error(`an index function failed on ${key}`, { cause });
+      this.#options.onError(error, 'read');
+      this.#notify((listener) => listener.error(error));
       return;
     }
-    for (const listener of this.#listeners) {
-      if (previous) listener.update(previous, object);
-      else listener.add(object, initial);
-    }
+    this.#notify((listener) =>
+      previous ? listener.update(previous, object) : listener.add(object, initial),
+    );
   }
 
   #remove(key: ObjectKey, last: T | undefined, finalStateUnknown: boolean): void {
     const previous = this.#store.delete(key);
     if (!previous) return;
-    for (const listener of this.#listeners) listener.delete(last ?? previous, finalStateUnknown);
+    this.#notify((listener) => listener.delete(last ?? previous, finalStateUnknown));
   }
 
   #checkSynced(): void {
     if (this.#synced || !this.#listed) return;
     if (![...this.#listeners].every((listener) => listener.hasSynced())) return;
     this.#synced = true;
-    for (const { resolve } of this.#syncWaiters) resolve();
+    this.#syncWaiters.synced();
   }
-}
-
-interface SyncWaiter {
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
-function stoppedUnsynced(): Error {
-  return new Error('the informer stopped before it had synced');
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../workqueue/clock.ts';
+import type { NotificationQueue } from './notification-queue.ts';
 
 /**
  * What a controller wants to hear of its objects. All that it is handed is shared: it is read, never changed. The
@@ -10,34 +11,40 @@ export interface EventHandler<T> {
   onUpdate?(previous: T, current: T): void;
   /** With `finalStateUnknown` the deletion itself was missed, and the object is as it was last seen. */
   onDelete?(object: T, finalStateUnknown: boolean): void;
+  /** A watch is opened, the first one or another one. */
+  onConnect?(): void;
+  /** A list, a watch or the reading of one object failed; it is tried again. */
+  onError?(error: unknown): void;
+}
+
+/** A handler's place at the informer. */
+export interface Registration {
+  /** The initial list has been handed to this handler, all of it. */
+  hasSynced(): boolean;
+  /** Nothing more reaches the handler. */
+  remove(): void;
 }
 
 export interface ListenerOptions<T> {
+  /** Shared by all handlers of an informer: they hear of changes in one order. */
+  readonly queue: NotificationQueue;
   readonly clock: Clock;
   readonly resyncMs: number | undefined;
   /** What a resync replays. */
   readonly snapshot: () => readonly T[];
+  /** What the handler threw. */
   readonly onError: (error: unknown) => void;
   readonly onSynced: () => void;
 }
 
 /** client-go: no resync more often than this. */
 const MIN_RESYNC_MS = 1_000;
-/** Notifications handed over before the event loop gets its turn. */
-const SLICE = 500;
 
-/**
- * One handler's queue of notifications (client-go's processorListener): handed over in order, later than the change
- * itself and apart from every other handler's.
- */
+/** One handler at an informer (client-go's processorListener): what it throws reaches no other. */
 export class Listener<T> {
   readonly #handler: EventHandler<T>;
   readonly #options: ListenerOptions<T>;
-  /** Handed over up to `#next`. */
-  #queue: (() => unknown)[] = [];
-  #next = 0;
-  #state: 'waiting' | 'started' | 'stopped' = 'waiting';
-  #draining = false;
+  #stopped = false;
   #synced = false;
   #resyncTimer: Timer | undefined;
 
@@ -50,19 +57,21 @@ export class Listener<T> {
     return this.#synced;
   }
 
+  /** Begins to resync; what is pushed is handed over when the queue runs. */
   start(): void {
-    if (this.#state !== 'waiting') return;
-    this.#state = 'started';
-    this.#armResync();
-    this.#drainSoon();
+    if (!this.#stopped && !this.#resyncTimer) this.#armResync();
+  }
+
+  /** Resyncs no more until it is started again. */
+  pause(): void {
+    this.#resyncTimer?.cancel();
+    this.#resyncTimer = undefined;
   }
 
   /** Nothing reaches the handler any more, what was waiting neither. */
   stop(): void {
-    this.#state = 'stopped';
-    this.#resyncTimer?.cancel();
-    this.#queue = [];
-    this.#next = 0;
+    this.#stopped = true;
+    this.pause();
   }
 
   add(object: T, isInInitialList: boolean): void {
@@ -77,6 +86,14 @@ export class Listener<T> {
     this.#push(() => this.#handler.onDelete?.(object, finalStateUnknown));
   }
 
+  connect(): void {
+    this.#push(() => this.#handler.onConnect?.());
+  }
+
+  error(error: unknown): void {
+    this.#push(() => this.#handler.onError?.(error));
+  }
+
   /** Everything pushed before this belongs to the initial list. */
   markInitialListEnd(): void {
     this.#push(() => {
@@ -86,34 +103,11 @@ export class Listener<T> {
   }
 
   #push(notify: () => unknown): void {
-    if (this.#state === 'stopped') return;
-    this.#queue.push(notify);
-    this.#drainSoon();
-  }
-
-  #drainSoon(): void {
-    if (this.#draining || this.#state !== 'started' || this.#queue.length === 0) return;
-    this.#draining = true;
-    setImmediate(() => this.#drain());
-  }
-
-  #drain(): void {
-    this.#draining = false;
-    for (const notify of this.#queue.slice(this.#next, this.#next + SLICE)) {
-      // A notification may have stopped this very listener.
-      if (this.#state === 'stopped') return;
-      this.#next++;
-      this.#handOver(notify);
-    }
-    // Moving the rest down costs as much as it is long: only when at least as much has gone, so never twice for one.
-    if (this.#next * 2 >= this.#queue.length) {
-      this.#queue.splice(0, this.#next);
-      this.#next = 0;
-    }
-    this.#drainSoon();
+    if (!this.#stopped) this.#options.queue.push(() => this.#handOver(notify));
   }
 
   #handOver(notify: () => unknown): void {
+    if (this.#stopped) return;
     const { onError } = this.#options;
     try {
       const returned = notify();

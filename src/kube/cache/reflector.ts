@@ -4,7 +4,7 @@ import { Backoff } from '../util/backoff.ts';
 import { sleep } from '../util/sleep.ts';
 import type { CacheContact } from './cache-metrics.ts';
 import { objectReader, type ReadObject } from './object-reader.ts';
-import type { ReflectorOptions } from './reflector-options.ts';
+import type { OnReflectorError, ReflectorOptions } from './reflector-options.ts';
 import { type ObjectStates, PagedList, type Snapshot, snapshotByWatch } from './snapshot.ts';
 import { isPutOff, isUnavailable, mayResumeWatch, ShortWatchError } from './watch-errors.ts';
 import { type WatchEvents, watchEvents } from './watch-stream.ts';
@@ -16,6 +16,10 @@ export interface ReflectorSink<T> {
   upsert(object: T): void;
   /** `last` is the object as it was when it was deleted, where that could be read. */
   remove(key: ObjectKey, last: T | undefined): void;
+  /** A watch is about to be opened, the first one or another one. */
+  connect(): void;
+  /** Something failed, and is tried again. */
+  error(error: unknown): void;
 }
 
 /** All objects, and then each change, until the signal aborts. A Reflector is one. */
@@ -55,13 +59,18 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   #streamFrom: number;
   #wasUnreachable = false;
   #contact: CacheContact | undefined;
+  #sink: ReflectorSink<T> | undefined;
 
   constructor(options: ReflectorOptions<T>) {
-    this.#options = options;
+    const onError: OnReflectorError = (error, doing) => {
+      options.onError(error, doing);
+      this.#sink?.error(error);
+    };
+    this.#options = { ...options, onError };
     this.#random = options.random ?? Math.random;
     this.#backoff = new Backoff({ clock: options.clock, random: this.#random, ...options.backoff });
-    this.#read = objectReader(options);
-    this.#pagedList = new PagedList(options);
+    this.#read = objectReader(this.#options);
+    this.#pagedList = new PagedList(this.#options);
     this.#streamFrom = (options.watchList ?? true) ? 0 : Infinity;
   }
 
@@ -72,6 +81,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   /** Runs until the signal aborts. Never rejects: what goes wrong is reported, waited out and tried again. */
   async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
+    this.#sink = sink;
     this.#contact = client.cacheMetrics?.started(resource.plural);
     await this.#listAndWatch(sink, signal);
     this.#contact?.ended();
@@ -167,6 +177,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
 
   #open(sendInitialEvents: boolean, signal: AbortSignal): WatchEvents {
     const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
+    this.#sink?.connect();
     const query = {
       namespace,
       labelSelector,

@@ -19,6 +19,8 @@ interface FedCache {
   replace(views: ObjectStates<unknown>): Promise<void>;
   upsert(view: unknown): void;
   remove(key: ObjectKey, view: unknown): void;
+  connect(): void;
+  error(error: unknown): void;
 }
 
 export type SharedWatchOptions = Omit<
@@ -49,8 +51,12 @@ export class SharedWatch {
     const { resource, onError, client, clock } = this.#options;
     if (this.#reflector)
       throw new Error(`${resource.plural} are watched already: ask for informers before the start`);
-    const reader = objectReader({ ...options, onError });
     let sink: ReflectorSink<T> | undefined;
+    const unread: typeof onError = (error, doing) => {
+      onError(error, doing);
+      sink?.error(error);
+    };
+    const reader = objectReader({ ...options, onError: unread });
     const lastVersion = () => this.#reflector?.lastSyncResourceVersion ?? '';
     const informer = new Informer<T>({
       ...{ ...options, client, clock, onError },
@@ -72,6 +78,8 @@ export class SharedWatch {
       replace: async (views) => await sink?.replace(views as ObjectStates<T>),
       upsert: (view) => view !== undefined && sink?.upsert(view as T),
       remove: (key, view) => sink?.remove(key, view as T | undefined),
+      connect: () => sink?.connect(),
+      error: (error) => sink?.error(error),
     });
     return informer;
   }
@@ -110,6 +118,12 @@ export class SharedWatch {
       },
       remove(key, last) {
         for (const [index, cache] of caches.entries()) cache.remove(key, last?.views[index]);
+      },
+      connect() {
+        for (const cache of caches) cache.connect();
+      },
+      error(error) {
+        for (const cache of caches) cache.error(error);
       },
     };
   }

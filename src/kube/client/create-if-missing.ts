@@ -1,8 +1,8 @@
-import type { Logger } from 'pino';
 import { isAlreadyExists } from '../api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../api/core-resources.ts';
 import { keyOf } from '../api/object.ts';
 import type { Lister } from '../cache/store.ts';
+import type { Logger } from '../util/log.ts';
 import type { KubeClient } from './client.ts';
 
 export interface CreateOptions {

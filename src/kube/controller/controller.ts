@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import type { ObjectKey } from '../api/object.ts';
 import { aborted } from '../util/linked-abort.ts';
+import type { Logger } from '../util/log.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import { retryAfterMs } from '../api/api-error.ts';
 import type { ObjectKey } from '../api/object.ts';
+import type { Logger } from '../util/log.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
 import type { ReconcileResult } from './controller-metrics.ts';
 import type { ReconcileHistory } from './reconcile-history.ts';

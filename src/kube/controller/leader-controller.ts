@@ -1,8 +1,8 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ObjectKey } from '../api/object.ts';
 import { controllerMetrics } from '../prometheus/controller.ts';
 import { type MeasuredQueue, queueMetrics } from '../prometheus/queue.ts';
+import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { defaultControllerLimiter } from '../workqueue/rate-limiters.ts';
 import { WorkQueue } from '../workqueue/rate-limiting-queue.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../util/log.ts';
 
 import type { Clock } from '../workqueue/clock.ts';
 

@@ -1,7 +1,7 @@
-import type { Logger } from 'pino';
 import { isNamespaceTerminating, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { every } from '../util/every.ts';
+import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from 'pino';
 import type { EventRecorder } from '../events/events.ts';
+import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type ElectionTiming, validateTiming } from './election-timing.ts';
 import { LeaseCandidate } from './lease-candidate.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from 'pino';
 import { isAlreadyExists, isConflict } from '../api/api-error.ts';
+import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
-import type { Logger } from 'pino';
 import { aborted } from '../util/linked-abort.ts';
+import type { Logger } from '../util/log.ts';
 import { sleep } from '../util/sleep.ts';
 import { type Task, together } from '../util/together.ts';
 import type { Clock } from '../workqueue/clock.ts';

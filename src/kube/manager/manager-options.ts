@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ApiAccess } from '../client/access.ts';
+import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { ShutdownOptions } from './lifecycle.ts';
 import type { LogVerbosity } from './logger.ts';

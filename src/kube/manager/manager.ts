@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReviewHandler } from '../admission/response.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -23,6 +22,7 @@ import { leaderMetrics } from '../prometheus/leader.ts';
 import { watchdogMetrics } from '../prometheus/watchdog.ts';
 import { webhookMetrics } from '../prometheus/webhook.ts';
 import { aborted } from '../util/linked-abort.ts';
+import type { Logger } from '../util/log.ts';
 import { type Task, together } from '../util/together.ts';
 import { type Clock, systemClock } from '../workqueue/clock.ts';
 import { createProbesServer, type ReadinessCheck } from './health-server.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../util/log.ts';
 import { repeat } from '../util/repeat.ts';
 import type { Task } from '../util/together.ts';
 import type { Clock } from '../workqueue/clock.ts';

@@ -1,9 +1,9 @@
-import type { Logger } from 'pino';
 import { createApp, type WebhookApp } from '../admission/handler.ts';
 import type { KeyPair } from '../admission/key-pair.ts';
 import type { ReviewHandler } from '../admission/response.ts';
 import { WebhookServer } from '../admission/server.ts';
 import type { WebhookMetrics } from '../admission/webhook-metrics.ts';
+import type { Logger } from '../util/log.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 export interface WebhooksOptions {

@@ -1,8 +1,8 @@
-import type { Logger } from 'pino';
 import { ownString } from '../../json/json.ts';
 import type { PatchOperation } from '../../json/patch.ts';
 import type { CallSignal } from '../../kube/admission/deadline.ts';
 import type { AdmissionAnswer, ReviewHandler } from '../../kube/admission/response.ts';
+import type { Logger } from '../../kube/util/log.ts';
 import { isPodCreation } from '../../podspec/admission-target.ts';
 import type { Pod } from '../../podspec/pod.ts';
 

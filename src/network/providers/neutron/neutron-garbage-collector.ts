@@ -1,7 +1,7 @@
-import type { Logger } from 'pino';
 import { ApiError } from '../../../kube/api/api-error.ts';
 import type { ObjectKey } from '../../../kube/api/object.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
+import type { Logger } from '../../../kube/util/log.ts';
 import { NETWORKS } from '../../api/resources.ts';
 import type { Network } from '../../api/types.ts';
 import type { NeutronProvider } from './neutron.ts';

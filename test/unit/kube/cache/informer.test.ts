@@ -198,7 +198,9 @@ describe('handlers', () => {
       if (version % 10 === 0) await setup.clock.advanceAsync(100);
     }
     await until(() => setup.informer.lastSyncResourceVersion === '399');
-    await settled();
+    // What is pushed last is handed over last.
+    const last = setup.informer.addEventHandler({});
+    await until(() => last.hasSynced());
     const cache = new Map(setup.informer.lister.list().map((object) => [object.metadata.name, object]));
     expect(live.size).toBeGreaterThan(50);
     for (const [{ view }, registration] of live) {

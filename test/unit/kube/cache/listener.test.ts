@@ -1,6 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { type EventHandler, Listener, type ListenerOptions } from '../../../../src/kube/cache/listener.ts';
+import { NotificationQueue } from '../../../../src/kube/cache/notification-queue.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 
@@ -9,6 +10,7 @@ function newListener(options: Partial<ListenerOptions<string>> = {}, handler: Ev
   const clock = new FakeClock();
   const heard: string[] = [];
   const errors: unknown[] = [];
+  const queue = new NotificationQueue();
   const listener = new Listener<string>(
     {
       onAdd: (object, initial) => heard.push(`add ${object}${initial ? ' initial' : ''}`),
@@ -17,6 +19,7 @@ function newListener(options: Partial<ListenerOptions<string>> = {}, handler: Ev
       ...handler,
     },
     {
+      queue,
       clock,
       resyncMs: undefined,
       snapshot: () => [],
@@ -25,13 +28,17 @@ function newListener(options: Partial<ListenerOptions<string>> = {}, handler: Ev
       ...options,
     },
   );
-  return { clock, heard, errors, listener };
+  const start = () => {
+    queue.start();
+    listener.start();
+  };
+  return { clock, heard, errors, listener, queue, start };
 }
 
 describe('a listener', () => {
   test('hands over in order, and later than the change itself', async () => {
-    const { heard, listener } = newListener();
-    listener.start();
+    const { heard, listener, start } = newListener();
+    start();
     listener.add('a', true);
     listener.markInitialListEnd();
     listener.update('a', 'b');
@@ -43,17 +50,17 @@ describe('a listener', () => {
   });
 
   test('keeps everything for its start', async () => {
-    const { heard, listener } = newListener();
+    const { heard, listener, start } = newListener();
     listener.add('a', true);
     await eventLoopTurn();
     expect(heard).toEqual([]);
-    listener.start();
+    start();
     await until(() => heard.length === 1);
   });
 
   test('lets the event loop turn between slices of a long queue, and loses and repeats nothing', async () => {
-    const { heard, listener } = newListener();
-    listener.start();
+    const { heard, listener, start } = newListener();
+    start();
     const all = Array.from({ length: 3000 }, (_, i) => `${i}`);
     for (const object of all.slice(0, 2000)) listener.add(object, false);
     await until(() => heard.length > 0);
@@ -78,8 +85,8 @@ describe('a listener', () => {
       },
     ],
   ])('a handler that %s is reported and goes on hearing', async (_, onAdd) => {
-    const { heard, errors, listener } = newListener({}, { onAdd });
-    listener.start();
+    const { heard, errors, listener, start } = newListener({}, { onAdd });
+    start();
     listener.add('a', true);
     listener.markInitialListEnd();
     listener.delete('a', false);
@@ -89,10 +96,12 @@ describe('a listener', () => {
   });
 
   test('a handler need not hear everything', async () => {
-    const { errors, listener } = newListener();
+    const { errors, listener, queue } = newListener();
+    queue.start();
     const silent = new Listener<string>(
       {},
       {
+        queue,
         clock: new FakeClock(),
         resyncMs: undefined,
         snapshot: () => [],
@@ -110,8 +119,8 @@ describe('a listener', () => {
   });
 
   test('hears nothing once stopped, what was waiting neither', async () => {
-    const { clock, heard, listener } = newListener({ resyncMs: 1000, snapshot: () => ['a'] });
-    listener.start();
+    const { clock, heard, listener, start } = newListener({ resyncMs: 1000, snapshot: () => ['a'] });
+    start();
     listener.add('a', true);
     listener.stop();
     listener.add('b', false);
@@ -119,14 +128,14 @@ describe('a listener', () => {
     await eventLoopTurn();
     await eventLoopTurn();
     expect([heard, clock.pendingTimers]).toEqual([[], 0]);
-    listener.start();
+    start();
     await eventLoopTurn();
     expect(heard).toEqual([]);
   });
 
   test('stopped by its own handler, hears not even the rest of the slice', async () => {
     const heard: string[] = [];
-    const { listener } = newListener(
+    const { listener, start } = newListener(
       {},
       {
         onAdd: (object) => {
@@ -135,7 +144,7 @@ describe('a listener', () => {
         },
       },
     );
-    listener.start();
+    start();
     listener.add('a', false);
     listener.add('b', false);
     await until(() => heard.length > 0);
@@ -147,8 +156,8 @@ describe('a listener', () => {
 describe('a resync', () => {
   test('replays what is in the cache, each time its period is over', async () => {
     let cache = ['a', 'b'];
-    const { clock, heard, listener } = newListener({ resyncMs: 3000, snapshot: () => cache });
-    listener.start();
+    const { clock, heard, start } = newListener({ resyncMs: 3000, snapshot: () => cache });
+    start();
     await clock.advanceAsync(2999);
     expect(heard).toEqual([]);
     await clock.advanceAsync(1);
@@ -159,8 +168,8 @@ describe('a resync', () => {
   });
 
   test('is no more frequent than once a second', async () => {
-    const { clock, heard, listener } = newListener({ resyncMs: 1, snapshot: () => ['a'] });
-    listener.start();
+    const { clock, heard, start } = newListener({ resyncMs: 1, snapshot: () => ['a'] });
+    start();
     await clock.advanceAsync(999);
     expect(heard).toEqual([]);
     await clock.advanceAsync(1);
@@ -168,8 +177,8 @@ describe('a resync', () => {
   });
 
   test.each([0, undefined])('of every %p milliseconds is none', (resyncMs) => {
-    const { clock, listener } = newListener({ resyncMs });
-    listener.start();
+    const { clock, start } = newListener({ resyncMs });
+    start();
     expect(clock.pendingTimers).toBe(0);
   });
 });

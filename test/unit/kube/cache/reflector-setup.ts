@@ -64,6 +64,8 @@ function recorder(seen: string[]): ReflectorSink<ConfigMap> {
     },
     upsert: (object) => void seen.push(`upsert ${short(object.metadata.name, object)}`),
     remove: (key, last) => void seen.push(`remove ${short(key, last)}`),
+    connect: () => undefined,
+    error: () => undefined,
   };
 }
 

@@ -1,0 +1,39 @@
+/** A library for controllers: caches, work queues, leader election, Events and webhooks, under one Manager. */
+export type { AdmissionAnswer, ReviewHandler } from './admission/response.ts';
+export type { AdmissionRequest } from './admission/review.ts';
+export {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  TransportError,
+} from './api/api-error.ts';
+export {
+  CONFIG_MAPS,
+  type ConfigMap,
+  NAMESPACES,
+  PODS,
+  SECRETS,
+  type Secret,
+} from './api/core-resources.ts';
+export { type KubeObject, keyOf, type ObjectKey, type ObjectMeta, splitKey } from './api/object.ts';
+export { decodeObject, type Resource } from './api/resource.ts';
+export { Informer, type InformerOptions } from './cache/informer.ts';
+export type { EventHandler, Registration } from './cache/listener.ts';
+export type { Selection } from './cache/shared-informers.ts';
+export type { IndexFunction, Lister } from './cache/store.ts';
+export { KubeClient } from './client/client.ts';
+export { loadKubeConfig } from './client/kubeconfig/load-config.ts';
+export { Transport } from './client/transport.ts';
+export type { Reconcile, Result } from './controller/controller.ts';
+export { TerminalError } from './controller/terminal-error.ts';
+export type { EventDetails, EventRecorder } from './events/events.ts';
+export type { ManagedController, ReconcileRequest } from './manager/managed-controller.ts';
+export { Manager } from './manager/manager.ts';
+export type { CreateManagerOptions, ManagerOptions } from './manager/manager-options.ts';
+export { stopSignal } from './manager/shutdown.ts';
+export type { Logger } from './util/log.ts';
+export { type Clock, systemClock } from './workqueue/clock.ts';

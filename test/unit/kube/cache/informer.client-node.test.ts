@@ -1,0 +1,207 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type {
+  Informer as ClientNodeInformer,
+  KubernetesObject,
+  ObjectCache,
+  V1ConfigMap,
+} from '@kubernetes/client-node';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
+import type { Informer } from '../../../../src/kube/cache/informer.ts';
+import type { Network } from '../../../../src/network/api/types.ts';
+import type { NetworkControllerOptions } from '../../../../src/network/controller/controller.ts';
+import { added, configMap, deleted, listOf, modified } from '../../../support/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/scripted-server.ts';
+import { until } from '../../../support/until.ts';
+import { newInformer, recorded, type Setup } from './informer-setup.ts';
+
+let setup: Setup;
+beforeEach(async () => {
+  setup = await newInformer();
+});
+afterEach(async () => {
+  await setup.informer.stop();
+  await setup.close();
+});
+
+const [a, b] = [configMap('a', 1), configMap('b', 2)];
+const VERBS = ['add', 'update', 'delete'] as const;
+
+/** What callbacks of the three verbs are told, in order. */
+function told(): string[] {
+  const heard: string[] = [];
+  for (const verb of VERBS) setup.informer.on(verb, ({ metadata }) => heard.push(`${verb} ${metadata.name}`));
+  return heard;
+}
+
+/** Starts the informer with this list; resolves with its watch. */
+async function startWith(...items: readonly object[]): Promise<ScriptedRequest> {
+  const starting = setup.informer.start();
+  (await setup.server.next()).answer(listOf(10, items));
+  await starting;
+  return setup.server.next();
+}
+
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5; i++) await eventLoopTurn();
+}
+
+test("is client-node's informer and its cache", () => {
+  const typed = (informer: Informer<V1ConfigMap & KubeObject>) =>
+    informer satisfies ClientNodeInformer<V1ConfigMap> & ObjectCache<V1ConfigMap>;
+  expect(typed).toBeInstanceOf(Function);
+});
+
+test('is what the Network controller stands on', () => {
+  const typed = ({ networks }: NetworkControllerOptions) =>
+    networks satisfies ObjectCache<Network> & Pick<ClientNodeInformer<KubernetesObject>, 'start' | 'stop'>;
+  expect(typed).toBeInstanceOf(Function);
+});
+
+describe('callbacks', () => {
+  test('of different verbs are called in the order of the changes', async () => {
+    const heard = told();
+    const watch = await startWith(a);
+    watch.stream(deleted(a), added(a), modified(configMap('a', 11)), added(b), deleted(b));
+    await until(() => heard.length === 6);
+    expect(heard).toEqual(['add a', 'delete a', 'add a', 'update a', 'add b', 'delete b']);
+  });
+
+  test('of change are called for all three', async () => {
+    const heard: string[] = [];
+    const callback = ({ metadata }: KubeObject) => void heard.push(`${metadata.resourceVersion}`);
+    setup.informer.on('change', callback);
+    const watch = await startWith(a);
+    watch.stream(modified(configMap('a', 11)), deleted(configMap('a', 12)));
+    await until(() => heard.length === 3);
+    expect(heard).toEqual(['1', '11', '12']);
+    setup.informer.off('update', callback);
+    watch.stream(added(b), modified(configMap('b', 13)));
+    await until(() => setup.informer.get('b', 'shop')?.metadata.resourceVersion === '13');
+    await settled();
+    expect(heard.slice(3)).toEqual(['2']);
+  });
+
+  test('that join late are told of what is there', async () => {
+    await startWith(a, b);
+    const heard = told();
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(['add a', 'add b']);
+  });
+
+  test('that were removed are not called, also not for what was waiting', async () => {
+    const heard: string[] = [];
+    const callback = ({ metadata }: KubeObject) => void heard.push(metadata.name);
+    setup.informer.on('add', callback);
+    setup.informer.on('add', callback);
+    const watch = await startWith(a);
+    expect(heard).toEqual(['a', 'a']);
+    setup.informer.off('add', callback);
+    watch.stream(added(b));
+    await until(() => setup.informer.list().length === 2);
+    setup.informer.off('change', callback);
+    setup.informer.off('delete', callback);
+    await settled();
+    expect(heard).toEqual(['a', 'a']);
+  });
+
+  test('that throw or reject are reported, and the others called', async () => {
+    const throwing = (): never => {
+      throw new Error('thrown by a callback');
+    };
+    const rejecting = async () => throwing();
+    setup.informer.on('add', throwing);
+    setup.informer.on('add', rejecting as () => void);
+    const heard = told();
+    await startWith(a);
+    await settled();
+    expect(heard).toEqual(['add a']);
+    expect(setup.errors).toEqual(['handle: thrown by a callback', 'handle: thrown by a callback']);
+  });
+
+  test('of connect and error hear of every watch and of every failure, and it goes on', async () => {
+    const heard: string[] = [];
+    setup.informer.on('connect', () => heard.push('connect'));
+    setup.informer.on('error', (error) => heard.push(error instanceof Error ? error.message : `${error}`));
+    const starting = setup.informer.start();
+    (await setup.server.next()).fail(500);
+    await setup.clock.pass(800);
+    (await setup.server.next()).answer(listOf(10, [a]));
+    await starting;
+    (await setup.server.next()).stream(added(b)).cut();
+    await until(() => heard.length === 3);
+    expect(heard).toEqual([expect.stringContaining('500'), 'connect', expect.stringContaining('watch')]);
+    await setup.clock.pass(1600);
+    await setup.server.next();
+    await until(() => heard.length === 4);
+    expect(heard[3]).toBe('connect');
+  });
+
+  test('of a verb that does not exist are refused', () => {
+    expect(() => setup.informer.on('gone' as 'add', () => undefined)).toThrow(
+      'unknown verb gone: expected add',
+    );
+  });
+});
+
+describe('the cache', () => {
+  test('gives objects by name and namespace', async () => {
+    await startWith(a, configMap('a', 3, { namespace: 'other', uid: 'x' }));
+    const { informer } = setup;
+    expect(informer.get('a', 'other')?.metadata.uid).toBe('x');
+    expect([informer.get('a'), informer.get('b', 'shop')]).toEqual([undefined, undefined]);
+    expect(informer.list().length).toBe(2);
+    expect(informer.list('shop').map(({ metadata }) => metadata.uid)).toEqual(['a']);
+    expect(informer.list('nowhere')).toEqual([]);
+  });
+});
+
+describe('a stopped informer', () => {
+  test('tells nothing more, not even what was waiting, and asks for nothing', async () => {
+    const heard = told();
+    const handler = recorded();
+    setup.informer.addEventHandler(handler, { resyncMs: 1000 });
+    const watch = await startWith(a);
+    watch.stream(added(b));
+    await until(() => setup.informer.list().length === 2);
+    await setup.informer.stop();
+    await setup.clock.advanceAsync(600_000);
+    await settled();
+    expect([heard, handler.heard]).toEqual([['add a'], ['add a=1 initially']]);
+    expect([setup.clock.waits, setup.server.requests]).toEqual([[], 2]);
+  });
+
+  test('started again, tells what was waiting and what was missed, in order, and once', async () => {
+    const heard = told();
+    const watch = await startWith(a);
+    watch.stream(added(b));
+    await until(() => setup.informer.list().length === 2);
+    void setup.informer.stop();
+    const late: string[] = [];
+    setup.informer.on('add', ({ metadata }) => late.push(metadata.name));
+    const again = setup.informer.start();
+    await setup.informer.start();
+    const list = await setup.server.next();
+    expect(list.query.get('resourceVersion')).toBe('2');
+    list.answer(listOf(20, [configMap('b', 12), configMap('c', 13)]));
+    await again;
+    await until(() => heard.length === 5 && late.length === 3);
+    expect(heard).toEqual(['add a', 'add b', 'update b', 'add c', 'delete a']);
+    expect(late).toEqual(['a', 'b', 'c']);
+  });
+
+  test('was not waited for in vain: start resolves', async () => {
+    const starting = setup.informer.start();
+    const list = await setup.server.next();
+    await setup.informer.stop();
+    await starting;
+    await list.closed;
+    expect(setup.informer.hasSynced()).toBe(false);
+  });
+
+  test('that never ran stays so', async () => {
+    await setup.informer.stop();
+    await startWith(a);
+    expect(setup.informer.list().length).toBe(1);
+  });
+});
