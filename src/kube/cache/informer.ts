@@ -105,7 +105,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
    */
   addEventHandler(handler: EventHandler<T>, options: { readonly resyncMs?: number } = {}): Registration {
     if (this.#state === 'stopped')
-      throw new Error('the informer has stopped: its handlers hear nothing more');
+      throw new Error('the informer has stopped: its handlers hear nothing until it runs again');
     return this.#listen(handler, options);
   }
 
