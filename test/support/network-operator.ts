@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { type KubeObject, keyOf } from '../../src/kube/api/object.ts';
 import type { Resource } from '../../src/kube/api/resource.ts';
 import { Informer } from '../../src/kube/cache/informer.ts';
+import { waitForSync } from '../../src/kube/cache/wait-for-sync.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
@@ -29,6 +30,9 @@ export interface NetworkOperator {
   reasonsFor(key: string): readonly string[];
   stop(): Promise<void>;
 }
+
+/** As in `serve`. */
+const ATTACHMENTS_WAIT_MS = 5_000;
 
 export interface NetworkOperatorOptions {
   readonly resyncMs?: number;
@@ -79,6 +83,8 @@ export async function startNetworkOperator(
   const { signal } = stopping;
   const informers = [networks.run(signal), attachments.run(signal)];
   await networks.waitForSync(signal);
+  // Where Multus is not installed they never are; a creation that meets an old one would be one write more.
+  await waitForSync([attachments], AbortSignal.any([signal, AbortSignal.timeout(ATTACHMENTS_WAIT_MS)]));
   const running = controller.run(signal);
   return {
     client,
