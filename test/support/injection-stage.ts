@@ -39,6 +39,8 @@ export class InjectionStage {
   readonly #api: HttpsClient;
   readonly #webhook: HttpsClient;
   readonly #credentials: { readonly cert: string; readonly key: string };
+  /** As they were after the last request that was counted; undefined where another one followed. */
+  #counts: Counts | undefined;
 
   private constructor(fixture: OperatorFixture) {
     const { controlPlane, operator } = fixture;
@@ -90,6 +92,7 @@ export class InjectionStage {
   async call(method: string, path: string, body?: unknown, type = 'application/json'): Promise<Admission> {
     const headers = { 'content-type': type };
     const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+    this.#counts = undefined;
     const answer = await this.#api.call(path, text, { ...this.#credentials, method, headers });
     const object = JSON.parse(answer.body);
     const refused = answer.status >= 400;
@@ -104,6 +107,7 @@ export class InjectionStage {
 
   /** Asks the webhook itself, as the API server would if its selectors let it. */
   async ask(request: JsonObject): Promise<Answer> {
+    this.#counts = undefined;
     const { status, body } = await this.#webhook.call('/inject', JSON.stringify(podReview(request)));
     return { status, response: status === 200 ? JSON.parse(body).response : body };
   }
@@ -126,11 +130,12 @@ export class InjectionStage {
     };
   }
 
-  /** What was counted while something was done. */
+  /** What was counted while something was done. The operator renders its metrics once a second. */
   async counting<T>(act: () => Promise<T>): Promise<{ readonly result: T } & Counts> {
-    const before = await this.counts();
+    const before = this.#counts ?? (await this.counts());
     const result = await act();
     const after = await this.counts();
+    this.#counts = after;
     const more = Object.entries(after.decided)
       .map(([key, value]) => [key, value - (before.decided[key] ?? 0)] as const)
       .filter(([, value]) => value !== 0);
