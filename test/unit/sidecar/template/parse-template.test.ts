@@ -114,8 +114,8 @@ describe('faults of the text', () => {
     ['a foreign tag', 'containers: !!js/function x', 'config: line 1, column 13: unknown scalar tag'],
     ['an alias to nothing', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
     ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
-    ['an endless number', 'containers: [.inf]', 'config: Infinity is no JSON number'],
-    ['too much', `#${' '.repeat(1024 * 1024)}`, 'config: longer than 1048576 characters'],
+    ['an endless number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
+    ['too much', `#${' '.repeat(1024 * 1024)}`, 'config: is longer than 1048576 characters: shorten it'],
   ])('%s', (_, text, fault) => {
     expect(faults(text)).toEqual([expect.stringContaining(fault)]);
   });
