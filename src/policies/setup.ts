@@ -14,7 +14,7 @@ import { askAgainMs } from './ask-again.ts';
 import { knowsPolicies, PolicyController, type PolicyMetrics } from './controller.ts';
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts';
 
-/** The flags of `serve` that policies look at. */
+/** The flags of `serve` that policies use. */
 export interface PolicyOptions {
   readonly namespace: string;
   readonly annotation: string;
@@ -27,7 +27,7 @@ export interface PolicyDutyOptions {
   readonly options: PolicyOptions;
   /** For the informers, on every replica. */
   readonly client: KubeClient;
-  /** For what is written, by the leader alone. */
+  /** For writes, which only the leader makes. */
   readonly leaderClient: KubeClient;
   readonly template: {
     readonly templates: { readonly state: TemplateState };
@@ -39,11 +39,11 @@ export interface PolicyDutyOptions {
   readonly makeController: MakeController;
 }
 
-/** The template as policies that the API server runs by itself. */
+/** Runs the policy controller and its caches. */
 export interface PolicyDuty {
-  /** Keeps the caches, on every replica, until the signal aborts; nothing as long as the API server knows no policies. */
+  /** Runs the caches on every replica until the signal aborts, once the API server serves policies. */
   watch(signal: AbortSignal): Promise<void>;
-  /** Keeps the policies, for as long as this process leads. */
+  /** Reconciles the policies while this process leads. */
   lead(signal: AbortSignal): Promise<void>;
   /** For /debug/controllers. */
   debug(): unknown;
@@ -56,7 +56,7 @@ const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
   const { options, client, leaderClient, template, makeController, clock, log, metrics } = duty;
   const controller = makeController('policy', 1);
-  /** However often it is asked for, there is one reconcile, and one more after it. */
+  /** The queue holds the key once, so wakes during a reconcile cause one more reconcile. */
   const wake = () => controller.queue.add(KEY);
   const live = { policies: informer(duty, POLICIES), bindings: informer(duty, POLICY_BINDINGS) };
   const informers = Object.values(live);
@@ -73,7 +73,7 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
       requireAnnotation: options.requireAnnotation,
       operatorNamespace: options.namespace,
       name: options.initializerName,
-      // Behind it stands the webhook, which refuses what it must.
+      // The webhook runs too, and rejects pods if it must.
       alone: false,
     },
     enabled: options.policy === 'auto',
@@ -89,7 +89,7 @@ export function policyDuty(duty: PolicyDutyOptions): PolicyDuty {
       }
     },
     async lead(signal) {
-      // Not as long as the API server knows no policies.
+      // Waits until the API server serves policies.
       if (!(await waitForSync(informers, signal))) return;
       await controller.run(
         async (_, running) => {
@@ -115,7 +115,7 @@ function informer({ client, clock, log }: PolicyDutyOptions, resource: Resource<
   });
 }
 
-/** Resolves with true once the API server knows policies, which an upgrade may bring; with false when the signal aborts. */
+/** Resolves with true once the API server serves policies, maybe after an upgrade; with false if the signal aborts. */
 async function supported(
   client: KubeClient,
   clock: Clock,
@@ -127,18 +127,18 @@ async function supported(
     let delayMs = askAgainMs();
     try {
       if (await servesPolicies(client, signal)) {
-        if (known === false) log.info('the API server knows MutatingAdmissionPolicy by now');
+        if (known === false) log.info('the API server now serves MutatingAdmissionPolicy');
         return true;
       }
       if (known === undefined) {
         log.info(
-          'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all',
+          'the API server does not serve MutatingAdmissionPolicy (Kubernetes 1.36 does): only the webhook injects',
         );
       }
       known = false;
     } catch (err) {
       if (signal.aborted) break;
-      log.warn({ err }, 'the API server cannot be asked for its policies: asking again');
+      log.warn({ err }, 'cannot read whether the API server serves policies, retrying');
       delayMs = Math.max(RETRY_MS, retryAfterMs(err));
     }
     await sleep(clock, delayMs, signal).catch(() => undefined);

@@ -12,7 +12,7 @@ import { policyDuty } from '../../../src/policies/setup.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-/** A duty whose API server answers its question about policies so, and begins watches that tell nothing. */
+/** A policy duty with an API server that gives this discovery answer, and whose watches stay silent. */
 function dutyOf(discovery: () => unknown) {
   const { log, lines } = capturedLog();
   const clock = new FakeClock();
@@ -51,9 +51,9 @@ function dutyOf(discovery: () => unknown) {
 
 const KNOWS_NONE = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
 const NONE_KNOWN =
-  'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all';
+  'the API server does not serve MutatingAdmissionPolicy (Kubernetes 1.36 does): only the webhook injects';
 
-test('an API server that knows no policies is said so once, and asked again every ten minutes', async () => {
+test('policyDuty logs once that the API server serves no policies, and checks again every ten minutes', async () => {
   const { duty, lines, requests, kept, clock } = dutyOf(() => KNOWS_NONE);
   const stop = new AbortController();
   const running = [duty.watch(stop.signal), duty.lead(stop.signal)];
@@ -61,7 +61,7 @@ test('an API server that knows no policies is said so once, and asked again ever
   await clock.advanceAsync(599_999);
   expect(requests).toEqual(['GET /apis/admissionregistration.k8s.io/v1']);
   for (let asked = 2; asked < 5; asked++) {
-    // Jitter adds a fifth at most.
+    // Jitter adds at most a fifth.
     await clock.advanceAsync(120_001);
     expect(requests).toHaveLength(asked);
     await clock.advanceAsync(599_999);
@@ -73,7 +73,7 @@ test('an API server that knows no policies is said so once, and asked again ever
   expect(clock.pendingTimers).toBe(0);
 });
 
-test('an API server that knows policies after an upgrade is asked for them', async () => {
+test('policyDuty watches policies once an upgraded API server serves them', async () => {
   let discovery: object = KNOWS_NONE;
   const { duty, lines, requests, lists, clock } = dutyOf(() => discovery);
   const stop = new AbortController();
@@ -87,11 +87,11 @@ test('an API server that knows policies after an upgrade is asked for them', asy
   await watching;
   expect(lines.map(({ msg }) => msg)).toEqual([
     NONE_KNOWN,
-    'the API server knows MutatingAdmissionPolicy by now',
+    'the API server now serves MutatingAdmissionPolicy',
   ]);
 });
 
-test('an API server without the whole group is one that knows no policies', async () => {
+test('policyDuty treats an API server without the group as one that serves no policies', async () => {
   const { duty, lines, clock } = dutyOf(() => {
     throw apiErrorFrom(404, {});
   });
@@ -103,7 +103,7 @@ test('an API server without the whole group is one that knows no policies', asyn
   await watching;
 });
 
-test('an API server that asks to be left alone is asked no sooner', async () => {
+test('policyDuty honors Retry-After of the API server', async () => {
   const { duty, requests, clock } = dutyOf(() => {
     throw apiErrorFrom(429, {}, '60');
   });
