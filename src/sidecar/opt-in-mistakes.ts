@@ -9,7 +9,7 @@ export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): 
   for (const place of PLACES) {
     const value = own(own(own(pod, 'metadata'), place), key);
     if (value !== undefined && value !== null && typeof value !== 'string') {
-      yield `${place} hold strings, and ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}", with the quotes`;
+      yield `${place} hold strings, and ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}" with quotes`;
     }
   }
   if (PLACES.some((place) => own(own(own(pod, 'metadata'), place), key) !== undefined)) return;

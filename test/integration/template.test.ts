@@ -114,7 +114,7 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     [
       'a container without name',
       { config: GOOD.replace('name: envoy', 'tty: true') },
-      'data.config: line 2, column 3: containers[0].name: required, and not there',
+      'data.config: line 2, column 3: containers[0].name: required, but missing',
     ],
     [
       'options that there are not',
@@ -139,8 +139,8 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     const { stderr } = await apply(configMap({ config: BAD, 'config.b': 'x: 1', options: 'y: 1' }));
     expect(stderr.split('\n').slice(1, -1)).toEqual([
       `* data.config: ${WRONG}`,
-      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": known are /),
-      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": known are /),
+      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": expected one of /),
+      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": expected one of /),
     ]);
   });
 

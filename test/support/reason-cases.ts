@@ -228,7 +228,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking(envoy({ image: 'auto', resources: { requests: { cpu: '2' } } })),
       asked: true,
-      warning: /^container envoy: resources\.requests\.cpu: 2 is more than the limit 1000m$/,
+      warning:
+        /^container envoy: resources\.requests\.cpu: 2 exceeds the limit 1000m: lower it, or raise the limit$/,
     },
   ],
   conflict: [
@@ -253,7 +254,7 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ resources: { requests: { cpu: '50m' } } }),
       asked: true,
-      warning: /^its containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
+      warning: /^the containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
     },
   ],
   'grace-period': [

@@ -156,7 +156,9 @@ containers:
       outcome: 'skipped',
       skip: {
         reason: 'invalid-override',
-        messages: ['container envoy: resources.requests.cpu: 3 is more than the limit 1000m'],
+        messages: [
+          'container envoy: resources.requests.cpu: 3 exceeds the limit 1000m: lower it, or raise the limit',
+        ],
       },
     });
   });

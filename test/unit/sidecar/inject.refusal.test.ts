@@ -179,7 +179,7 @@ describe('a namespace that enforces pod security', () => {
     [
       'restricted',
       'volumes: [{name: v, nfs: {server: s, path: /}}]',
-      'volume v is of a kind that is not allowed',
+      'volume v has a kind that is not allowed',
     ],
     ['restricted', 'securityContext: {runAsUser: 0}', 'the pod must not set runAsUser to 0'],
     ['restricted', 'securityContext: {runAsNonRoot: false}', 'the pod must not set runAsNonRoot to false'],
@@ -218,12 +218,12 @@ describe('a pod with resources of its own', () => {
     [
       'requests',
       pod({ requests: { cpu: '299m' } }),
-      'its containers would request more than spec.resources.requests.cpu, which is 299m',
+      'the containers would request more than spec.resources.requests.cpu, which is 299m',
     ],
     [
       'memory',
       pod({ requests: { memory: '127Mi' } }),
-      'its containers would request more than spec.resources.requests.memory, which is 127Mi',
+      'the containers would request more than spec.resources.requests.memory, which is 127Mi',
     ],
     [
       'limits',
@@ -242,7 +242,7 @@ describe('a pod with resources of its own', () => {
           ],
         },
       ),
-      'its containers would request more than spec.resources.requests.cpu, which is 1',
+      'the containers would request more than spec.resources.requests.cpu, which is 1',
     ],
   ])('that do not leave room in its %s does not', (_, input, message) => {
     expect(refused(decideInput(input))).toEqual(['pod-resources', message]);

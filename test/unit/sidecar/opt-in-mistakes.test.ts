@@ -8,7 +8,7 @@ const mistakes = (object: JsonObject, pod: JsonObject) => [
   ...optInMistakes({ object, path: [], pod }, keysFor()),
 ];
 const quoted = (place: string, value: string) =>
-  `${place} hold strings, and ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}", with the quotes`;
+  `${place} hold strings, and ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}" with quotes`;
 const misplaced = (place: string, kind: string) =>
   `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
 

@@ -139,7 +139,9 @@ describe('annotations of a pod', () => {
     const { pod, ignored } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
     expect(ignored).toEqual({
       reason: 'invalid-override',
-      messages: ['container envoy: resources.requests.cpu: 100m is more than the limit 50m'],
+      messages: [
+        'container envoy: resources.requests.cpu: 100m exceeds the limit 50m: lower it, or raise the limit',
+      ],
     });
     expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
   });

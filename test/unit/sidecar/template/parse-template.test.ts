@@ -140,7 +140,7 @@ describe('faults of the shape', () => {
     [
       'a field that a template may not have',
       'hostPID: true',
-      'unknown field "hostPID": known are containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
+      'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
     ],
     [
       'a misspelt field deep inside',
@@ -154,31 +154,27 @@ describe('faults of the shape', () => {
     [
       'other metadata',
       'metadata: {name: x}\nspec: {}',
-      'metadata.name: unknown field "name": known are labels, annotations',
+      'metadata.name: unknown field "name": expected one of labels, annotations',
     ],
     ['a list that is none', 'containers: {}', 'containers: must be a list, not a mapping'],
-    [
-      'an item that is nothing',
-      'containers: [null]',
-      'containers[0]: must be a mapping of fields, not nothing',
-    ],
+    ['an item that is nothing', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
     [
       'no name',
       'containers: [{image: b}]',
-      'config: line 1, column 14: containers[0].name: required, and not there',
+      'config: line 1, column 14: containers[0].name: required, but missing',
     ],
-    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, and not there'],
+    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, but missing'],
     [
       'a number for a string',
       container('env: [{name: PORT, value: 8080}]'),
-      'env[0].value: must be a string: write "8080", with the quotes',
+      'env[0].value: must be a string: write "8080" with quotes',
     ],
     [
       'a truth value for a string',
       container('args: [true]'),
-      'args[0]: must be a string: write "true", with the quotes',
+      'args[0]: must be a string: write "true" with quotes',
     ],
-    ['nothing for a string', container('args: [null]'), 'args[0]: must be a string: it is nothing'],
+    ['nothing for a string', container('args: [null]'), 'args[0]: must be a string, not null'],
     ['yes for a truth value', container('tty: yes'), 'tty: must be true or false, not "yes"'],
     [
       'a string for a number',
@@ -198,7 +194,7 @@ describe('faults of the shape', () => {
     [
       'an octal of YAML 1.1',
       volume('configMap: {name: c, defaultMode: 0644}'),
-      'defaultMode: must be a whole number, and 0644 is octal only in YAML 1.1: write 420 or 0o644',
+      'defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644',
     ],
     [
       'no quantity',
@@ -218,7 +214,7 @@ describe('faults of the shape', () => {
     [
       'a label that is a number',
       'metadata: {labels: {a: 1}}\nspec: {}',
-      'metadata.labels.a: must be a string: write "1", with the quotes',
+      'metadata.labels.a: must be a string: write "1" with quotes',
     ],
     [
       'a mapping that is none',
@@ -266,12 +262,12 @@ describe('faults that the API server would find in every pod', () => {
     [
       'the image auto',
       'containers: [{name: a, image: auto}]',
-      'image: auto is for a pod that overrides the template',
+      'image: auto is only for pods that override the template',
     ],
     [
       'a name twice',
       'containers: [{name: a, image: b}]\ninitContainers: [{name: a, image: b}]',
-      'initContainers[0].name: a is there twice',
+      'initContainers[0].name: a appears twice',
     ],
     [
       'a port out of range',
@@ -292,21 +288,21 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a port twice',
       container('ports: [{containerPort: 1}, {containerPort: 1, protocol: TCP}]'),
-      'ports[1].containerPort: 1/TCP is there twice',
+      'ports[1].containerPort: 1/TCP appears twice',
     ],
     [
       'a port that two containers have',
       'containers: [{name: a, image: b, ports: [{containerPort: 1}]}, {name: c, image: b, ports: [{containerPort: 1}]}]',
       'containers[1].ports[0].containerPort: container a has 1/TCP too',
     ],
-    ['a variable twice', container('env: [{name: A}, {name: A}]'), 'env[1].name: A is there twice'],
+    ['a variable twice', container('env: [{name: A}, {name: A}]'), 'env[1].name: A appears twice'],
     ['a variable name with =', container('env: [{name: "A=B"}]'), 'env[0].name: must be printable ASCII'],
     [
       'a variable of two sources',
       container(
         'env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, secretKeyRef: {name: s, key: k}}}]',
       ),
-      'valueFrom: needs exactly one source, and there are fieldRef and secretKeyRef',
+      'valueFrom: expected exactly one source, got fieldRef and secretKeyRef',
     ],
     [
       'a variable with value and source',
@@ -321,12 +317,12 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a mount path twice',
       `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\n${volume('emptyDir: {}')}`,
-      'volumeMounts[1].mountPath: /v is there twice',
+      'volumeMounts[1].mountPath: /v appears twice',
     ],
     [
       'an empty mount path',
       `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
-      'mountPath: required, and not there',
+      'mountPath: required, but missing',
     ],
     [
       'a sub path that climbs out',
@@ -336,7 +332,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a request above its limit',
       container('resources: {requests: {cpu: 1}, limits: {cpu: 500m}}'),
-      'resources.requests.cpu: 1 is more than the limit 500m',
+      'resources.requests.cpu: 1 exceeds the limit 500m: lower it, or raise the limit',
     ],
     [
       'a negative amount',
@@ -351,12 +347,12 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a probe without a handler',
       container('readinessProbe: {periodSeconds: 1}'),
-      'readinessProbe: needs exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, and there is none',
+      'readinessProbe: expected exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, got none',
     ],
     [
       'a hook with two handlers',
       container('lifecycle: {preStop: {exec: {command: [a]}, sleep: {seconds: 1}}}'),
-      'lifecycle.preStop: needs exactly one handler',
+      'lifecycle.preStop: expected exactly one handler',
     ],
     [
       'a restart policy of a plain container',
@@ -371,14 +367,14 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a probe of an init container',
       'initContainers: [{name: a, image: b, readinessProbe: {grpc: {port: 1}}}]',
-      'readinessProbe: an init container may not have it',
+      'readinessProbe: not allowed in an init container',
     ],
     [
       'a volume without a source',
       'volumes: [{name: v}]',
-      'volumes[0]: needs exactly one source, such as configMap or emptyDir: {}, and there is none',
+      'volumes[0]: expected exactly one source, such as configMap or emptyDir: {}, got none',
     ],
-    ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: needs exactly one source'],
+    ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: expected exactly one source'],
     ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'and there are'],
     ['a ConfigMap without a name', volume('configMap: {}'), 'volumes[0].configMap.name: required'],
     ['a Secret without a name', volume('secret: {}'), 'volumes[0].secret.secretName: required'],
@@ -390,17 +386,17 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a projection of two kinds',
       volume('projected: {sources: [{configMap: {name: c}, secret: {name: s}}]}'),
-      'sources[0]: needs exactly one projection',
+      'sources[0]: expected exactly one projection',
     ],
     [
       'a volume twice',
       'volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]',
-      'volumes[1].name: v is there twice',
+      'volumes[1].name: v appears twice',
     ],
     [
       'a pull secret without a name',
       'imagePullSecrets: [{}]',
-      'imagePullSecrets[0].name: required, and not there',
+      'imagePullSecrets[0].name: required, but missing',
     ],
     [
       'an address that is none',
@@ -435,7 +431,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a device without its limit',
       container('resources: {requests: {example.com/gpu: 1}}'),
-      'needs a limit that is just as much',
+      'must equal the limit: give both the same quantity',
     ],
     [
       'a number of more than 32 bits',
@@ -460,32 +456,32 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a liveness probe that must succeed twice',
       container('livenessProbe: {grpc: {port: 1}, successThreshold: 2}'),
-      'successThreshold: must be 1, but for a readinessProbe',
+      'successThreshold: must be 1: only a readinessProbe may have more',
     ],
     [
       'a readiness probe with a grace period',
       container('readinessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 2}'),
-      'a readinessProbe may not have it',
+      'not allowed in a readinessProbe',
     ],
     [
       'an empty command of a probe',
       container('livenessProbe: {exec: {command: []}}'),
-      'exec.command: required, and not there',
+      'exec.command: required, but missing',
     ],
     [
       'a local profile without its file',
       container('securityContext: {seccompProfile: {type: Localhost}}'),
-      'seccompProfile.localhostProfile: must be there if the type is Localhost',
+      'seccompProfile.localhostProfile: must be set if and only if the type is Localhost',
     ],
     [
       'a profile with a file that is not local',
       'securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: p}}',
-      'appArmorProfile.localhostProfile: must be there if the type is Localhost, and only then',
+      'appArmorProfile.localhostProfile: must be set if and only if the type is Localhost',
     ],
     [
       'an envFrom without a source',
       container('envFrom: [{prefix: A_}]'),
-      'envFrom[0]: needs exactly one source',
+      'envFrom[0]: expected exactly one source',
     ],
     [
       'an empty host name',
@@ -500,14 +496,14 @@ describe('faults that the API server would find in every pod', () => {
     [
       'too many name servers',
       'dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}',
-      'dnsConfig.nameservers: must be at most 3',
+      'dnsConfig.nameservers: must have at most 3 entries',
     ],
     [
       'a resize policy twice',
       container(
         'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
       ),
-      'resizePolicy[1].resourceName: cpu is there twice',
+      'resizePolicy[1].resourceName: cpu appears twice',
     ],
     [
       'a mount with two sub paths',
@@ -517,14 +513,14 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a file of the downward API without a source',
       volume('downwardAPI: {items: [{path: p}]}'),
-      'volumes[0].downwardAPI.items[0]: needs exactly one source, and there is none',
+      'volumes[0].downwardAPI.items[0]: expected exactly one source, got none',
     ],
     [
       'a projected file of two sources',
       volume(
         'projected: {sources: [{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}]}}]}',
       ),
-      'sources[0].downwardAPI.items[0]: needs exactly one source',
+      'sources[0].downwardAPI.items[0]: expected exactly one source',
     ],
     [
       'a sysctl that is none',

@@ -48,7 +48,7 @@ describe('the data of a ConfigMap', () => {
         'config: line 1, column 14: unexpected end of the stream within a flow collection',
         'config.a: line 1, column 1: container: unknown field "container": did you mean containers?',
         'options: line 1, column 1: onConflict: must be one of skip, deny',
-        'options: line 3, column 1: native: unknown field "native": known are onConflict, nativeSidecar, position',
+        'options: line 3, column 1: native: unknown field "native": expected one of onConflict, nativeSidecar, position',
       ],
     ],
     [
