@@ -20,6 +20,6 @@ test.each(cases)('%s', async (name) => {
   await golden.done();
 });
 
-test('there are cases', () => {
+test('has cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(5);
 });
