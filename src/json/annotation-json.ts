@@ -5,7 +5,7 @@ export const MAX_LENGTH = 256 * 1024;
 /** The deepest value that the operator writes into an annotation, a container in a status, nests 12 deep. */
 const MAX_DEPTH = 32;
 
-/** Why an annotation is too large to parse, as the end of a sentence that begins with its key. Undefined if it is not. */
+/** Why an annotation is too large to parse, as the end of a sentence that begins with its key; else undefined. */
 export function sizeProblem(text: string): string | undefined {
   if (text.length > MAX_LENGTH) {
     return `has ${text.length} characters: write at most ${MAX_LENGTH}, the limit of all annotations of a pod together`;

@@ -2,8 +2,8 @@
 const SHORT = 16;
 
 /**
- * Returns a function that finds the first item with a key. A long list is indexed once, for all searches. The caller must
- * not change the list.
+ * Returns a function that finds the first item with a key. A long list is indexed once, for all searches. The caller
+ * must not change the list.
  */
 export function finder<T>(
   list: readonly T[],

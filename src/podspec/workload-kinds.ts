@@ -16,7 +16,7 @@ export interface WorkloadKind {
   readonly isRolling?: true;
   /** Whether its selector is a plain map of labels. */
   readonly hasPlainSelector?: true;
-  /** The suffix after the name of the workload that created it: the value of this label of its pods, or this pattern. */
+  /** The suffix after the name of its creator: the value of this label of its pods, or this pattern. */
   readonly nameSuffix?: { readonly label: string } | { readonly pattern: RegExp };
 }
 

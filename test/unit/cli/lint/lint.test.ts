@@ -68,7 +68,7 @@ test('warns of what is doubtful, which is no fault', async () => {
   expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^a\.yaml:1:1: warning: config: pods stay without it in namespaces that enforce restricted pod security: .*\n$/,
+      /^a\.yaml:1:1: warning: config: not injected in namespaces that enforce restricted pod security: .*\n$/,
     ),
     stderr: `no faults: template config\n${COVERED}`,
   });

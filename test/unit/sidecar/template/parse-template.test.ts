@@ -10,7 +10,7 @@ function good(text: string): Template {
   return parsed.template;
 }
 
-/** The faults of a text, each as the line that people see. */
+/** The faults of a text, each as users see it. */
 function faults(text: string): readonly string[] {
   const parsed = parseTemplate('config', 'config', text);
   return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
@@ -19,7 +19,7 @@ function faults(text: string): readonly string[] {
 const container = (rest: string) => `containers:\n- name: a\n  image: b\n${rest.replaceAll(/^/gm, '  ')}`;
 const volume = (rest: string) => `volumes:\n- name: v\n${rest.replaceAll(/^/gm, '  ')}`;
 
-describe('a good template', () => {
+describe('a valid template', () => {
   test("may be the demo's", () => {
     expect(good(DEMO_TEMPLATE)).toMatchObject({
       name: 'config',
@@ -43,7 +43,7 @@ spec:
     expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
   });
 
-  test('has the same hash in another layout, and another one with other content', () => {
+  test('has a hash that depends on the content, not on the layout', () => {
     const same = `
 # a comment
 spec:
@@ -53,14 +53,14 @@ spec:
     expect(good(DEMO_TEMPLATE.replace('512Mi', '513Mi')).hash).not.toBe(good(DEMO_TEMPLATE).hash);
   });
 
-  test('is frozen through and through', () => {
+  test('is deeply frozen', () => {
     const { containers } = good(DEMO_TEMPLATE);
     expect(() => Object.assign(containers[0]?.resources ?? {}, { limits: {} })).toThrow(TypeError);
     const args = containers[0]?.args as string[];
     expect(() => args.push('x')).toThrow(TypeError);
   });
 
-  test('may be of every kind that is known', () => {
+  test('may use every known field', () => {
     expect(
       good(`
 initContainers:
@@ -87,13 +87,13 @@ volumeMounts: [{name: e, mountPath: /run/e}]`),
     ).toMatchObject({ volumes: [{ projected: { defaultMode: 288 } }, {}] });
   });
 
-  test('leaves out what is null', () => {
+  test('omits null fields', () => {
     expect(good('containers: [{name: a, image: b, args: null}]\nvolumes:').containers).toEqual([
       { name: 'a', image: 'b' },
     ]);
   });
 
-  test('may say a thing once and repeat it by alias', () => {
+  test('may repeat a value by alias', () => {
     const { containers } = good('containers: [{name: a, image: &i b}, {name: c, image: *i}]');
     expect(containers[1]).toEqual({ name: 'c', image: 'b' });
   });
@@ -112,15 +112,19 @@ describe('faults of the text', () => {
     ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
     ['nothing', '', 'config: expected a document, but the input is empty'],
     ['a foreign tag', 'containers: !!js/function x', 'config: line 1, column 13: unknown scalar tag'],
-    ['an alias to nothing', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
+    ['an unknown alias', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
     ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
-    ['an endless number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
-    ['too much', `#${' '.repeat(1024 * 1024)}`, 'config: is longer than 1048576 characters: shorten it'],
+    ['an infinite number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
+    [
+      'too long a text',
+      `#${' '.repeat(1024 * 1024)}`,
+      'config: is longer than 1048576 characters: shorten it',
+    ],
   ])('%s', (_, text, fault) => {
     expect(faults(text)).toEqual([expect.stringContaining(fault)]);
   });
 
-  test('a bomb of aliases is not set off', () => {
+  test('an alias bomb is refused', () => {
     const levels = Array.from(
       { length: 40 },
       (_, i) => `- &a${i} [${i === 0 ? 'x' : `*a${i - 1}, *a${i - 1}`}]`,
@@ -131,14 +135,14 @@ describe('faults of the text', () => {
 
 describe('faults of the shape', () => {
   test.each([
-    ['no mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
+    ['not a mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
     [
       'an unknown field',
       'containers: []\ncontainer: []',
       'config: line 2, column 1: container: unknown field "container": did you mean containers?',
     ],
     [
-      'a field that a template may not have',
+      'a field that is not allowed in a template',
       'hostPID: true',
       'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
     ],
@@ -150,14 +154,14 @@ describe('faults of the shape', () => {
     ['__proto__', '__proto__: {}\ncontainers: []', 'unknown field "__proto__"'],
     ['constructor', 'constructor: {}', 'unknown field "constructor"'],
     ['a whole pod', 'kind: Pod\nspec: {}', 'kind: unknown field "kind"'],
-    ['metadata that is none', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
+    ['invalid metadata', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
     [
       'other metadata',
       'metadata: {name: x}\nspec: {}',
       'metadata.name: unknown field "name": expected one of labels, annotations',
     ],
-    ['a list that is none', 'containers: {}', 'containers: must be a list, not a mapping'],
-    ['an item that is nothing', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
+    ['an invalid list', 'containers: {}', 'containers: must be a list, not a mapping'],
+    ['a null item', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
     [
       'no name',
       'containers: [{image: b}]',
@@ -170,12 +174,12 @@ describe('faults of the shape', () => {
       'env[0].value: must be a string: write "8080" with quotes',
     ],
     [
-      'a truth value for a string',
+      'a boolean for a string',
       container('args: [true]'),
       'args[0]: must be a string: write "true" with quotes',
     ],
-    ['nothing for a string', container('args: [null]'), 'args[0]: must be a string, not null'],
-    ['yes for a truth value', container('tty: yes'), 'tty: must be true or false, not "yes"'],
+    ['null for a string', container('args: [null]'), 'args[0]: must be a string, not null'],
+    ['yes for a boolean', container('tty: yes'), 'tty: must be true or false, not "yes"'],
     [
       'a string for a number',
       container('ports: [{containerPort: "80"}]'),
@@ -197,17 +201,17 @@ describe('faults of the shape', () => {
       'defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644',
     ],
     [
-      'no quantity',
+      'an invalid quantity',
       container('resources: {limits: {cpu: lots}}'),
       'resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"',
     ],
     [
-      'a value that is none of a few',
+      'a value that is not accepted',
       container('imagePullPolicy: always'),
       'imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?',
     ],
     [
-      'a protocol that is none',
+      'an invalid protocol',
       container('ports: [{containerPort: 1, protocol: HTTP}]'),
       'protocol: must be one of TCP, UDP, SCTP',
     ],
@@ -217,7 +221,7 @@ describe('faults of the shape', () => {
       'metadata.labels.a: must be a string: write "1" with quotes',
     ],
     [
-      'a mapping that is none',
+      'an invalid mapping',
       container('resources: {limits: [1]}'),
       'resources.limits: must be a mapping, not a list',
     ],
@@ -230,7 +234,7 @@ describe('faults of the shape', () => {
     expect(faults(text)).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('are reported all at once, up to twenty', () => {
+  test('are reported together, up to twenty', () => {
     expect(faults('containers: [{nam: a}]\nvolume: []')).toHaveLength(3);
     expect(faults(`containers: [${'{x: 1},'.repeat(1000)}]`)).toHaveLength(20);
   });
@@ -244,7 +248,7 @@ describe('faults that the API server would find in every pod', () => {
       'config: line 1, column 1: adds nothing: write at least a container',
     ],
     [
-      'a name that is none',
+      'an invalid name',
       'containers: [{name: My_App, image: b}]',
       'containers[0].name: must be at most 63 lower-case letters',
     ],
@@ -256,7 +260,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'more than 100 containers',
       `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
-      'containers: must be at most 100, with initContainers, and there are 101: remove some',
+      'containers: must be at most 100 with initContainers, got 101: remove some',
     ],
     ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: has blanks around it'],
     [
@@ -281,7 +285,7 @@ describe('faults that the API server would find in every pod', () => {
       'hostPort: must be from 0 to 65535',
     ],
     [
-      'a port name that is none',
+      'an invalid port name',
       container('ports: [{containerPort: 1, name: "8080"}]'),
       'ports[0].name: must be at most 15',
     ],
@@ -312,7 +316,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a mount of no volume',
       container('volumeMounts: [{name: v, mountPath: /v}]'),
-      'volumeMounts[0].name: no volume of the template is called v',
+      'volumeMounts[0].name: the template has no volume v',
     ],
     [
       'a mount path twice',
@@ -357,7 +361,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a restart policy of a plain container',
       container('restartPolicy: Always'),
-      'containers[0].restartPolicy: is for init containers',
+      'containers[0].restartPolicy: allowed only in init containers',
     ],
     [
       'another restart policy',
@@ -375,7 +379,7 @@ describe('faults that the API server would find in every pod', () => {
       'volumes[0]: expected exactly one source, such as configMap or emptyDir: {}, got none',
     ],
     ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: expected exactly one source'],
-    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'and there are'],
+    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'got configMap and emptyDir'],
     ['a ConfigMap without a name', volume('configMap: {}'), 'volumes[0].configMap.name: required'],
     ['a Secret without a name', volume('secret: {}'), 'volumes[0].secret.secretName: required'],
     [
@@ -399,32 +403,32 @@ describe('faults that the API server would find in every pod', () => {
       'imagePullSecrets[0].name: required, but missing',
     ],
     [
-      'an address that is none',
+      'an invalid address',
       'hostAliases: [{ip: localhost, hostnames: [a]}]',
       'hostAliases[0].ip: must be an IPv4 or IPv6 address',
     ],
     [
-      'a host name that is none',
+      'an invalid host name',
       'hostAliases: [{ip: 1.2.3.4, hostnames: [a_b]}]',
       'hostAliases[0].hostnames[0]: must be a name such as my-object or example.com',
     ],
     [
-      'a name server that is none',
+      'an invalid name server',
       'dnsConfig: {nameservers: [dns]}',
       'dnsConfig.nameservers[0]: must be an IPv4 or IPv6 address',
     ],
     [
-      'a field path that is none',
+      'an invalid field path',
       container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]'),
       "fieldPath: must be a field such as metadata.name, status.podIP or metadata.labels['app']: did you mean status.podIP?",
     ],
     [
-      'a resource field that is none',
+      'an invalid resource field',
       container('env: [{name: A, valueFrom: {resourceFieldRef: {resource: cpu}}}]'),
       'resource: must be a field such as limits.cpu',
     ],
     [
-      'a resource that is none',
+      'an invalid resource',
       container('resources: {limits: {mem: 1Gi}}'),
       'resources.limits.mem: must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
     ],
@@ -439,7 +443,7 @@ describe('faults that the API server would find in every pod', () => {
       'periodSeconds: must be a number of 32 bits, not 4294967296',
     ],
     [
-      'a user that is none',
+      'an invalid user',
       container('securityContext: {runAsUser: -1}'),
       'runAsUser: must be from 0 to 2147483647, not -1',
     ],
@@ -449,7 +453,7 @@ describe('faults that the API server would find in every pod', () => {
       'initialDelaySeconds: must be from 0 to',
     ],
     [
-      'a probe port that is none',
+      'an invalid probe port',
       container('livenessProbe: {tcpSocket: {port: "80"}}'),
       'port: must be at most 15 lower-case letters',
     ],
@@ -489,7 +493,7 @@ describe('faults that the API server would find in every pod', () => {
       'hostnames[0]: must not be empty',
     ],
     [
-      'a search domain that is none',
+      'an invalid search domain',
       'dnsConfig: {searches: ["a b"]}',
       'dnsConfig.searches[0]: must be a DNS name',
     ],
@@ -523,22 +527,22 @@ describe('faults that the API server would find in every pod', () => {
       'sources[0].downwardAPI.items[0]: expected exactly one source',
     ],
     [
-      'a sysctl that is none',
+      'an invalid sysctl',
       'securityContext: {sysctls: [{name: /proc/x, value: "1"}]}',
       'sysctls[0].name: must be a name such as net.ipv4.ip_unprivileged_port_start',
     ],
     [
-      'a label key that is none',
+      'an invalid label key',
       'metadata: {labels: {"a b": c}}\nspec: {}',
       'metadata.labels["a b"]: must be a key such as app or example.com/team',
     ],
     [
-      'a label value that is none',
+      'an invalid label value',
       'metadata: {labels: {a: "b c"}}\nspec: {}',
       'metadata.labels.a: must be at most 63 letters',
     ],
     [
-      'an annotation key that is none',
+      'an invalid annotation key',
       'metadata: {annotations: {"a/b/c": d}}\nspec: {}',
       'metadata.annotations["a/b/c"]: must be a key',
     ],
@@ -546,7 +550,7 @@ describe('faults that the API server would find in every pod', () => {
     expect(faults(text)).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('places of what is in metadata and spec are found too', () => {
+  test('have places in metadata and spec too', () => {
     expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
       'config: line 4, column 7: spec.containers[0].image: required: write the image to run',
     ]);
