@@ -52,5 +52,5 @@ function single(value: JsonValue, { type }: FieldSchema, path: string): string {
   if (type === 'quantity') return celString(String(value));
   if (typeof value === 'string') return celString(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new UnsupportedInCel(`${path} has no type that CEL could check`);
+  throw new UnsupportedInCel(`${path} has no type that CEL can check`);
 }

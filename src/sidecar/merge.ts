@@ -149,7 +149,7 @@ function addFields(
 ): void {
   for (const [key, value] of Object.entries(fields)) {
     const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
-    // To Kubernetes an empty list is the same as none.
+    // Kubernetes treats an empty list as absent.
     if (!isArray(current) || current.length > 0) continue;
     draft.set(path, key, value);
     status.added(kind, key);

@@ -262,7 +262,7 @@ describe('faults that the API server would find in every pod', () => {
       `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
       'containers: must be at most 100 with initContainers, got 101: remove some',
     ],
-    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: has blanks around it'],
+    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: begins or ends with blanks'],
     [
       'the image auto',
       'containers: [{name: a, image: auto}]',
