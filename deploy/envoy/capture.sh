@@ -1,30 +1,30 @@
 #!/bin/sh
-# Sends the TCP connections of a pod through Envoy, which runs as user $PROXY_UID: what comes in to port 15006, what goes
-# out to port 15001. Run again, it leaves the same rules. It takes the capability NET_ADMIN, and iptables of the kind nft.
+# Sends the TCP connections of a pod through Envoy: inbound ones to port 15006, outbound ones to port 15001.
+# Envoy runs as user $PROXY_UID. A second run leaves the same rules. Needs the capability NET_ADMIN, and iptables-nft.
 set -efu
 PROXY_UID="${PROXY_UID:-1337}"
 
-# Prints the ports of a list, a line each; $1 is the annotation that it is from.
+# Prints the ports of a list, one per line. $1 is the annotation of the list.
 ports() {
   for port in $(echo "$2" | tr ',' ' '); do
     case "$port" in
       *[!0-9]* | ??????*) ;;
       *) if [ "$port" -ge 1 ] && [ "$port" -le 65535 ]; then echo "$port" && continue; fi ;;
     esac
-    echo "annotation $1: \"$port\" is no port: write numbers from 1 to 65535, with commas between them" >&2
+    echo "annotation $1: \"$port\" is not a port: write numbers from 1 to 65535, separated by commas" >&2
     return 1
   done
 }
 
-# $1 is the network of the pod alone.
+# $1 is the network inside the pod.
 rules() {
   echo '*nat'
   echo ':ENVOY_INBOUND - [0:0]'
   echo ':ENVOY_OUTBOUND - [0:0]'
-  # For the kubelet, which asks Envoy itself.
+  # The kubelet checks Envoy itself.
   for port in 15021 $inbound; do echo "-A ENVOY_INBOUND -p tcp --dport $port -j RETURN"; done
   echo '-A ENVOY_INBOUND -p tcp -j REDIRECT --to-ports 15006'
-  # Envoy's own would come back to it for ever.
+  # Envoy's own connections would loop back to it.
   echo "-A ENVOY_OUTBOUND -m owner --uid-owner $PROXY_UID -j RETURN"
   echo "-A ENVOY_OUTBOUND -d $1 -j RETURN"
   for port in $outbound; do echo "-A ENVOY_OUTBOUND -p tcp --dport $port -j RETURN"; done
@@ -42,5 +42,5 @@ capture() {
 inbound="$(ports initializer.kubernetes.io/envoy-exclude-inbound-ports "${EXCLUDE_INBOUND_PORTS:-}")"
 outbound="$(ports initializer.kubernetes.io/envoy-exclude-outbound-ports "${EXCLUDE_OUTBOUND_PORTS:-}")"
 capture iptables 127.0.0.0/8
-# Not there where the kernel was told to do without IPv6.
+# The file is absent if IPv6 is disabled in the kernel.
 if [ -e /proc/net/if_inet6 ]; then capture ip6tables ::1/128; fi

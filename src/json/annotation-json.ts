@@ -1,21 +1,21 @@
 import type { JsonValue } from './json.ts';
 
-/** In characters. All annotations of an object together have no more bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
+/** In characters. Limit of all annotations of an object, in bytes (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
 export const MAX_LENGTH = 256 * 1024;
-/** A container in a status, the deepest that is written into annotations, nests 12 deep. */
+/** The deepest value that the operator writes into an annotation, a container in a status, nests 12 deep. */
 const MAX_DEPTH = 32;
 
-/** Why an annotation is not parsed at all, as the end of a sentence that begins with its key; undefined: it may be. */
+/** Why an annotation is too large to parse, as the end of a sentence that begins with its key; else undefined. */
 export function sizeProblem(text: string): string | undefined {
   if (text.length > MAX_LENGTH) {
-    return `has ${text.length} characters: write at most ${MAX_LENGTH}, as all annotations of a pod together have`;
+    return `has ${text.length} characters: write at most ${MAX_LENGTH}, the limit of all annotations of a pod together`;
   }
   return nestsDeeper(text, MAX_DEPTH)
     ? `nests lists and objects deeper than ${MAX_DEPTH}: write fewer`
     : undefined;
 }
 
-/** The value of an annotation in JSON, which anyone may have written; undefined for anything else. */
+/** The value of an annotation in JSON; undefined if it is too large or not JSON. Its text is not trusted. */
 export function parseAnnotation(text: string): JsonValue | undefined {
   if (sizeProblem(text) !== undefined) return undefined;
   try {
@@ -29,7 +29,7 @@ const [QUOTE, ESCAPE] = [0x22, 0x5c];
 const OPENING = [0x5b, 0x7b];
 const CLOSING = [0x5d, 0x7d];
 
-/** Whether text, if it is JSON, has values in more lists and objects than this. To find out takes no memory. */
+/** Whether text, if it is JSON, nests deeper than `most`. Takes no memory. */
 function nestsDeeper(text: string, most: number): boolean {
   let depth = 0;
   let isString = false;

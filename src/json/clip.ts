@@ -1,17 +1,17 @@
 import type { JsonValue } from './json.ts';
 
-/** The text cut to a number of UTF-16 units, with an ellipsis where something is missing. */
+/** The text cut to a number of UTF-16 units, with an ellipsis if something is missing. */
 export function clip(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length - 1);
-  // Half a surrogate pair is no character.
+  // Half a surrogate pair is not a character.
   return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
 }
 
-/** As much of a quotation as is read. */
+/** Length of a quotation in a message, in UTF-16 units. */
 const QUOTED = 80;
 
-/** The value as messages quote it: as JSON, with an ellipsis where it is longer than anybody reads. */
+/** The value as messages quote it: as JSON, cut to a readable length. */
 export function quote(value: JsonValue): string {
   return clip(JSON.stringify(value), QUOTED);
 }

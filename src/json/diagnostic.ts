@@ -1,7 +1,7 @@
 import { clip } from './clip.ts';
 import { formatPath, type Path } from './path.ts';
 
-/** Something wrong with the value at a path: what, and what to write instead. */
+/** A mistake in the value at a path. The message says what is wrong, and what to write instead. */
 interface Finding {
   readonly path: Path;
   readonly message: string;
@@ -15,21 +15,21 @@ export interface Location {
   readonly column: number;
 }
 
-/** A finding as it is shown to people. */
+/** A finding as users see it. */
 export interface Fault extends Partial<Location> {
   /** The key of the ConfigMap. */
   readonly source: string;
-  /** `containers[0].image`; empty when it is about the whole text. */
+  /** Such as `containers[0].image`; empty if the fault is about the whole text. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Who has more to mend will look again. */
+/** Report at most 20; the rest show up after the next fix. */
 export const MAX_FAULTS = 20;
-/** Of a fault that is shown, in characters. */
+/** The longest line of a fault, in characters. */
 const MAX_LINE = 1_000;
 
-/** The first findings, with their places in the text that they are about. */
+/** The first findings, with their places in the text. */
 export function toFaults(
   source: string,
   findings: Iterable<Finding>,

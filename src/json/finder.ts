@@ -1,9 +1,9 @@
-/** Up to this length, a look through the list costs less than an index of it. */
+/** Up to this length, a search through the list costs less than an index. */
 const SHORT = 16;
 
 /**
- * Finds the first item of a key. A long list is looked through once, however many keys are looked for; the list must stay
- * as it is meanwhile.
+ * Returns a function that finds the first item with a key. A long list is indexed once, for all searches. The caller
+ * must not change the list.
  */
 export function finder<T>(
   list: readonly T[],
@@ -12,7 +12,7 @@ export function finder<T>(
   if (list.length <= SHORT) return (key) => list.find((item) => keyOf(item) === key);
   let index: Map<string | undefined, T> | undefined;
   return (key) => {
-    // A map keeps the last item of a key.
+    // A map keeps the last item of a key, so reverse the list.
     index ??= new Map(list.toReversed().map((item) => [keyOf(item), item]));
     return index.get(key);
   };

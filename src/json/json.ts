@@ -1,6 +1,6 @@
 /**
- * JSON as it came over the wire. Pods are worked on in this form and never decoded into types, so that a
- * field newer than this program passes through untouched.
+ * JSON as received. Pods stay in this form and are never decoded into types, so that fields newer than
+ * this program pass through unchanged.
  */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
 export type JsonArray = readonly JsonValue[];
@@ -17,32 +17,32 @@ export function isArray(value: unknown): value is JsonArray {
 }
 
 /**
- * The value under the object's own key, or undefined when the key is absent or there is no object.
+ * The value under the object's own key; undefined if the key is absent or the value is not an object.
  * A plain `object[key]` would find `constructor` and `__proto__` on every object.
  */
 export function own(object: JsonValue | undefined, key: string): JsonValue | undefined {
   if (!isObject(object)) return undefined;
   const value = object[key];
-  // What an object inherits is functions, which JSON has none of, and its prototype.
+  // Objects inherit functions, which JSON does not have, and `__proto__`. All else is own.
   if (typeof value !== 'function' && key !== '__proto__') return value;
   return Object.hasOwn(object, key) ? value : undefined;
 }
 
-/** The string under the object's own key, or undefined when it is absent or no string. */
+/** The string under the object's own key; undefined if it is absent or not a string. */
 export function ownString(object: JsonValue | undefined, key: string): string | undefined {
   const value = own(object, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The objects in the list under the object's own key; none when it is absent, null or no list. */
+/** The objects in the list under the object's own key; empty if it is absent, null or not a list. */
 export function ownObjects(object: JsonValue | undefined, key: string): readonly JsonObject[] {
   const value = own(object, key);
   if (!isArray(value)) return [];
-  // As it nearly always is; a copy for each look at a pod's containers costs more than the look.
+  // Nearly always all are objects, and a copy would cost more than this check.
   return value.every(isObject) ? value : value.filter(isObject);
 }
 
-/** Whether two values are the same JSON, whatever the order of their keys. */
+/** Whether two values are equal as JSON. The order of keys does not matter. */
 export function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (isArray(a)) {
@@ -56,7 +56,7 @@ export function sameJson(a: JsonValue, b: JsonValue): boolean {
   );
 }
 
-/** The JSON text of a value with its keys sorted: equal values have equal text, to be hashed. */
+/** The JSON text of a value with sorted keys, for hashes: equal values have equal text. */
 export function canonicalJson(value: JsonValue): string {
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -66,7 +66,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${members.join(',')}}`;
 }
 
-/** Freezes a value and all that it holds, and returns it. */
+/** Freezes a value with everything in it, and returns it. */
 export function deepFreeze<T extends JsonValue>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     Object.values(value).forEach(deepFreeze);
@@ -75,7 +75,7 @@ export function deepFreeze<T extends JsonValue>(value: T): T {
   return value;
 }
 
-/** The value without the null fields of its objects: to Kubernetes they are not there. */
+/** The value without the null fields of its objects: Kubernetes treats them as absent. */
 export function withoutNulls(value: JsonValue): JsonValue {
   if (isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;

@@ -1,6 +1,6 @@
 import type { Location } from './diagnostic.ts';
 
-/** Tells the line and the column of places of a text, whose lines are counted once, at the first question. */
+/** Returns a function from offsets to lines and columns. It indexes the line breaks once, at its first call. */
 export function locationsIn(text: string): (offset: number) => Location {
   let breaks: readonly number[] | undefined;
   return (offset) => {

@@ -1,4 +1,4 @@
-/** The name of the program. Its namespace, Service, ConfigMap and webhook configurations have it unless told otherwise. */
+/** The name of the program, and the default name of its namespace, Service, ConfigMap and webhook configurations. */
 export const PROGRAM = 'envoy-initializer';
 
 /** The labels of each object that the program creates. */

@@ -2,24 +2,24 @@ import jsonpatch, { type Operation } from 'fast-json-patch';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from './json.ts';
 import { formatPath, type Path, pointer } from './path.ts';
 
-/** An operation of a JSON Patch (RFC 6902), as far as injection needs any. */
+/** An operation of a JSON Patch (RFC 6902), of the kinds that injection uses. */
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: JsonValue }
   | { readonly op: 'remove'; readonly path: string };
 
 /**
- * An operation that does not fit the pod. The API server has decoded the pods that a webhook sees, so there
- * it is a fault of this program; in a file it may be one of who wrote it.
+ * An operation that does not fit the pod. In the webhook it is a bug of this program, because the API server
+ * has decoded the pod. In a file it may be a mistake of the file.
  */
 export class PatchError extends Error {}
 
 type Node = Record<string | number, JsonValue>;
 
 /**
- * A pod being patched. Each change is one operation, written directly rather than found by comparing, and
- * applied at once with fast-json-patch: an operation that does not fit throws here, where the API server
- * would refuse the pod even under failurePolicy Ignore. The pod that was given stays as it is: only the
- * objects and lists on the way to a change are copied, and everything else is shared.
+ * A pod that is being patched. Each change is one operation, which fast-json-patch applies at once. An
+ * operation that does not fit throws here; the API server would reject the pod even with failurePolicy
+ * Ignore. The given pod does not change: the objects and lists on the way to a change are copied, and
+ * everything else is shared.
  */
 export class PodDraft {
   readonly #operations: PatchOperation[] = [];
@@ -39,14 +39,14 @@ export class PodDraft {
     return this.#operations;
   }
 
-  /** Adds an item to a list, at its end or before an index; a missing or null list is made. */
+  /** Adds an item to a list, at its end or before an index. Creates a missing or null list. */
   insert(list: Path, value: JsonValue, index: number | 'end' = 'end'): void {
     const current = this.#open(list);
     if (isArray(current)) this.#apply('add', current, [...list, index === 'end' ? '-' : index], value);
     else this.#create(list, current, [value]);
   }
 
-  /** Sets a member of an object; a missing or null object is made. */
+  /** Sets a member of an object. Creates a missing or null object. */
   set(object: Path, key: string, value: JsonValue): void {
     const current = this.#open(object);
     if (isObject(current)) this.#apply('add', current, [...object, key], value);
@@ -64,19 +64,19 @@ export class PodDraft {
   #create(path: Path, current: JsonValue | undefined, value: JsonValue): void {
     if (current !== undefined && current !== null) {
       const kind = isArray(value) ? 'list' : 'mapping';
-      throw new PatchError(`the patch does not fit the pod: ${formatPath(path)} is no ${kind}`);
+      throw new PatchError(`the patch does not fit the pod: ${formatPath(path)} is not a ${kind}`);
     }
     const parent = path.slice(0, -1);
     let holder = this.#open(parent);
     if (!isObject(holder)) {
       this.#create(parent, holder, {});
-      // What was put in is a part of its operation, and must stay as it is.
+      // Open a copy: the inserted value is part of its operation and must not change.
       holder = this.#open(parent);
     }
     this.#apply('add', holder, path, value);
   }
 
-  /** The holder is what the path leads to but for its last segment: the library need not go that way again. */
+  /** `holder` is the parent of the value at the path, so that the library does not walk the path again. */
   #apply(op: PatchOperation['op'], holder: JsonValue | undefined, path: Path, value?: JsonValue): void {
     const text = pointer(path);
     const last = pointer(path.slice(-1));
@@ -84,15 +84,15 @@ export class PodDraft {
       if (typeof holder !== 'object') throw unresolvable();
       jsonpatch.applyOperation(holder, operationOf(op, last, value), requireTarget);
     } catch (err) {
-      // The library's message holds the whole pod, secrets and all, and must not reach a log; its name is
-      // a code such as OPERATION_PATH_UNRESOLVABLE.
+      // The library's message contains the whole pod with its secrets, and must not reach a log. Its name
+      // is a code such as OPERATION_PATH_UNRESOLVABLE.
       const name = err instanceof Error ? err.name : 'unknown error';
       throw new PatchError(`the patch does not fit the pod: ${op} ${text}: ${name}`);
     }
     this.#operations.push(operationOf(op, text, value));
   }
 
-  /** The value at a path, if it is there; copied, as is all that holds it, so that it may be changed. */
+  /** The value at a path, if it exists. The value and its parents are copied, so that they can be changed. */
   #open(path: Path): JsonValue | undefined {
     let node: JsonValue & object = this.#copyOnce(this.#pod);
     this.#pod = node as JsonObject;
@@ -119,8 +119,8 @@ function operationOf(op: PatchOperation['op'], path: string, value?: JsonValue):
 }
 
 /**
- * What the library leaves to the one who validates: only `add` may name what is not there. Its own
- * validator also walks through every value, and these are JSON to begin with.
+ * The library leaves this check to validators: only `add` may name a missing value. Its own validator also
+ * walks through every value, which is not needed because these are JSON.
  */
 function requireTarget(operation: Operation, _index: number, _document: unknown, existingPath: string): void {
   if (operation.op !== 'add' && existingPath !== operation.path) {

@@ -1,7 +1,7 @@
-/** The way to a value: keys of objects and indices of lists. */
+/** The path to a value: keys of objects and indices of lists. */
 export type Path = readonly (string | number)[];
 
-/** A path as people write it: `containers[0].image`, `labels["example.com/team"]`. */
+/** A path as users write it: `containers[0].image`, `labels["example.com/team"]`. */
 export function formatPath(path: Path): string {
   let text = '';
   for (const segment of path) {
@@ -12,7 +12,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** A path as a JSON Pointer (RFC 6901): `~` is escaped before `/`, or `~1` would become `~01`. */
+/** A path as a JSON Pointer (RFC 6901). `~` is escaped before `/`, or `~1` would become `~01`. */
 export function pointer(path: Path): string {
   let text = '';
   for (const segment of path) {

@@ -1,15 +1,15 @@
-/** A longer name is suggested nothing, and is no suggestion. */
+/** Longer names get no suggestion and are not suggested. */
 const LONGEST = 64;
-/** Of more names only the first are looked at: there are few names to choose from wherever one may be misspelt. */
+/** Only the first names are compared: real lists of names are short. */
 const MOST = 100;
 
-/** The known name that was probably meant, or undefined when none is near. */
+/** The known name that the user probably meant; undefined if none is near. */
 export function suggest(written: string, known: readonly string[]): string | undefined {
   if (written.length > LONGEST) return undefined;
   let least = Math.max(1, Math.floor(written.length / 3)) + 1;
   let best: string | undefined;
   for (const name of known.slice(0, MOST)) {
-    // The distance is never less than the difference of the lengths.
+    // The distance is at least the difference of the lengths.
     if (Math.abs(name.length - written.length) >= least) continue;
     const distance = editDistance(written.toLowerCase(), name.toLowerCase());
     if (distance < least) {
@@ -20,7 +20,7 @@ export function suggest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/** Levenshtein's distance: how many letters to add, drop or change. */
+/** The Levenshtein distance: how many letters to add, drop or change. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

@@ -14,11 +14,11 @@ import { isArray, isObject, type JsonValue } from './json.ts';
 import { locationsIn } from './locations.ts';
 import type { Path } from './path.ts';
 
-/** All the data of a ConfigMap together is at most 1 MiB (MaxSecretSize in the API server's validation). */
+/** The API server limits all data of a ConfigMap together to 1 MiB (MaxSecretSize). */
 const MAX_LENGTH = 1024 * 1024;
-/** Aliases may not make more of a text than this: nested ones can double it with every level. */
+/** Limit on the values once aliases are expanded: nested aliases can double a text with every level. */
 const MAX_VALUES = 10_000;
-/** js-yaml's own bound on nesting takes no account of aliases, and one may contain itself. */
+/** js-yaml's limit on nesting ignores aliases, and an alias may contain itself. */
 const MAX_DEPTH = 100;
 
 type ParsedYaml =
@@ -26,8 +26,8 @@ type ParsedYaml =
   | { readonly error: string; readonly location: Location | undefined };
 
 /**
- * YAML 1.2, core schema: `on` and `yes` are strings. A number with leading zeros, which YAML 1.1 and
- * kubectl read as octal and YAML 1.2 as decimal, stays text, so that it is never silently either.
+ * YAML 1.2, core schema: `on` and `yes` are strings. A number with leading zeros stays text: YAML 1.1 and
+ * kubectl read it as octal, YAML 1.2 as decimal.
  */
 const schema = CORE_SCHEMA.withTags(
   defineScalarTag<number | string>('tag:yaml.org,2002:int', {
@@ -41,23 +41,23 @@ const schema = CORE_SCHEMA.withTags(
   }),
 );
 
-/** Parses one YAML document into plain JSON, with its size and the expansion of aliases bounded. */
+/** Parses one YAML document into plain JSON. Limits its size and the expansion of aliases. */
 export function parseYaml(text: string): ParsedYaml {
   if (text.length > MAX_LENGTH) {
-    return { error: `longer than ${MAX_LENGTH} characters`, location: undefined };
+    return { error: `is longer than ${MAX_LENGTH} characters: shorten it`, location: undefined };
   }
   try {
     const value = expand(load(text, { schema }), { left: MAX_VALUES }, 0);
     return { value, locate: locator(text) };
   } catch (err) {
-    // js-yaml asks its callers to expect any exception, and none may stop the process over a ConfigMap.
+    // js-yaml may throw any exception, and a ConfigMap must not stop the process.
     if (!(err instanceof YAMLException)) return { error: `cannot be parsed: ${err}`, location: undefined };
     const location = err.mark && { line: err.mark.line + 1, column: err.mark.column + 1 };
     return { error: err.reason, location };
   }
 }
 
-/** A tree of its own for every alias, as JSON has no references. */
+/** The value with a copy in place of each alias: JSON has no references. */
 function expand(value: unknown, budget: { left: number }, depth: number): JsonValue {
   budget.left -= 1;
   if (budget.left < 0) throw new YAMLException(`more than ${MAX_VALUES} values once aliases are expanded`);
@@ -69,12 +69,12 @@ function expand(value: unknown, budget: { left: number }, depth: number): JsonVa
     );
   }
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new YAMLException(`${value} is no JSON number: write a finite one`);
+    throw new YAMLException(`${value} is not a number in JSON: write a finite one`);
   }
   return value as JsonValue;
 }
 
-/** Finds the place of the value at a path, or of the nearest one around it that is there. */
+/** Finds the place of the value at a path, or of its nearest parent in the text. */
 function locator(text: string): (path: Path) => Location | undefined {
   let events: readonly Event[] | undefined;
   const locationOf = locationsIn(text);
@@ -126,7 +126,7 @@ function childOf(
   }
 }
 
-/** The index behind the node that starts at an index. */
+/** The index after the node that starts at an index. */
 function skip(events: readonly Event[], start: number): number {
   let depth = 0;
   for (let at = start; at < events.length; at += 1) {

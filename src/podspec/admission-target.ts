@@ -1,15 +1,15 @@
-/** What a request is about: the part of an AdmissionRequest that injection looks at. */
+/** The part of an AdmissionRequest that injection uses. */
 export interface AdmissionTarget {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
-  /** `status`, `ephemeralcontainers`…; absent or empty for the object itself. */
+  /** Such as `status` or `ephemeralcontainers`; absent or empty for the object itself. */
   readonly subResource?: string;
   readonly operation: string;
   /** The namespace of the request. The object's own `metadata.namespace` is usually still empty. */
   readonly namespace: string;
 }
 
-/** The creation of a v1 Pod, as the webhook is asked about it; for callers that have only the pod. */
+/** The request that creates a v1 Pod, for callers that have only the pod. */
 export function podCreation(namespace: string): AdmissionTarget {
   return {
     kind: { group: '', version: 'v1', kind: 'Pod' },
@@ -19,7 +19,7 @@ export function podCreation(namespace: string): AdmissionTarget {
   };
 }
 
-/** Whether a v1 Pod is being created: not one of its subresources, and neither changed nor deleted. */
+/** Whether the request creates a v1 Pod, and not a subresource. */
 export function isPodCreation({ kind, resource, subResource, operation }: AdmissionTarget): boolean {
   return (
     operation === 'CREATE' &&

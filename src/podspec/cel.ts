@@ -1,4 +1,4 @@
-/** A string as a literal of CEL, whose escapes are a superset of JSON's. Half a surrogate pair is no character. */
+/** A string as a literal of CEL, whose escapes are a superset of JSON's. Replaces halves of surrogate pairs. */
 export function celString(text: string): string {
   return JSON.stringify(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }
@@ -10,20 +10,20 @@ export function celStrings(texts: readonly string[]): string {
 
 const LINE = 100;
 
-/** Items between brackets: on one line where they fit, else one a line. */
+/** Items between brackets: on one line if they fit, else one per line. */
 export function celGroup(open: string, items: readonly string[], close: string): string {
   const line = `${open}${items.join(', ')}${close}`;
   if (line.length <= LINE && !line.includes('\n')) return line;
-  // No line ends inside a literal: there they are escaped.
+  // Literals contain no line breaks: they are escaped.
   return `${open}\n  ${items.join(',\n').replaceAll('\n', '\n  ')}\n${close}`;
 }
 
-/** An item of a list that is there only if the condition holds. */
+/** An item of a list that exists only if the condition holds. */
 export function celWhen(condition: string, item: string): string {
   return `?(${condition} ? optional.of(${item}) : optional.none())`;
 }
 
-/** Whether the object has the field. The API server leaves out fields that are null or empty. */
+/** Whether the object has the field. The API server omits fields that are null or empty. */
 export function celHas(path: string): string {
   return `has(object.${path})`;
 }

@@ -1,8 +1,8 @@
 import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 
 /**
- * Whether a LabelSelector (meta/v1) selects these labels, as the API server evaluates it: an empty one selects all. What
- * is none of its operators selects nothing.
+ * Whether a LabelSelector (meta/v1) selects these labels, as the API server evaluates it. An empty one selects all. An
+ * unknown operator selects nothing.
  */
 export function selects(selector: JsonValue | undefined, labels: Readonly<Record<string, string>>): boolean {
   const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);

@@ -1,10 +1,10 @@
 import { finder } from '../json/finder.ts';
 import { type JsonObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 
-/** A pod as it came over the wire. */
+/** A pod as received. */
 export type Pod = JsonObject;
 
-/** Marks the image, in the API server, of a pod that a kubelet runs from a file. */
+/** Marks a mirror pod: the API server's copy of a pod that a kubelet runs from a file. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 export function label(pod: Pod, key: string): string | undefined {
@@ -31,17 +31,17 @@ export function volumes(pod: Pod): readonly JsonObject[] {
   return ownObjects(own(pod, 'spec'), 'volumes');
 }
 
-/** Whether an init container keeps running beside the application: a native sidecar (KEP-753). */
+/** Whether an init container is a native sidecar, which keeps running beside the application (KEP-753). */
 export function isNativeSidecar(initContainer: JsonObject): boolean {
   return own(initContainer, 'restartPolicy') === 'Always';
 }
 
-/** Finds the container or init container of a name: the two share one space of names. */
+/** Finds the container or init container with a name: both kinds share one space of names. */
 export function containerFinder(pod: Pod): (name: string) => JsonObject | undefined {
   return finder([...containers(pod), ...initContainers(pod)], (container) => ownString(container, 'name'));
 }
 
-/** The name of a container, volume or the like; empty when it has none. */
+/** The name of a container, volume or similar object; empty if it has none. */
 export function nameOf(item: JsonObject | undefined): string {
   return ownString(item, 'name') ?? '';
 }

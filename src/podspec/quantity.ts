@@ -19,7 +19,7 @@ const PATTERN = /^([+-]?)([0-9]+)?(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]|[eE][+-]
 
 /**
  * A Kubernetes quantity (`100m`, `512Mi`, `1e3`, 0.5) in thousand-millionths of its unit, rounded up as
- * the API server does; undefined when it is none.
+ * the API server does. Undefined if the value is not a quantity.
  */
 export function parseQuantity(value: JsonValue | undefined): bigint | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;

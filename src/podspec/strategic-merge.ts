@@ -3,8 +3,8 @@ import { POD_SCHEMA } from './schema/pod-schema.ts';
 import type { FieldSchema, ObjectSchema } from './schema/schema.ts';
 
 /**
- * Fields of which an object has at most one. The OpenAPI does not mark them; a strategic merge that kept
- * both a template's `httpGet` and a user's `tcpSocket` would make a probe that the API server refuses.
+ * Fields of which an object may have only one. The OpenAPI does not mark them. A merge that kept both a
+ * template's `httpGet` and a user's `tcpSocket` would create a probe that the API server rejects.
  */
 const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
   AppArmorProfile: ['type', 'localhostProfile'],
@@ -18,9 +18,9 @@ const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Lays one object of a Kubernetes type over another, by the rules of a strategic merge patch: lists with
- * merge keys item by item, atomic lists and scalars as a whole, maps and objects field by field. What is
- * null in `over` counts as absent. Neither argument is changed.
+ * Merges `over` into `base` by the rules of a strategic merge patch: lists with merge keys item by item,
+ * atomic lists and scalars as a whole, maps and objects field by field. A null in `over` counts as absent.
+ * Changes neither argument.
  */
 export function strategicMerge(base: JsonObject, over: JsonObject, type: string): JsonObject {
   const fields: ObjectSchema = POD_SCHEMA[type] ?? {};
@@ -47,7 +47,7 @@ function mergeField(base: JsonValue | undefined, over: JsonValue, field: FieldSc
   return Object.hasOwn(POD_SCHEMA, field.type) ? strategicMerge(base, over, field.type) : over;
 }
 
-/** The items of both lists: those with the same keys merged in the place of the base's, new ones behind. */
+/** The items of both lists. Items with equal keys are merged at the place in `base`; new ones follow. */
 function mergeLists(base: JsonArray, over: JsonArray, field: FieldSchema): JsonArray {
   const merged = new Map<string, JsonValue>(base.map((item) => [identity(item, field), item]));
   for (const item of over) {
@@ -59,7 +59,7 @@ function mergeLists(base: JsonArray, over: JsonArray, field: FieldSchema): JsonA
   return [...merged.values()];
 }
 
-/** What tells an item apart: its merge keys, with the defaults that the API server would fill in. */
+/** The identity of an item: its merge keys, with the defaults of the API server. */
 function identity(item: JsonValue, { type, mergeKeys = [] }: FieldSchema): string {
   return JSON.stringify(mergeKeys.map((key) => own(item, key) ?? POD_SCHEMA[type]?.[key]?.default ?? null));
 }

@@ -1,28 +1,28 @@
-/** A kind of object that is a pod or holds the template of pods. */
+/** A kind of object that is a pod or holds a pod template. */
 export interface WorkloadKind {
   readonly kind: string;
   readonly group: string;
-  /** Another group that had the kind in earlier releases of Kubernetes: files may still name it. */
+  /** The group of the kind in earlier releases of Kubernetes: files may still name it. */
   readonly formerGroup?: string;
   /** The keys down to the object with the pods' `metadata` and `spec`. */
   readonly path: readonly string[];
-  /** In API paths, of version v1. Absent for kinds that the command line does not look up in a cluster. */
+  /** The name in API paths, version v1. Absent for kinds that the command line does not look up in a cluster. */
   readonly plural?: string;
   /** kubectl's short names. */
   readonly shortNames?: readonly string[];
-  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns of opt-ins on it that no pod sees. */
+  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns about opt-ins on the object itself. */
   readonly isApplied?: true;
-  /** Whether it replaces its pods when their template changes. */
+  /** Whether it replaces its pods if their template changes. */
   readonly isRolling?: true;
   /** Whether its selector is a plain map of labels. */
   readonly hasPlainSelector?: true;
-  /** What its name ends in, after that of the workload that made it: the value of this label of its pods, or this. */
+  /** The suffix after the name of its creator: the value of this label of its pods, or this pattern. */
   readonly nameSuffix?: { readonly label: string } | { readonly pattern: RegExp };
 }
 
 const TEMPLATE = ['spec', 'template'];
 
-/** All that is known of each kind of workload. After a change run `make generate`. */
+/** The kinds of workload. After a change run `make generate`. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
   {
     kind: 'Deployment',
@@ -62,7 +62,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     shortNames: ['rs'],
     nameSuffix: { label: 'pod-template-hash' },
   },
-  // A CronJob's Job ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName).
+  // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName).
   {
     kind: 'Job',
     group: 'batch',

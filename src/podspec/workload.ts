@@ -2,7 +2,7 @@ import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } fr
 import type { Path } from '../json/path.ts';
 import { WORKLOAD_KINDS } from './workload-kinds.ts';
 
-/** Where a kind of object holds the template of its pods. Users add rules for their own kinds. */
+/** Where a kind of object holds its pod template. Users can add rules for their own kinds. */
 export interface PodTemplateRule {
   readonly kind: string;
   /** The API group; undefined for a kind of that name in any group. */
@@ -16,17 +16,17 @@ const KNOWN: readonly PodTemplateRule[] = WORKLOAD_KINDS.flatMap(({ kind, group,
   ...(formerGroup === undefined ? [] : [{ kind, group: formerGroup, path }]),
 ]);
 
-/** A pod, or the template of pods, inside a document. */
+/** A pod or pod template inside a document. */
 export interface PodSite {
-  /** The object that holds it: the pod itself, or the workload. */
+  /** The pod itself, or the workload that holds the template. */
   readonly object: JsonObject;
-  /** Where the pod is in the document. */
+  /** The path of the pod in the document. */
   readonly path: Path;
-  /** Its `metadata` and `spec`, as the webhook will see them. */
+  /** Its `metadata` and `spec`, as the webhook sees them. */
   readonly pod: JsonObject;
 }
 
-/** Every object of a document: the items of Lists in place of these. */
+/** Every object of a document. Yields the items of a List instead of the List. */
 export function* objectsOf(document: JsonValue, path: Path = []): Generator<readonly [JsonObject, Path]> {
   if (!isObject(document)) return;
   const items = own(document, 'items');
@@ -56,10 +56,10 @@ function groupOf(object: JsonObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
-/** Another value for what is at a path. */
+/** A new value for a path. */
 export type Replacement = readonly [path: Path, value: JsonValue];
 
-/** The document with other values at these paths; what is not on the way there is shared with the given one. */
+/** The document with new values at these paths. All other parts are shared with the given document. */
 export function replaceAt(document: JsonValue, replacements: readonly Replacement[], depth = 0): JsonValue {
   const whole = replacements.find(([path]) => path.length === depth);
   if (whole) return whole[1];
@@ -76,12 +76,12 @@ export function replaceAt(document: JsonValue, replacements: readonly Replacemen
   };
   if (isArray(document)) return document.map((item, index) => replaced(index, item));
   if (!isObject(document))
-    throw new TypeError(`nothing is at ${String(replacements[0]?.[0][depth])} to be replaced`);
+    throw new TypeError(`there is no value at ${String(replacements[0]?.[0][depth])} to replace`);
   // A spread with a computed `__proto__` would set the prototype.
   return Object.fromEntries(Object.entries(document).map(([key, item]) => [key, replaced(key, item)]));
 }
 
-/** `deployment/web`, as kubectl writes it; the generateName where there is no name yet. */
+/** The object as kubectl writes it, such as `deployment/web`; with generateName if it has no name yet. */
 export function describeObject(object: JsonObject): string {
   const metadata = own(object, 'metadata');
   const name = ownString(metadata, 'name') ?? `${ownString(metadata, 'generateName') ?? ''}*`;

@@ -6,13 +6,13 @@ import type { InjectionOptions } from '../sidecar/template/options.ts';
 import type { Template } from '../sidecar/template/template.ts';
 import { defaultContainerCondition } from './sidecars.ts';
 
-/** A variable of a policy: what of a template's names a pod has not, and so gets. */
+/** A variable of a policy: the names of the template that the pod does not have yet, and gets. */
 export interface Variable {
   readonly name: string;
   readonly expression: string;
 }
 
-/** The kinds of which a pod may have some already: these stay as they are, and the status names the others. */
+/** Variables for the kinds of which a pod may already have some. Those stay, and the status names the others. */
 export function additionVariables(template: Template, options: InjectionOptions): readonly Variable[] {
   const { imagePullSecrets, securityContext, dnsConfig, labels } = template;
   return [
@@ -59,5 +59,5 @@ export function celTexts(texts: JsonObject, further: readonly string[] = []): st
   return `{${[...members, ...further].join(', ')}}`;
 }
 
-/** The value of the annotation that names the default container: the application's first. */
+/** The member for the annotation of the default container, the application's first. */
 export const DEFAULT_CONTAINER_MEMBER = `${celString(DEFAULT_CONTAINER_KEY)}: string(object.spec.containers[0].name)`;

@@ -1,8 +1,8 @@
 const PERIOD_MS = 600_000;
-/** Upwards, so that replicas do not ask at once. */
+/** Added at random, so that replicas do not ask at the same time. */
 const JITTER = 0.2;
 
-/** How long what the API server serves is taken for known, in milliseconds: it may be upgraded while this process runs. */
+/** The time between checks of what the API server serves, in milliseconds. An upgrade may change that. */
 export function askAgainMs(): number {
   return PERIOD_MS * (1 + JITTER * Math.random());
 }

@@ -14,23 +14,23 @@ import { unseenPolicy } from './unseen.ts';
 
 export interface CompileOptions {
   readonly keys: Keys;
-  /** False: pods that nobody opted in or out are injected too. */
+  /** If false, pods with no opt-in or opt-out are injected too. */
   readonly requireAnnotation: boolean;
   readonly operatorNamespace: string;
-  /** The name of the policy for pods that opt in themselves, which is that of their webhook; others begin with a word. */
+  /** The name of the policy for pods that opt in themselves, and of their webhook. Other policies prefix it. */
   readonly name: string;
   /**
-   * Whether no webhook stands behind the policies. Then a pod that opts in itself is refused if the policy fails on it,
-   * and who makes one that gets no sidecar is told so.
+   * Whether there is no webhook behind the policies. Then the API server rejects a pod that opts in itself if the policy
+   * fails on it. The client that creates a pod without its sidecar gets a warning.
    */
   readonly alone: boolean;
 }
 
-/** What the API server is to do of itself. */
+/** The policies for the API server. */
 export interface Compiled {
   /** Policies, each followed by its bindings. */
   readonly objects: readonly PolicyObject[];
-  /** What only the webhook can do, a sentence each without a full stop. */
+  /** What only the webhook can do: one sentence each, without a full stop. */
   readonly left: readonly string[];
 }
 
@@ -43,17 +43,17 @@ export interface PolicyObject extends JsonObject {
 }
 
 const API_VERSION = 'admissionregistration.k8s.io/v1';
-/** The parser of cel-go takes no more code points than this in one expression (ExpressionSizeCodePointLimit). */
+/** Code points that cel-go accepts in one expression (ExpressionSizeCodePointLimit). */
 const MAX_EXPRESSION = 100_000;
 
 /**
- * Compiles templates into policies that do what the webhook does, for pods in which there is nothing to weigh up: two
- * of them, as there are two webhooks. The others are left as they are, and so reach the webhook.
+ * Compiles the default template into two policies, one for each webhook. They inject simple pods as the webhook does. All
+ * other pods stay unchanged and reach the webhook.
  */
 export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
   const left = [...set.templates.keys()]
     .filter((name) => name !== DEFAULT_TEMPLATE)
-    .map((name) => `config.${name}: pods ask for it by annotation, which is left to the webhook`);
+    .map((name) => `config.${name}: pods select it by annotation: only the webhook injects it`);
   const template = set.templates.get(DEFAULT_TEMPLATE);
   if (!template) return { objects: [], left };
   try {
@@ -66,12 +66,12 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     ];
     const levels = broken.map(
       (level) =>
-        `config: it breaks the pod security level ${level}: namespaces that enforce it are left to the webhook`,
+        `config: breaks the pod security level ${level}: only the webhook injects in namespaces that enforce it`,
     );
     return { objects, left: [...levels, ...left] };
   } catch (error) {
     if (!(error instanceof UnsupportedInCel)) throw error;
-    return { objects: [], left: [`config: ${error.message}: all pods are left to the webhook`, ...left] };
+    return { objects: [], left: [`config: ${error.message}: only the webhook injects`, ...left] };
   }
 }
 
@@ -85,12 +85,11 @@ function policyFor(
   const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
   const conditions = matchConditions({ audience, keys: options.keys, template });
   for (const text of [expression, ...[...variables, ...conditions].map((each) => each.expression)]) {
-    if ([...text].length > MAX_EXPRESSION)
-      throw new UnsupportedInCel('the template is too long for a policy');
+    if ([...text].length > MAX_EXPRESSION) throw new UnsupportedInCel('is too long for a policy');
   }
   const policy = object('MutatingAdmissionPolicy', name, {
     failurePolicy: audience === 'pod' && options.alone ? 'Fail' : 'Ignore',
-    // What comes after, from other webhooks, is for ours to look at.
+    // Our webhook handles what other webhooks add later.
     reinvocationPolicy: 'Never',
     matchConstraints: matchConstraints(broken, options),
     matchConditions: conditions.map((condition) => ({ ...condition })),
@@ -128,7 +127,7 @@ function namespaceExpressions(
   ];
 }
 
-/** A pod that says nothing is injected where its namespace says so, or where that says nothing either and all are. */
+/** Bindings for opted-in namespaces and, if all pods are injected, for namespaces without the label. */
 function bindingsFor(
   audience: Audience,
   policyName: string,

@@ -11,33 +11,33 @@ import { type Compiled, type CompileOptions, compilePolicies, type PolicyObject 
 import { isSpec } from './live-spec.ts';
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts';
 
-/** Under which the server records what is ours. */
+/** The field manager of our fields. */
 const FIELD_MANAGER = 'envoy-initializer-policy';
 
 export interface PolicyControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply' | 'jsonPatch' | 'delete'>;
-  /** What there is of policies and bindings with our label. */
+  /** The policies and bindings with our label. */
   readonly live: {
     readonly policies: Pick<Informer<LivePolicyObject>, 'lister'>;
     readonly bindings: Pick<Informer<LivePolicyObject>, 'lister'>;
   };
   readonly templates: () => TemplateState;
   readonly compile: CompileOptions;
-  /** False: there are to be none. */
+  /** If false, the controller deletes all policies. */
   readonly enabled: boolean;
   readonly log: Logger;
   readonly metrics: PolicyMetrics;
 }
 
-/** What is seen of the policies from outside. */
+/** The metrics that the controller sets. */
 export interface PolicyMetrics {
-  /** How many are kept: none where there are to be none, or another process leads, or the API server knows none. */
+  /** The number of maintained policies: 0 if they are off or not served, or if another process leads. */
   kept(policies: number): void;
 }
 
 /**
- * Keeps the policies of the cluster those of the template. A policy is changed in its place, by one write: an API server
- * has either the old one in effect or the new one, so that no pod meets neither or both.
+ * Keeps the policies of the cluster in step with the template. A policy changes in place by one write. An API server thus
+ * applies either the old or the new policy to a pod, never neither or both.
  */
 export class PolicyController {
   readonly #options: PolicyControllerOptions;
@@ -49,10 +49,10 @@ export class PolicyController {
 
   async reconcile(signal: AbortSignal): Promise<void> {
     const wanted = this.#wanted();
-    // Those of the last good template stay, as they do in the webhook.
+    // Without a valid template, the policies of the last one stay, as in the webhook.
     if (!wanted) return;
     const owner = wanted.objects.length > 0 ? await this.#owner(signal) : undefined;
-    // All of it is about to go, and what was made now would be left behind.
+    // The namespace is being deleted, and new policies would stay behind.
     if (wanted.objects.length > 0 && !owner) return;
     const refused = owner ? await this.#write(wanted, owner, signal) : [];
     await this.#remove([...this.#unwanted(wanted.objects), ...refused], signal);
@@ -68,7 +68,7 @@ export class PolicyController {
     return 'set' in state ? compilePolicies(state.set, compile) : undefined;
   }
 
-  /** The operator's Namespace: deleting it takes along what is cluster-scoped. Undefined while it is being deleted. */
+  /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */
   async #owner(signal: AbortSignal): Promise<OwnerReference | undefined> {
     const { client, compile } = this.#options;
     const { metadata } = await client.get(NAMESPACES, { name: compile.operatorNamespace }, { signal });
@@ -76,7 +76,7 @@ export class PolicyController {
     return { apiVersion: 'v1', kind: 'Namespace', name: metadata.name, uid: metadata.uid ?? '' };
   }
 
-  /** Writes what is not as it should be. The API server's refusal of one is ours to see, and its pods the webhook's. */
+  /** Writes the objects that differ. Returns all of them if the API server rejects one: the webhook then injects the pods. */
   async #write(
     { objects }: Compiled,
     owner: OwnerReference,
@@ -92,7 +92,7 @@ export class PolicyController {
       return [];
     } catch (err) {
       if (!isInvalid(err)) throw err;
-      this.#options.log.error({ err }, 'the API server refuses the policy: the webhook does without');
+      this.#options.log.error({ err }, 'the API server rejected the policies: only the webhook injects');
       return objects;
     }
   }
@@ -104,11 +104,11 @@ export class PolicyController {
     const write = { fieldManager: FIELD_MANAGER, signal };
     const { spec } = await client.apply(resource, ref, whole, { ...write, force: true });
     if (isSpec(spec, object.spec)) return;
-    // Server-side apply leaves what somebody else has added.
+    // Server-side apply keeps what others have added.
     await client.jsonPatch(resource, ref, [{ op: 'replace', path: '/spec', value: object.spec }], write);
   }
 
-  /** Ours by label and name, and not to be there: bindings first. */
+  /** Our objects, by label and name, that are not wanted: bindings first. */
   #unwanted(objects: readonly PolicyObject[]): readonly Ref[] {
     const { live, compile } = this.#options;
     const { name } = compile;
@@ -127,7 +127,7 @@ export class PolicyController {
     for (const ref of refs) {
       try {
         await this.#options.client.delete(resourceOf(ref), { name: ref.metadata.name }, { signal });
-        this.#options.log.info({ kind: ref.kind, name: ref.metadata.name }, 'policy removed');
+        this.#options.log.info({ kind: ref.kind, name: ref.metadata.name }, 'policy deleted');
       } catch (err) {
         if (!isNotFound(err)) throw err;
       }
@@ -163,7 +163,7 @@ function isOwnedBy({ metadata }: KubeObject, { uid }: OwnerReference): boolean {
   return (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
 }
 
-/** Whether the API server knows MutatingAdmissionPolicies, by its list of the group's resources. */
+/** Whether the API server serves MutatingAdmissionPolicies, by its list of the group's resources. */
 export function knowsPolicies(discovery: unknown): boolean {
   if (!isObject(discovery) || !Array.isArray(discovery.resources)) return false;
   return discovery.resources.some((resource) => isObject(resource) && resource.name === POLICIES.plural);

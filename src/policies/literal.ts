@@ -3,11 +3,11 @@ import { celGroup, celString } from '../podspec/cel.ts';
 import { POD_SCHEMA } from '../podspec/schema/pod-schema.ts';
 import type { FieldSchema, ObjectSchema } from '../podspec/schema/schema.ts';
 
-/** What cannot be said in CEL; the message says what that is. */
+/** A template that CEL cannot express. The message says why. */
 export class UnsupportedInCel extends Error {}
 
 /**
- * A value of a Kubernetes type as a literal of CEL. Objects are typed by where they are, as the API server demands
+ * A value of a Kubernetes type as a literal of CEL. The API server requires that objects are typed by their path
  * (k8s.io/apiserver/pkg/cel/mutation/dynamic, CheckTypeNamesMatchFieldPathNames): those of `spec.containers` are
  * `Object.spec.containers{…}`, and their ports `Object.spec.containers.ports{…}`.
  */
@@ -30,7 +30,7 @@ export function celLiteral(value: JsonValue, field: FieldSchema, path: string): 
   return single(value, field, path);
 }
 
-/** An object as a literal of CEL, with further fields that are expressions already. */
+/** An object as a literal of CEL, with further fields that are already expressions. */
 export function celObject(
   value: JsonObject,
   type: string,
@@ -40,7 +40,7 @@ export function celObject(
   const fields: ObjectSchema = POD_SCHEMA[type] ?? {};
   const members = Object.entries(value).map(([key, item]) => {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (!field) throw new UnsupportedInCel(`${path}.${key} is not known`);
+    if (!field) throw new UnsupportedInCel(`${path}.${key} is unknown`);
     return `${key}: ${celLiteral(item, field, `${path}.${key}`)}`;
   });
   return celGroup(`Object.${path}{`, [...members, ...further], '}');
@@ -48,9 +48,9 @@ export function celObject(
 
 function single(value: JsonValue, { type }: FieldSchema, path: string): string {
   if (isObject(value) && Object.hasOwn(POD_SCHEMA, type)) return celObject(value, type, path);
-  // Maps of CEL have values of one type, and a quantity may be written either way.
+  // All values of a CEL map have one type, and a quantity may be a number or a string.
   if (type === 'quantity') return celString(String(value));
   if (typeof value === 'string') return celString(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new UnsupportedInCel(`${path} has no type that CEL could check`);
+  throw new UnsupportedInCel(`${path} has no type that CEL can check`);
 }

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, sameJson } from '../json/json.ts';
 
-/** What the API server fills in (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
+/** Defaults of the API server (k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go). */
 const MATCH_DEFAULTS: JsonObject = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
 
-/** Whether a spec that was read from the API server is the one that was written there. */
+/** Whether a spec from the API server equals the one that we wrote. */
 export function isSpec(live: JsonObject, written: JsonObject): boolean {
   return sameJson(withDefaults(live), withDefaults(written));
 }

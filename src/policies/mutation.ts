@@ -19,11 +19,11 @@ export interface Mutation {
 }
 
 /**
- * What `inject` does with a pod that has nothing of the template yet, as far as it conflicts.
+ * The same as `inject` for a pod that has no item that conflicts with the template.
  * @throws UnsupportedInCel
  */
 export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
-  if (template.namesWorkload) throw new UnsupportedInCel('it says the name of the workload');
+  if (template.namesWorkload) throw new UnsupportedInCel('contains the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];
@@ -40,7 +40,7 @@ export function compileMutation(template: Template, options: InjectionOptions, k
   };
 }
 
-/** To each of the pod's own containers, before others are put in front of them. */
+/** Adds to each of the pod's own containers. Runs before sidecars move their indices. */
 function toContainers(
   list: 'env' | 'volumeMounts',
   type: string,
@@ -87,7 +87,7 @@ function toObject(
   return [celMake(['spec', key], '{}'), ...celSetFields(key, type, fields)];
 }
 
-/** What of the names that the pod has not yet is added, one operation for each. */
+/** One operation for each listed name that the pod does not have yet. */
 function conditionalOperations(
   template: Template,
   options: InjectionOptions,

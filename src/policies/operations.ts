@@ -10,14 +10,14 @@ export function celAdd(path: string, value: string): string {
   return celGroup('JSONPatch{', ['op: "add"', `path: ${path}`, `value: ${value}`], '}');
 }
 
-/** Makes an empty list or map where the pod has none: CEL must not add to what is not there. */
+/** Creates an empty list or map if the pod has none: CEL cannot add to a missing field. */
 export function celMake(path: readonly [string, string], empty: '[]' | '{}', condition?: string): string {
   const absent = `!${celHas(path.join('.'))}`;
   const make = celAdd(celString(pointer(path)), empty);
   return celWhen(condition === undefined ? absent : `${condition} && ${absent}`, make);
 }
 
-/** What sets those of the fields of one of the spec's objects that a variable lists. */
+/** Sets the fields that a variable lists, in one object of the spec. */
 export function celSetFields(
   key: 'securityContext' | 'dnsConfig',
   type: 'PodSecurityContext' | 'PodDNSConfig',
@@ -33,7 +33,7 @@ export function celSetFields(
   );
 }
 
-/** The API server cannot patch in a list of objects at once (it expects each to be a plain value). */
+/** The API server cannot add a list of objects in one operation, so add its items one by one. */
 function fieldValues(
   value: JsonValue,
   type: string,

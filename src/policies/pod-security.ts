@@ -8,9 +8,9 @@ import type { TemplateSet } from '../sidecar/template/template-set.ts';
 const LEVELS = ['baseline', 'restricted'] as const;
 
 /**
- * The levels of pod security that a pod may break by this template: where a namespace enforces one of them, its pods
- * are left to the webhook. What the template says about the pod as a whole is not counted on, since a pod may say
- * otherwise; a sidecar that keeps to a level without it does so in every pod.
+ * The levels of pod security that a pod may break by this template. In namespaces that enforce one of them, only the
+ * webhook injects. The template's settings for the whole pod do not count, because a pod may override them. A sidecar that
+ * meets a level without them meets it in every pod.
  */
 export function brokenLevels(template: Template, set: TemplateSet): readonly string[] {
   const alone = { ...template, securityContext: {} };

@@ -3,7 +3,7 @@ import { isObject } from '../json/json.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 
-/** admissionregistration.k8s.io/v1, since Kubernetes 1.36: a policy, or what puts one into effect. */
+/** A policy or a binding of admissionregistration.k8s.io/v1, since Kubernetes 1.36. */
 export interface LivePolicyObject extends KubeObject {
   readonly spec: JsonObject;
 }

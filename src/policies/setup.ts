@@ -32,13 +32,13 @@ const RETRY_MS = 5_000;
 const KEY = 'policies';
 const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
-/** The template as policies that the API server runs by itself, once it knows such; kept by the leader. */
+/** The template as policies that the API server runs, once it serves them; kept by the leader. */
 export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
   const { template, annotation, requireAnnotation, namespace: operatorNamespace } = options;
   const { leaderClient, log } = manager;
   const metrics = policyMetrics(manager.registry);
   const work = manager.controller('policy');
-  /** However often it is asked for, there is one reconcile, and one more after it. */
+  /** The queue holds the key once, so wakes during a reconcile cause one more reconcile. */
   const wake = () => work.queue.add(KEY);
   const live = informersOf(manager);
   const informers = Object.values(live);
@@ -50,7 +50,7 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
     templates: () => template.templates.state,
     compile: {
       ...{ keys: keysFor(annotation), requireAnnotation, operatorNamespace, name: options.initializerName },
-      // Behind it stands the webhook, which refuses what it must.
+      // The webhook runs too, and rejects pods if it must.
       alone: false,
     },
     enabled: options.policy === 'auto',
@@ -65,7 +65,7 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
     },
     {
       keys: () => [KEY],
-      // Not as long as the API server knows no policies.
+      // Waits until the API server serves policies.
       after: (signal) => waitForSync(informers, signal),
       ended: () => metrics.kept(0),
     },

@@ -5,7 +5,7 @@ import type { Template } from '../sidecar/template/template.ts';
 import { celObject } from './literal.ts';
 import { celAdd, celMake } from './operations.ts';
 
-/** Whether a template's containers become native sidecars: of all pods, of none, or as the variable `native` says. */
+/** Whether a template's containers become native sidecars: in all pods, in none, or by the variable `native`. */
 export type Native = boolean | 'variable';
 
 export function nativeOf({ containers }: Template, { nativeSidecar }: InjectionOptions): Native {
@@ -13,10 +13,10 @@ export function nativeOf({ containers }: Template, { nativeSidecar }: InjectionO
   return nativeSidecar === 'jobs' ? 'variable' : nativeSidecar === 'always';
 }
 
-/** Whether the pod is to end, so that an ordinary sidecar would keep it from that. */
+/** Whether the pod is meant to finish, which an ordinary sidecar would prevent. */
 export const NATIVE_VARIABLE = 'has(object.spec.restartPolicy) && object.spec.restartPolicy != "Always"';
 
-/** What adds the containers of a template. */
+/** The operations that add the containers of a template. */
 export function sidecarOperations(template: Template, options: InjectionOptions): readonly string[] {
   const native = nativeOf(template, options);
   const { containers, initContainers } = template;
@@ -51,7 +51,7 @@ function makeInitContainers({ initContainers }: Template, native: Native): reado
   return [celMake(['spec', 'initContainers'], '[]', onlySome ? 'variables.native' : undefined)];
 }
 
-/** The part of the status that names them, as expressions of the members of a JSON object. */
+/** The members of the status that name the containers, as expressions. */
 export function sidecarMembers(template: Template, options: InjectionOptions): readonly string[] {
   const [init, ordinary] = [template.initContainers.map(nameOf), template.containers.map(nameOf)];
   const asOrdinary = [...member('initContainers', init), ...member('containers', ordinary)];
@@ -65,7 +65,7 @@ function member(kind: string, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`${JSON.stringify(kind)}:${JSON.stringify(names)}`];
 }
 
-/** Names the container that kubectl takes when none is given, if a sidecar is put before the first one. */
+/** The condition to set the default container of kubectl: a sidecar is placed before the first container. */
 export function defaultContainerCondition(template: Template, options: InjectionOptions): string | undefined {
   const native = nativeOf(template, options);
   if (options.position !== 'first' || template.containers.length === 0 || native === true) return undefined;

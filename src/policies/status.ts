@@ -8,8 +8,8 @@ import type { Variable } from './additions.ts';
 import { sidecarMembers } from './sidecars.ts';
 
 /**
- * The text of the status annotation as an expression: what `formatStatus` would write, with the names of that which
- * the pod had not yet, in the order in which `inject` adds it.
+ * The text of the status annotation as an expression. It is what `formatStatus` writes: the names of the added items, in
+ * the order in which `inject` adds them.
  */
 export function statusExpression(
   template: Template,
@@ -45,7 +45,7 @@ export function statusExpression(
   return `${celString(before)} + ${celGroup('[', members, ']')}.join(",") + ${celString(after)}`;
 }
 
-/** What of the text is the same for every pod, around the members of `added`. */
+/** The text around the members of `added`, which is the same for every pod. */
 function frame({ name, hash }: Template): { readonly before: string; readonly after: string } {
   const marker = 'names';
   const empty = formatStatus({
@@ -62,7 +62,7 @@ function fixed(kind: AddedKind, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [celString(`"${kind}":${JSON.stringify(names)}`)];
 }
 
-/** `CONTAINER/NAME` for every container that the pod has, and every name. */
+/** `CONTAINER/NAME` for every container of the pod and every name. */
 function perContainer(kind: AddedKind, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const each = names.map((name) => `"\\"" + c.name + ${celString(JSON.stringify(`/${name}`).slice(1))}`);

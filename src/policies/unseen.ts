@@ -4,8 +4,8 @@ import type { Keys } from '../sidecar/keys.ts';
 import type { InjectionOptions } from '../sidecar/template/options.ts';
 
 /**
- * A ValidatingAdmissionPolicy and its binding, for where no webhook stands behind the policies: who makes a pod that
- * asks for its sidecar and gets none is warned, or refused where conflicts are.
+ * A ValidatingAdmissionPolicy and its binding, for clusters without the webhook. A pod that opts in but gets no sidecar
+ * causes a warning, or is rejected if `onConflict` is `deny`.
  */
 export function unseenPolicy(
   keys: Keys,
@@ -13,7 +13,7 @@ export function unseenPolicy(
   matchConstraints: JsonObject,
 ): { readonly policy: JsonObject; readonly binding: JsonObject } {
   const message =
-    'no sidecar: with no webhook, a pod gets it that asks for nothing else, is a pod of Linux on a network of its own, and has nothing of what the template adds';
+    'no sidecar: without a webhook, policies only inject Linux pods that have no hostNetwork, no overrides and no item named like one in the template';
   return {
     policy: {
       failurePolicy: 'Ignore',

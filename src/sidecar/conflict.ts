@@ -14,9 +14,9 @@ import { sameVolume } from '../podspec/rules/volume-rules.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { Template } from './template/template.ts';
 
-/** Something of the pod that a template cannot be added beside. */
+/** Something in the pod that conflicts with the template. */
 interface Conflict {
-  /** Where in the pod: `spec.volumes[name=data]`. */
+  /** The place in the pod, such as `spec.volumes[name=data]`. */
   readonly path: string;
   readonly message: string;
 }
@@ -27,8 +27,8 @@ export function formatConflict({ path, message }: Conflict): string {
 }
 
 /**
- * All that keeps a template from being added to a pod. None: it fits. That is told for nearly every pod, and so in plain
- * loops, which cost less than generators (test/bench/README.md).
+ * All conflicts of a template with a pod; empty if it fits. This runs for nearly every pod, so it uses plain loops,
+ * which cost less than generators (test/bench/README.md).
  */
 export function findConflicts(
   pod: Pod,
@@ -66,22 +66,22 @@ function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Fin
   found.push({ path: `spec.${list}[name=${name}]`, message: 'the template has a container of this name' });
 }
 
-/** Containers that run at the same time share the pod's ports; init containers that end do not. */
+/** Containers that run at the same time share the pod's ports. Init containers that end do not. */
 function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Conflict[]): void {
   if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
   for (const port of ownObjects(sidecar.container, 'ports')) {
     for (const { owner, port: other, field } of taken.collisionsOf(port)) {
       const [list, neighbour] = owner;
       const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-      found.push({ path, message: `the template's container ${sidecar.name} has it too` });
+      found.push({ path, message: `the template's container ${sidecar.name} uses it too` });
     }
   }
 }
 
-/** A container that keeps running, with the list that it is in. */
+/** A container that keeps running, with its list. */
 type Neighbour = readonly [list: string, container: JsonObject];
 
-/** The ports of the containers of a pod that run beside these sidecars, and are none of them. */
+/** The ports of the other containers that run beside these sidecars. */
 function takenPorts(pod: Pod, sidecars: readonly Sidecar[]): PortIndex<Neighbour> {
   const taken = new PortIndex<Neighbour>();
   const names = new Set(sidecars.map(({ name }) => name));
@@ -105,12 +105,12 @@ function volumeConflicts(volume: JsonObject, findVolume: Find, found: Conflict[]
   });
 }
 
-/** Finds the pod's volume of a name. */
+/** Finds the pod's volume with a name. */
 export function volumeFinder(pod: Pod): Find {
   return finder(volumes(pod), nameOf);
 }
 
-/** An address is there once; its names can be shared only if the pod's own has them all. */
+/** Each address has one alias, so a conflict is a pod's alias without all names of the template's. */
 function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[]): void {
   const ip = ownString(alias, 'ip') ?? '';
   const existing = findAlias(ip);

@@ -6,13 +6,13 @@ import { selectTemplates } from './template/template-set.ts';
 
 export interface Go {
   readonly inject: true;
-  /** At least one, in the order in which they are merged. */
+  /** At least one, in the order of the merge. */
   readonly templates: readonly Template[];
 }
 
 /**
- * Decides whether a pod gets a sidecar, and if not, why not: the first rule that finds something decides. Webhook,
- * command line, Events, warnings and metrics all use this decision, through `inject`.
+ * Decides whether a pod gets a sidecar. If not, the first rule that matches gives the reason. The webhook, the command
+ * line, Events, warnings and metrics all use this decision, through `inject`.
  */
 export function decide(input: DecideInput): Go | Skip {
   const optIn = resolveOptIn(input.pod, input.namespaceLabels, input.options);

@@ -16,15 +16,15 @@ export interface DecideInput {
   readonly namespaceLabels: Readonly<Record<string, string>>;
   readonly options: DecideOptions;
   readonly state: TemplateState;
-  /** The name of the workload, for templates that say it, where the pod is only a workload's template and has no owner. */
+  /** The name of the workload, if the pod is a workload's template and has no owner. */
   readonly workload?: string | undefined;
 }
 
-/** What the rules look at. */
+/** The input of the rules. */
 export interface DecisionInput extends DecideInput {
   readonly optIn: OptIn;
-  /** The templates that the pod asks for, as far as there are any of these names. */
+  /** The templates that the pod selects, if they exist. */
   readonly templates: readonly Template[];
-  /** The names that it asks for and nobody has written. */
+  /** The selected names of templates that do not exist. */
   readonly unknownTemplates: readonly string[];
 }

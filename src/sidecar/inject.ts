@@ -9,28 +9,28 @@ import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
 import { forWorkload } from './workload-name.ts';
 
-/** What is to become of a pod. */
+/** The result for a pod. */
 export type Injection =
   | {
       readonly outcome: 'injected';
-      /** What turns the given pod into `pod`: at least one operation. */
+      /** The operations that turn the given pod into `pod`: at least one. */
       readonly operations: readonly PatchOperation[];
       readonly pod: Pod;
       readonly status: Status;
-      /** What the pod says about its sidecar and was passed over, since it is wrong. */
+      /** Invalid settings of the pod for its sidecar, which were ignored. */
       readonly ignored: Obstacle | undefined;
     }
-  /** Left as it is. */
+  /** The pod stays unchanged. */
   | { readonly outcome: 'skipped'; readonly skip: Skip }
-  /** Refused, by the operator's own choice (`onConflict: deny`). */
+  /** The pod is rejected, because of `onConflict: deny`. */
   | { readonly outcome: 'denied'; readonly skip: Skip };
 
-/** Names the container that `kubectl exec` and `kubectl logs` take when none is given. */
+/** The annotation for the default container of `kubectl exec` and `kubectl logs`. */
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
 
 /**
- * Decides about a pod and, if it is to have a sidecar, adds it. The pod that is given stays as it is.
- * Throws PatchError when an operation does not fit the pod.
+ * Decides about a pod and adds the sidecar if it gets one. The given pod does not change.
+ * @throws PatchError if an operation does not fit the pod.
  */
 export function inject(input: DecideInput): Injection {
   const decision = decide(input);
@@ -67,10 +67,10 @@ export function inject(input: DecideInput): Injection {
   };
 }
 
-/** The API server would refuse the pod for its annotations. */
+/** The API server would reject the pod because of its annotations. */
 function tooMuchAdded({ options }: DecideInput): Obstacle {
   const key = options.keys.status;
-  const message = `metadata.annotations[${key}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`;
+  const message = `metadata.annotations[${key}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`;
   return { reason: 'conflict', messages: [message] };
 }
 
@@ -80,8 +80,8 @@ function toSkip(input: DecideInput, obstacle: Obstacle): Skip {
 }
 
 /**
- * kubectl takes a pod's first container, so that `kubectl logs` shows the application's as before. Only
- * where a sidecar was put before it does that have to be said.
+ * Makes the application's container the default of kubectl, so that `kubectl logs` shows the same as before.
+ * kubectl takes the first container, so this is needed only if a sidecar comes before it.
  */
 function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilder): void {
   const after = containers(draft.pod);
@@ -95,8 +95,8 @@ function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilde
 }
 
 /**
- * Predicts why the API server would refuse a pod once it is injected, as far as the pod and its namespace show. What is
- * wrong with the pod before does not count.
+ * Predicts why the API server would reject the injected pod, from the pod and its namespace. Violations of the pod
+ * without its sidecar do not count.
  */
 function predictRejection(
   before: Pod,

@@ -1,4 +1,4 @@
-/** What a pod can change about its sidecar by an annotation of its own. */
+/** The settings of its sidecar that a pod can change by an annotation. */
 export const OVERRIDES = [
   'image',
   'cpu-request',
@@ -15,9 +15,9 @@ export type Override = (typeof OVERRIDES)[number];
 export interface Keys {
   /** Opts in or out: a label or annotation of a pod, or a label of a namespace. */
   readonly optIn: string;
-  /** The annotation in which an injected pod records what was done to it. */
+  /** The annotation that records what was added to the pod. */
   readonly status: string;
-  /** The annotation that names the templates to use. */
+  /** The annotation that selects templates by name. */
   readonly templates: string;
   /** The annotations that change the sidecar of one pod. */
   readonly overrides: Readonly<Record<Override, string>>;
@@ -25,7 +25,7 @@ export interface Keys {
 
 export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
 
-/** The keys that follow from the one given by `--annotation`. */
+/** The keys derived from the value of `--annotation`. */
 export function keysFor(base: string = DEFAULT_KEY): Keys {
   const overrides = Object.fromEntries(OVERRIDES.map((name) => [name, `${base}-${name}`]));
   return {

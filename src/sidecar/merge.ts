@@ -12,21 +12,21 @@ import type { Template } from './template/template.ts';
 
 export interface MergeContext {
   readonly options: InjectionOptions;
-  /** Takes down what is added, and knows what earlier templates have added. */
+  /** Records what is added, and knows what earlier templates added. */
   readonly status: StatusBuilder;
-  /** The keys of the annotations that change the template's first container; none: they are not for it. */
+  /** The keys of the annotations that change the template's first container; undefined if they do not apply to it. */
   readonly overrides: Keys | undefined;
 }
 
-/** What came of it; nothing was added if there is an obstacle. */
+/** The result. Nothing was added if there is an obstacle. */
 type Merged =
   | { readonly obstacle: Obstacle }
-  /** What is wrong with the annotations of the pod that were passed over. */
+  /** What is wrong with the annotations that were ignored. */
   | { readonly ignored: readonly string[] };
 
 /**
- * Adds a template to a pod, or nothing at all. Wherever the pod and the template set the same scalar, the pod's own
- * value stays.
+ * Adds a whole template to a pod, or nothing. If the pod and the template set the same scalar, the value of the pod
+ * stays.
  */
 export function mergeTemplate(draft: PodDraft, template: Template, context: MergeContext): Merged {
   const wanted = sidecarsFor(draft.pod, template, context.options, context.overrides);
@@ -53,7 +53,7 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
   return { ignored };
 }
 
-/** What a pod says about its sidecar and cannot be done. */
+/** The obstacle for settings of a pod that are impossible. */
 export function invalidOverride(messages: readonly string[]): Obstacle {
   return { reason: 'invalid-override', messages };
 }
@@ -78,7 +78,7 @@ function indexOf(draft: PodDraft, list: string, name: string): number {
   return all.findIndex((container) => nameOf(container) === name);
 }
 
-/** Of containers of one name, which the API server refuses, the first gets it. */
+/** If containers share a name, which the API server rejects, the first one changes. */
 function addToApps(
   draft: PodDraft,
   isApp: (container: JsonObject) => boolean,
@@ -117,7 +117,7 @@ function addToContainer(
   }
 }
 
-/** Items that the pod has already are left as they are: conflicts have been ruled out. */
+/** Adds the items that the pod does not have. Conflicts were ruled out before. */
 function addToSpec(draft: PodDraft, template: Template, { status }: MergeContext): void {
   const findVolume = volumeFinder(draft.pod);
   for (const volume of template.volumes) {
@@ -149,7 +149,7 @@ function addFields(
 ): void {
   for (const [key, value] of Object.entries(fields)) {
     const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
-    // To Kubernetes an empty list is the same as none.
+    // Kubernetes treats an empty list as absent.
     if (!isArray(current) || current.length > 0) continue;
     draft.set(path, key, value);
     status.added(kind, key);

@@ -4,12 +4,12 @@ import type { Keys } from './keys.ts';
 
 const PLACES = ['labels', 'annotations'] as const;
 
-/** What was meant as an opt-in and is none, a sentence each: only who sees the file or the workload can tell. */
+/** Failed attempts to opt in, one sentence each. They show only in the file or the workload, not in the pod. */
 export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): Generator<string> {
   for (const place of PLACES) {
     const value = own(own(own(pod, 'metadata'), place), key);
     if (value !== undefined && value !== null && typeof value !== 'string') {
-      yield `${place} hold strings, and ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}", with the quotes`;
+      yield `${place} must be strings, but ${key} is ${JSON.stringify(value)}: write ${key}: "${String(value)}" with quotes`;
     }
   }
   if (PLACES.some((place) => own(own(own(pod, 'metadata'), place), key) !== undefined)) return;

@@ -1,10 +1,10 @@
 import { annotation, label, type Pod } from '../podspec/pod.ts';
 import type { Keys } from './keys.ts';
 
-/** Who asked, the first of these that says anything. */
+/** Where the decision comes from: the first of these that has a value. */
 export type OptInSource = 'pod-label' | 'pod-annotation' | 'namespace-label' | 'all-pods';
 
-/** What was asked for, and by whom. */
+/** The decision to opt in or out, and its source. */
 export type OptIn =
   | { readonly asked: 'inject' | 'skip'; readonly source: OptInSource }
   | { readonly asked: 'invalid'; readonly source: OptInSource; readonly value: string }
@@ -12,14 +12,14 @@ export type OptIn =
 
 export interface OptInOptions {
   readonly keys: Keys;
-  /** False: pods that nobody opted in or out are injected too (`--require-annotation=false`). */
+  /** If false, pods with no opt-in or opt-out are injected too (`--require-annotation=false`). */
   readonly requireAnnotation: boolean;
 }
 
 /**
- * Label before annotation, pod before namespace, and the all-pods rule last. The first that is there
- * decides, even by a value that is neither true nor false: a mistyped `"fasle"` on a pod must not fall
- * through to a namespace that says `"true"`.
+ * Resolves the opt-in: label before annotation, pod before namespace, and the all-pods rule last. The first
+ * value decides, even if it is neither true nor false: a mistyped `"fasle"` on a pod must not fall through to
+ * a namespace that says `"true"`.
  */
 export function resolveOptIn(
   pod: Pod,
@@ -35,7 +35,7 @@ export function resolveOptIn(
   return requireAnnotation ? { asked: 'nothing' } : { asked: 'inject', source: 'all-pods' };
 }
 
-/** Whether the pod itself says `"true"`: then it must not be admitted in silence without its sidecar. */
+/** Whether the pod itself says `"true"`. Such a pod must not lack its sidecar silently. */
 export function isExplicit(optIn: OptIn): boolean {
   return optIn.asked === 'inject' && (optIn.source === 'pod-label' || optIn.source === 'pod-annotation');
 }

@@ -18,7 +18,7 @@ import { systemNamespace } from './rules/system-namespace.ts';
 import { unknownTemplate } from './rules/unknown-template.ts';
 import { windows } from './rules/windows.ts';
 
-/** Every reason to leave a pod as it is, in the order in which they are looked for: the first one decides. */
+/** The rules for each reason to leave a pod unchanged, in their order: the first match decides. */
 export const RULES = [
   notAPodCreate,
   systemNamespace,
@@ -41,30 +41,30 @@ export const RULES = [
   podSecurity,
 ] as const;
 
-/** Those that are found before the templates are merged. */
+/** The rules that run before the merge. */
 export const POD_RULES = RULES.filter((rule) => 'find' in rule);
-/** Those that are found in the result. */
+/** The rules that check the result of the merge. */
 export const RESULT_RULES = RULES.filter((rule) => 'violations' in rule);
 
 export type SkipReason = (typeof RULES)[number]['reason'];
 
-/** What stands between a pod and its sidecar. */
+/** Why a pod cannot get its sidecar. */
 export interface Obstacle {
   readonly reason: SkipReason;
-  /** What was found, one sentence each without a full stop, and what to write instead where that helps. */
+  /** What is wrong and what to write instead: one sentence each, without a full stop. */
   readonly messages: readonly string[];
 }
 
-/** An obstacle as people read it, a line for each thing found: the same wherever they meet it. */
+/** An obstacle as users see it everywhere: one line per message. */
 export function explain({ reason, messages }: Obstacle): readonly string[] {
   return messages.map((message) => `${reason}: ${message}`);
 }
 
-/** Why a pod is left as it is. */
+/** Why a pod stays unchanged. */
 export interface Skip extends Obstacle {
   readonly inject: false;
-  /** Whether the pod itself asked for its sidecar. */
+  /** Whether the pod itself opted in. */
   readonly explicit: boolean;
-  /** Whether whoever creates the pod is told. */
+  /** Whether the client that creates the pod gets a warning. */
   readonly warn: boolean;
 }

@@ -3,48 +3,48 @@ import type { DecisionInput } from './decision-input.ts';
 import type { Keys } from './keys.ts';
 import type { Template } from './template/template.ts';
 
-/** Which pods a policy is for: those that opt in themselves, or those that say nothing where their namespace does. */
+/** The pods of a policy: pods that opt in themselves, or pods whose namespace opts in. */
 export type Audience = 'pod' | 'namespace';
 
-/** What an admission policy is compiled for. */
+/** The input for the conditions of an admission policy. */
 export interface PolicySubject {
   readonly audience: Audience;
   readonly keys: Keys;
   readonly template: Template;
 }
 
-/** In CEL, which pods a policy passes over, or the only ones that it takes. */
+/** A condition in CEL for the pods that a policy skips (`unless`), or takes (`only`). */
 export type PolicyCondition = { readonly unless: string } | { readonly only: string };
 
-/** A reason to leave a pod as it is. */
+/** A reason to leave a pod unchanged. */
 interface Rule {
-  /** Users see it: in logs, metrics, warnings, Events and `check`. */
+  /** Users see it in logs, metrics, warnings, Events and `check`. */
   readonly reason: string;
-  /** What it means, as Markdown for the table in docs/reasons.md. */
+  /** Its meaning, as Markdown for the table in docs/reasons.md. */
   readonly help: string;
   /** Whether the client that creates the pod gets a warning; `asked`: only if the pod itself opted in. */
   readonly warn: boolean | 'asked';
   /**
-   * How a policy finds it. The condition may be true of more pods: the policy leaves these to the webhook. `elsewhere`:
-   * not by a condition of its own. Undefined: it cannot occur with this template.
+   * How a policy finds it. The condition may match more pods, which the policy leaves to the webhook. `elsewhere`: it
+   * has no condition of its own. Undefined: it cannot occur with this template.
    */
   readonly cel: 'elsewhere' | ((subject: PolicySubject) => PolicyCondition | undefined);
 }
 
-/** One that is found in the pod and its namespace. */
+/** A rule that checks the pod and its namespace. */
 export interface PodRule extends Rule {
-  /** Says in one sentence what it found, or nothing. */
+  /** Returns one sentence if it matches. */
   readonly find: (subject: DecisionInput) => string | undefined;
 }
 
-/** One that is found while the templates are merged (merge.ts). */
+/** A rule that the merge checks (merge.ts). */
 export interface MergeRule extends Rule {
   readonly warn: true;
 }
 
-/** One for which the API server would refuse the pod with its sidecar. */
+/** A rule of the API server that would reject the pod with its sidecar. */
 export interface ResultRule extends Rule {
   readonly warn: true;
-  /** What is wrong with a pod. Only what the sidecar adds to it counts. */
+  /** The violations in a pod. Only those that the sidecar adds count. */
   readonly violations: (pod: Pod, namespaceLabels: Readonly<Record<string, string>>) => readonly string[];
 }

@@ -4,7 +4,7 @@ import { isInjected, parseStatus } from './status.ts';
 import { selectTemplates, type TemplateState } from './template/template-set.ts';
 
 /**
- * What of the sidecar a pod that exists has: that of the template as it is now, that of another state of it, or none.
+ * The sidecar of an existing pod: from the current template (`current`), from another state of it (`stale`), or none.
  */
 export type SidecarState = 'current' | 'stale' | 'absent';
 

@@ -14,28 +14,28 @@ import type { InjectionOptions } from './template/options.ts';
 import { applyOverrides } from './template/overrides.ts';
 import type { Template } from './template/template.ts';
 
-/** A container of a template as one pod gets it. */
+/** A container of a template, prepared for one pod. */
 export interface Sidecar {
   readonly name: string;
   readonly container: JsonObject;
-  /** The list of the pod that it belongs to. */
+  /** Its list in the pod. */
   readonly list: ContainerList;
-  /** What it takes the place of, if the pod lays something over the template's. */
+  /** The pod's own container that it replaces, if the pod overrides it. */
   readonly override: ContainerOverride | undefined;
 }
 
 type WantedSidecars =
   | {
       readonly sidecars: readonly Sidecar[];
-      /** What is wrong with the annotations of the pod that were passed over. */
+      /** What is wrong with the annotations that were ignored. */
       readonly ignored: readonly string[];
     }
-  /** What is wrong with what the pod lays over them. */
+  /** What is wrong with the pod's own overrides. */
   | { readonly messages: readonly string[] };
 
 /**
- * The containers of a template as one pod gets them: native where they must not keep a pod from ending, with
- * what the pod lays over them, and the first of them that stays with what its annotations say.
+ * The containers of a template, prepared for one pod: native if an ordinary sidecar would keep the pod from
+ * finishing, and with the overrides of the pod. Annotations change the first container that keeps running.
  */
 export function sidecarsFor(
   pod: Pod,
@@ -66,14 +66,14 @@ export function sidecarsFor(
   return { sidecars: sidecars.with(index, { ...first, container }), ignored };
 }
 
-/** Annotations that are right each, and together make what the API server would refuse, are passed over as well. */
+/** Ignores valid annotations too if the API server would reject their combination. */
 function overridden(container: JsonObject, pod: Pod, keys: Keys): ReturnType<typeof applyOverrides> {
   const changed = applyOverrides(container, pod, keys);
   const faults = changed.container === container ? [] : faultsOf(changed.container);
   return faults.length === 0 ? changed : { container, ignored: [...changed.ignored, ...faults] };
 }
 
-/** The template has been checked, but not what a pod makes of it. */
+/** Checks containers with overrides: the template was checked without them. */
 function faultsOf(container: JsonObject): readonly string[] {
   return Array.from(
     containerFindings(container, []),
@@ -88,7 +88,7 @@ function withOverride(
 ): Sidecar {
   const name = nameOf(container);
   if (!override) return { name, container, list, override };
-  // Whoever writes his own as a native sidecar wants it to be one.
+  // An override that is a native sidecar stays one.
   const staysNative = override.list === 'initContainers' && isNativeSidecar(override.container);
   return {
     name,
@@ -98,13 +98,13 @@ function withOverride(
   };
 }
 
-/** A pod that is to end never does while an ordinary sidecar runs: Jobs, workflow steps, bare tasks. */
+/** Pods that are meant to finish (Jobs, workflow steps, tasks) never do while an ordinary sidecar runs. */
 function wantsNative(pod: Pod, { nativeSidecar }: InjectionOptions): boolean {
   if (nativeSidecar !== 'jobs') return nativeSidecar === 'always';
   return (specField(pod, 'restartPolicy') ?? 'Always') !== 'Always';
 }
 
-/** A pod of nothing but overrides is its sidecar: moved to the init containers, it would leave none behind. */
+/** Whether all containers are overrides. Moved to the init containers, they would leave no container. */
 function isGateway(pod: Pod): boolean {
   return containers(pod).every((container) => own(container, 'image') === AUTO_IMAGE);
 }

@@ -12,7 +12,7 @@ import { containerFinder, containers, initContainers, nameOf, type Pod } from '.
 import type { ContainerList } from './template/container-override.ts';
 import type { Template } from './template/template.ts';
 
-/** The lists and maps of a pod to which injection adds, with what tells their items apart. */
+/** The lists and maps that injection adds to, with the key of their items. */
 export type AddedKind =
   | 'containers'
   | 'initContainers'
@@ -23,40 +23,40 @@ export type AddedKind =
   | 'dnsConfig'
   | 'labels'
   | 'annotations'
-  /** `CONTAINER/NAME`, and `CONTAINER/` with the path: what the application's containers were given. */
+  /** Additions to the application's containers: `CONTAINER/NAME` or `CONTAINER/PATH`. */
   | 'env'
   | 'volumeMounts';
 
-/** The names of what was added: what `uninject` takes away again. */
+/** The names of all additions, which `uninject` removes. */
 type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
 
-/** Which template, and in which state, a pod was injected with. */
+/** A template that a pod was injected with, and its state. */
 interface AppliedTemplate {
   readonly name: string;
   readonly sha256: string;
 }
 
-/** What the status annotation of an injected pod says. */
+/** The content of the status annotation of an injected pod. */
 export interface Status {
   readonly templates: readonly AppliedTemplate[];
   readonly added: Added;
-  /** The pod's own containers over which the template's were laid, by name, as they were. */
+  /** The pod's own containers before they were merged with the template's, by name. */
   readonly overlaid: JsonObject;
-  /** Where those of them were that are now in the other list: init containers, or no longer. */
+  /** The original place of those that moved between containers and init containers. */
   readonly moved: Moved;
 }
 
-/** The version of the annotation's form, not of this program: its pods outlive its upgrades. */
+/** The version of the annotation's format, not of this program: pods outlive upgrades. */
 const VERSION = 1;
 
-/** Takes down what is done to a pod while it is injected. */
+/** Records the changes to a pod during injection. */
 export class StatusBuilder {
   readonly #added: Partial<Record<AddedKind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
   readonly #containers = new Set<string>();
   #length = 0;
 
-  /** Takes down the name of something that was added. */
+  /** Records the name of an addition. */
   added(kind: AddedKind, name: string): void {
     if (kind === 'containers') this.#containers.add(name);
     this.#length += name.length;
@@ -65,12 +65,12 @@ export class StatusBuilder {
     else this.#added[kind] = [name];
   }
 
-  /** Takes down a container of the pod's own, as it was before it was laid over the template's. */
+  /** Records a container of the pod as it was before its merge with the template's. */
   overlaid(name: string, container: JsonObject): void {
     this.#overlaid[name] = container;
   }
 
-  /** Whether the names of what was added are more than an annotation takes. */
+  /** Whether the names of all additions exceed the size limit of an annotation. */
   get isTooLong(): boolean {
     return this.#length > MAX_LENGTH;
   }
@@ -90,7 +90,7 @@ export class StatusBuilder {
   }
 }
 
-/** The text of the status annotation. What there is nothing to say about is left out. */
+/** The text of the status annotation. Omits empty parts. */
 export function formatStatus({ templates, added, overlaid, moved }: Status): string {
   const said = {
     version: VERSION,
@@ -106,7 +106,7 @@ function unlessEmpty<T extends object>(object: T): T | undefined {
   return Object.keys(object).length > 0 ? object : undefined;
 }
 
-/** Reads a status annotation, which anyone may have written; undefined when there is none of ours. */
+/** Parses a status annotation, which is not trusted; undefined if it is missing or not ours. */
 export function parseStatus(text: string | undefined): Status | undefined {
   const status = text === undefined ? undefined : parseAnnotation(text);
   if (own(status, 'version') !== VERSION) return undefined;
@@ -125,8 +125,8 @@ export function parseStatus(text: string | undefined): Status | undefined {
 }
 
 /**
- * Whether a pod has been injected with exactly these templates: its status says so, and the containers
- * that it names are there. A status that was merely copied along is not believed.
+ * Whether a pod was injected with exactly these templates: its status says so, and the pod has the containers
+ * that the status names. The status alone may be a copy.
  */
 export function isInjected(
   pod: Pod,
@@ -153,7 +153,7 @@ function namesOf(added: JsonObject): Added {
   );
 }
 
-/** Where a container of the pod's own was that is now in the other list. */
+/** The original place of a container that moved to the other list. */
 export interface Origin {
   readonly list: ContainerList;
   readonly index: number;
@@ -161,7 +161,7 @@ export interface Origin {
 
 type Moved = Readonly<Record<string, Origin>>;
 
-/** Of the containers of these names, those that injection has taken from one list to the other. */
+/** The containers with these names that injection moved from one list to the other. */
 function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
   const moved = names.flatMap((name) => {
     const origin = originOf(before, name);
@@ -170,7 +170,7 @@ function findMoved(before: Pod, after: Pod, names: readonly string[]): Moved {
   return Object.fromEntries(moved);
 }
 
-/** What a status annotation, which anyone may have written, says about moved containers. */
+/** Parses the moved containers of a status annotation, which is not trusted. */
 function parseMoved(value: JsonValue | undefined): Moved {
   const entries = Object.entries(isObject(value) ? value : {}).flatMap(([name, origin]) => {
     const parsed = isObject(origin) ? parseOrigin(origin) : undefined;

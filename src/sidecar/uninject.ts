@@ -30,8 +30,8 @@ const FIELDS: readonly (readonly [AddedKind, Path])[] = [
 ];
 
 /**
- * The pod as it was before it was injected, by what its status annotation says; undefined when it has none. What was
- * changed since then stays changed. A list or map that is left empty goes too: to Kubernetes it is the same as none.
+ * The pod as it was before its injection, by its status annotation; undefined if it has none. Later changes stay. Lists
+ * and maps that become empty are removed, because Kubernetes treats them as absent.
  */
 export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   const status = parseStatus(annotation(pod, keys.status));
@@ -48,16 +48,16 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   return draft.pod;
 }
 
-/** The lists that injection may have made. A pod always has containers. */
+/** The lists that injection may have created. A pod always has containers. */
 function madeLists({ added, moved }: Status): readonly SpecList[] {
   const isGoal = (list: SpecList) => list === 'initContainers' && Object.keys(moved).length > 0;
   return SPEC_LISTS.filter((list) => list !== 'containers' && (added[list]?.length || isGoal(list)));
 }
 
-/** Where a container of a pod is; `Origin` is where it was. */
+/** The place of a container in a pod; `Origin` is its earlier place. */
 type Place = Origin;
 
-/** The pod's own containers that were laid over the template's, as they were and where they were. */
+/** Restores the pod's own containers that were merged with the template's, at their original places. */
 function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
   const places = placesOf(draft.pod);
   const away: (readonly [JsonObject, Origin])[] = [];
@@ -73,16 +73,16 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
     left.push(place);
     away.push([container, origin]);
   }
-  // The last first, so that the indices of the others stay.
+  // Remove the last one first, so that the indices of the others stay valid.
   for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
-  // In the order in which they stood, each finds as many before it as there were.
+  // Insert in the original order, so that the original indices are valid.
   for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
     const all = at(draft.pod, ['spec', list]);
     draft.insert(['spec', list], container, isArray(all) && index < all.length ? index : 'end');
   }
 }
 
-/** Where the first container of each name is. */
+/** The place of the first container of each name. */
 function placesOf(pod: Pod): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>();
   for (const list of ['containers', 'initContainers'] as const) {
@@ -97,7 +97,7 @@ function pathOf({ list, index }: Place): Path {
   return ['spec', list, index];
 }
 
-/** Takes away what the application's own containers were given. */
+/** Removes the additions from the application's containers. */
 function cleanContainers(draft: PodDraft, { added }: Status): void {
   for (const [field, key] of [
     ['env', 'name'],
@@ -113,7 +113,7 @@ function cleanContainers(draft: PodDraft, { added }: Status): void {
   }
 }
 
-/** What each container was given, by `CONTAINER/ITEM`. */
+/** The additions of each container, from `CONTAINER/ITEM`. */
 function byContainer(given: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
   for (const text of given) {
@@ -125,12 +125,12 @@ function byContainer(given: readonly string[]): ReadonlyMap<string, ReadonlySet<
   return found;
 }
 
-/** What tells the items of a list apart. */
+/** The key that identifies the items of a list. */
 function nameIn(list: SpecList): string {
   return list === 'hostAliases' ? 'ip' : 'name';
 }
 
-/** The last first, so that the indices of the others stay. */
+/** Removes the last item first, so that the indices of the others stay valid. */
 function removeItems(draft: PodDraft, path: Path, names: ReadonlySet<string>, key: string): void {
   const list = at(draft.pod, path);
   if (names.size === 0 || !Array.isArray(list)) return;

@@ -13,12 +13,12 @@ import { label, type Pod } from '../podspec/pod.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { type Template, WORKLOAD_NAME } from './template/template.ts';
 
-/** A label takes no more, and that is where such names mostly end up. */
+/** The limit of label values, where such names usually end up. */
 const MAX_LENGTH = 63;
 
 /**
- * The name of the workload that a user made and that the pod belongs to, by the pod's metadata alone: the name of the
- * pod's controller, without the suffix if another workload made that controller.
+ * The name of the workload that the user created for the pod, from the pod's metadata alone. It is the name of the
+ * pod's controller, without the suffix if another workload created that controller.
  */
 function workloadName(pod: Pod): string {
   const metadata = own(pod, 'metadata');
@@ -41,7 +41,7 @@ function cut(name: string): string {
   return name.slice(0, MAX_LENGTH).replace(/[-_.]+$/, '');
 }
 
-/** The template with the name of a pod's workload, if that is not known otherwise, in the place of `${workload.name}`. */
+/** The template with the name of the workload in place of `${workload.name}`. A known name takes precedence. */
 export function forWorkload(template: Template, pod: Pod, known: string | undefined): Template {
   if (!template.namesWorkload) return template;
   const name = cut(known ?? workloadName(pod));
@@ -62,15 +62,15 @@ function replaced(value: JsonValue, name: string): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaced(item, name)]));
 }
 
-/** The places that may say it: values of variables, commands and arguments. Elsewhere, and misspelt, it is a fault. */
+/** Findings for placeholders that are misspelt, or not in values of variables, commands and arguments. */
 export function* placeholderFindings(value: JsonValue, path: Path): Findings {
   if (typeof value === 'string') {
     const [found] = /\$\{workload\.[^}]*\}/.exec(value.replaceAll(WORKLOAD_NAME, '')) ?? [];
-    if (found !== undefined) yield { path, message: `there is no ${found}: write ${WORKLOAD_NAME}` };
+    if (found !== undefined) yield { path, message: `unknown placeholder ${found}: write ${WORKLOAD_NAME}` };
     else if (value.includes(WORKLOAD_NAME) && !isPlaceFor(path)) {
       yield {
         path,
-        message: `${WORKLOAD_NAME} is for values of env, for command and for args: remove it here`,
+        message: `${WORKLOAD_NAME} is allowed only in env values, command and args: remove it here`,
       };
     }
   } else if (isArray(value)) {

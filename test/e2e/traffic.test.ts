@@ -224,7 +224,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
         async () => (await run(`get pod mistyped -o jsonpath=${path}`)) !== '',
       );
       expect(await run(`get pod mistyped -o jsonpath=${path}`)).toBe(
-        'annotation initializer.kubernetes.io/envoy-exclude-inbound-ports: "8o" is no port: write numbers from 1 to 65535, with commas between them\n',
+        'annotation initializer.kubernetes.io/envoy-exclude-inbound-ports: "8o" is not a port: write numbers from 1 to 65535, separated by commas\n',
       );
     });
 

@@ -36,7 +36,7 @@ test('kubectl apply of a configuration by which Envoy would not start warns of w
   expect(await apply('envoy', { 'envoy.json': OLD })).toEqual({
     code: 0,
     stderr:
-      'Warning: Envoy would not work with this: envoy.json: line 1, column 49: static_resources.clusters[0].hosts: is of the v2 API, which Envoy removed in 1.18: write load_assignment\n',
+      'Warning: Envoy would not work with this: envoy.json: line 1, column 49: static_resources.clusters[0].hosts: belongs to the v2 API, which Envoy removed in 1.18: write load_assignment\n',
   });
   expect(await apply('envoy', { 'envoy.json': '{"static_resources": {}}' })).toEqual({ code: 0, stderr: '' });
 });
@@ -49,7 +49,7 @@ test('kubectl apply of weights by which no request is answered is refused, and t
   expect(await weights('0', '0')).toEqual({
     code: 1,
     stderr:
-      'The ConfigMap "app-weights" is invalid: data.canary.app_v1: all weights of canary are 0, so every request would get 404: give at least one more\n',
+      'The ConfigMap "app-weights" is invalid: data.canary.app_v1: all weights of canary are 0, so every request gets 404: give at least one a higher weight\n',
   });
   expect(await weights('90%', '10')).toEqual({
     code: 1,

@@ -69,7 +69,7 @@ describe('with a template applied as policies, and no operator', () => {
     async (_, more, spec) => {
       const { names, warning } = await create({ [KEY]: 'true', ...more }, spec);
       expect(names).toBe('app');
-      expect(warning).toMatch(/^Warning: .*: no sidecar: with no webhook, /);
+      expect(warning).toMatch(/^Warning: .*: no sidecar: without a webhook, /);
     },
   );
 });

@@ -114,14 +114,14 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     [
       'a container without name',
       { config: GOOD.replace('name: envoy', 'tty: true') },
-      'data.config: line 2, column 3: containers[0].name: required, and not there',
+      'data.config: line 2, column 3: containers[0].name: required, but missing',
     ],
     [
       'options that there are not',
       { config: GOOD, options: 'onConflict: ask\n' },
       'data.options: line 1, column 1: onConflict: must be one of skip, deny',
     ],
-    ['no template', { 'config.a': GOOD }, 'data.config: required: the key is not there'],
+    ['no template', { 'config.a': GOOD }, 'data.config: required, but the key is missing'],
   ])('%s', async (_, data, message) => {
     const before = await stored();
     const { code, stderr } = await apply(configMap(data));
@@ -139,8 +139,8 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     const { stderr } = await apply(configMap({ config: BAD, 'config.b': 'x: 1', options: 'y: 1' }));
     expect(stderr.split('\n').slice(1, -1)).toEqual([
       `* data.config: ${WRONG}`,
-      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": known are /),
-      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": known are /),
+      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": expected one of /),
+      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": expected one of /),
     ]);
   });
 
@@ -170,8 +170,8 @@ describe('kubectl apply of a template', () => {
     const config = GOOD.replace(':v1', '');
     const warnings = await accepted(configMap({ config, optoins: 'onConflict: deny' }), '--dry-run=server');
     expect(warnings.split('\n').slice(0, -1)).toEqual([
-      'Warning: config: line 3, column 3: containers[0].image: example.com/envoy is another image whenever somebody pushes one: write a version or a digest',
-      'Warning: optoins: the key is not looked at: did you mean options?',
+      'Warning: config: line 3, column 3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
+      'Warning: optoins: unknown key: did you mean options?',
     ]);
   });
 
@@ -231,7 +231,7 @@ describe('a bad template that got in while nobody answered', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('failed calling webhook "envoy.initializer.kubernetes.io"');
     expect(stderr).toContain(
-      `no-template: there is no good template: config: ${WRONG}`.replaceAll('"', '\\"'),
+      `no-template: the operator has no valid template: config: ${WRONG}`.replaceAll('"', '\\"'),
     );
     const counted = 'envoy_initializer_injections_total{decision="failed",reason="no-template"}';
     expect(Number(await metric(counted))).toBeGreaterThan(0);
@@ -240,7 +240,7 @@ describe('a bad template that got in while nobody answered', () => {
   test('lets in pods of a namespace that asks, and says so', async () => {
     const pod = newPod('opted-in');
     expect(await accepted(pod)).toBe(
-      `Warning: no sidecar: no-template: there is no good template: config: ${WRONG}\n`,
+      `Warning: no sidecar: no-template: the operator has no valid template: config: ${WRONG}\n`,
     );
     expect(await imagesOf(pod)).toBe('busybox');
   });

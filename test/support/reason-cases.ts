@@ -72,15 +72,15 @@ export const REASON_CASES: Readonly<
     namespace,
     pod: asking(),
     asked: false,
-    warning: new RegExp(`^${namespace} belongs to the cluster itself`),
+    warning: new RegExp(`^${namespace} is a system namespace`),
   })),
   'operator-namespace': [
     {
-      name: "the injector's own namespace",
+      name: "the operator's namespace",
       namespace: 'envoy-initializer',
       pod: asking(RESTRICTED),
       asked: false,
-      warning: /^envoy-initializer is the injector's own namespace/,
+      warning: /^envoy-initializer is the operator's namespace/,
     },
   ],
   'mirror-pod': [
@@ -184,7 +184,7 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: annotated({ [`${OPT_IN}-templates`]: 'config,nope' }),
       asked: true,
-      warning: /^annotation \S+-templates names "nope", and there is no such template$/,
+      warning: /^annotation \S+-templates names template "nope", which does not exist$/,
     },
   ],
   // A second call for an injected pod is in the test itself.
@@ -212,7 +212,7 @@ export const REASON_CASES: Readonly<
       ),
       // The conditions of the webhooks pass over what has its sidecar already.
       asked: false,
-      warning: /^the pod has container envoy of an earlier injection/,
+      warning: /^the pod has container envoy from an earlier injection/,
     },
     {
       name: 'among its init containers',
@@ -228,7 +228,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking(envoy({ image: 'auto', resources: { requests: { cpu: '2' } } })),
       asked: true,
-      warning: /^container envoy: resources\.requests\.cpu: 2 is more than the limit 1000m$/,
+      warning:
+        /^container envoy: resources\.requests\.cpu: 2 exceeds the limit 1000m: lower it, or raise the limit$/,
     },
   ],
   conflict: [
@@ -253,7 +254,7 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ resources: { requests: { cpu: '50m' } } }),
       asked: true,
-      warning: /^its containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
+      warning: /^the containers would request more than spec\.resources\.requests\.cpu, which is 50m$/,
     },
   ],
   'grace-period': [

@@ -8,12 +8,12 @@ import {
   sameJson,
 } from '../json.ts';
 
-/** For each item of the new list, the index of the old one that it was made of; in the order of both. */
+/** For each item of the new list, the index of the old item that it comes from. Indices only ascend. */
 export function align(before: JsonArray, after: JsonArray): readonly (number | undefined)[] {
   let next = 0;
   let items: Items | undefined;
   return after.map((value) => {
-    // Mostly nothing was put in or taken away.
+    // Fast path: most changes neither add nor remove items.
     const isNext = next < before.length && before[next] === value;
     if (!isNext) items ??= new Items(before);
     const match = isNext ? next : items?.find(value, next);
@@ -22,7 +22,7 @@ export function align(before: JsonArray, after: JsonArray): readonly (number | u
   });
 }
 
-/** The items of a list, to be found from a place on that never moves back. */
+/** Finds items of a list, each search from a start that never moves back. */
 class Items {
   readonly #items: JsonArray;
   readonly #byIdentity: Places<JsonValue>;
@@ -35,7 +35,7 @@ class Items {
     this.#byName = new Places(items.map((item) => (isObject(item) ? nameOf(item) : undefined)));
   }
 
-  /** The item that a value was made of: itself, an equal one, the one of its name or, without names, the next. */
+  /** The item that a value comes from: itself, an equal one, the one with its name or, without names, the next. */
   find(value: JsonValue, from: number): number | undefined {
     const same = this.#byIdentity.from(value, from);
     if (same !== undefined) return same;
@@ -52,7 +52,7 @@ class Items {
   }
 }
 
-/** Where each value is in a list. */
+/** The places of each value in a list. */
 class Places<T> {
   readonly #places = new Map<T, number[]>();
 
@@ -62,11 +62,11 @@ class Places<T> {
       if (places) places.push(index);
       else this.#places.set(value, [index]);
     }
-    // The first place is then the last one of its list, and can be taken off.
+    // In reverse order, `pop` removes the first place.
     for (const places of this.#places.values()) places.reverse();
   }
 
-  /** The first place of the value that is not before `from`; none before it is asked for again. */
+  /** The first place of the value at or after `from`, which only grows from call to call. */
   from(value: T, from: number): number | undefined {
     const places = this.#places.get(value);
     while (places && (places.at(-1) ?? from) < from) places.pop();
@@ -74,7 +74,7 @@ class Places<T> {
   }
 }
 
-/** What Kubernetes tells the items of its lists apart by; of the items of a List, kind and name. */
+/** The key by which Kubernetes identifies items of a list; kind, namespace and name for items of a List. */
 function nameOf(item: JsonValue): string | undefined {
   const name = ownString(item, 'name') ?? ownString(item, 'ip') ?? ownString(item, 'mountPath');
   if (name !== undefined) return name;

@@ -15,9 +15,9 @@ import type { CollectionNode, Entry, Span, SyntaxNode } from './syntax.ts';
 import type { TextEdit } from './text-edit.ts';
 
 /**
- * The edits that turn the text of a value into that of another one. What is the same in both is not touched, with its
- * comments, its order, its spelling and its numbers.
- * @throws UneditableError where the text is of a form that cannot be edited in place.
+ * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,
+ * order, spelling and numbers.
+ * @throws UneditableError if the text has a form that cannot be edited in place.
  */
 export function editsFor(
   text: string,
@@ -42,8 +42,8 @@ class Editor {
   }
 
   /**
-   * `slot` is what to replace when the value cannot be changed piece by piece; in block style, `entryStart` is where the
-   * entry with the value starts, nothing for a root.
+   * `slot` is replaced if the value cannot be changed piece by piece. In block style, `entryStart` is where the entry with
+   * the value starts; undefined for a root.
    */
   change(
     node: SyntaxNode,
@@ -54,7 +54,7 @@ class Editor {
     inFlow = false,
   ): void {
     if (before === after || sameJson(before, after)) return;
-    // Only beside something that stays can the rest be put.
+    // New entries need a neighbor that stays.
     if (
       node.kind === 'mapping' &&
       isObject(before) &&
@@ -96,7 +96,7 @@ class Editor {
     }
     this.edits.push(...removeEntries(this.#text, node, gone));
     const added = Object.entries(after).filter(([key, value]) => {
-      // What a merge key (`<<`) brings is there without being written.
+      // A merge key (`<<`) brings entries that the text does not contain.
       const merged = own(before, key);
       return !keys.has(key) && (merged === undefined || !sameJson(merged, value));
     });
@@ -117,7 +117,7 @@ class Editor {
         added.push(value);
         continue;
       }
-      // Before the next one that stays, or behind them all.
+      // Insert before the next entry that stays, or after the last one.
       this.#insertItems(node, added, match);
       added = [];
       this.#changeEntry(node, entry, before[match] as JsonValue, value);
@@ -136,7 +136,7 @@ class Editor {
     return key === undefined ? text : `${JSON.stringify(key)}: ${text}`;
   }
 
-  /** A value behind its key or dash. */
+  /** The text of a value after its key or dash. */
   #asSlot(value: JsonValue, column: number): string {
     const text = printBlock(value, this.#seqNoIndent);
     const isBlock = typeof value === 'object' && value !== null && Object.keys(value).length > 0;

@@ -3,7 +3,7 @@ import { indent } from './print.ts';
 import { type CollectionNode, type Entry, UneditableError } from './syntax.ts';
 import type { TextEdit } from './text-edit.ts';
 
-/** Puts printed entries before the one of that index, or behind the last; there is at least one, that stays. */
+/** Inserts printed entries before an index, or after the last entry. At least one entry must exist and stay. */
 export function insertEntries(
   text: string,
   node: CollectionNode,
@@ -24,7 +24,7 @@ function insertLines(
   const margin = ' '.repeat(column);
   const lines = printed.map((entry) => indent(entry, column));
   const next = node.entries[index];
-  // The first may share its line with the dash of what is around it.
+  // The first entry may share its line with the dash of its parent.
   if (next && index === 0)
     return insertion(
       next.start,
@@ -61,8 +61,8 @@ function insertion(at: number, texts: readonly string[]): TextEdit {
 }
 
 /**
- * Takes entries out, of which not all may go.
- * @throws UneditableError where one shares its line with something else.
+ * Removes some, but not all, entries.
+ * @throws UneditableError if an entry shares its line with something else.
  */
 export function removeEntries(
   text: string,
@@ -72,7 +72,7 @@ export function removeEntries(
   return node.flow ? removeFromFlow(node, new Set(gone)) : gone.map((entry) => removeLines(text, entry));
 }
 
-/** With the line break before it, so that what is added behind it does not meet it. */
+/** Includes the line break before the entry, so that the edit does not overlap an insertion after it. */
 function removeLines(text: string, { start, end }: Entry): TextEdit {
   const lineStart = text.lastIndexOf('\n', start - 1) + 1;
   if (text.slice(lineStart, start).trim() !== '') throw new UneditableError('an entry shares its line');
@@ -81,7 +81,7 @@ function removeLines(text: string, { start, end }: Entry): TextEdit {
   return { start: breakAt, end: lineEnd(text, end), text: '' };
 }
 
-/** With the comma behind it; of the last ones, with that before them. */
+/** Includes the comma after the entries, or the comma before them if they are the last. */
 function removeFromFlow({ entries }: CollectionNode, gone: ReadonlySet<Entry>): readonly TextEdit[] {
   const lastKept = entries.findLastIndex((entry) => !gone.has(entry));
   return entries.flatMap((entry, index) => {

@@ -17,9 +17,9 @@ const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const DIGITS = ['+', '-', '.', ...'0123456789'];
 
 /**
- * YAML as kubectl reads it (sigs.k8s.io/yaml, a fork of go-yaml 2): what is plain `yes` or `on` is true there and 0644 is
- * 420, unlike in YAML 1.2; times and sexagesimal numbers, unlike in YAML 1.1, stay text. So what is decided about a
- * manifest here is about the object that the API server will be sent.
+ * YAML as kubectl reads it (sigs.k8s.io/yaml, a fork of go-yaml 2). Unlike in YAML 1.2, plain `yes` and `on` are true,
+ * and 0644 is 420. Unlike in YAML 1.1, times and sexagesimal numbers stay text. Thus each decision is about the object
+ * that kubectl would send to the API server.
  */
 export const KUBECTL_SCHEMA = FAILSAFE_SCHEMA.withTags(
   defineScalarTag<null>('tag:yaml.org,2002:null', {
@@ -59,7 +59,7 @@ function parseInteger(text: string): number | undefined {
     /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/.exec(text) ?? [];
   if (sign === undefined || /^0[oO]$/.test(digits)) return undefined;
   const value = Number(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
-  // What does not fit into 64 bits is read once more, as a decimal float.
+  // A number that exceeds 64 bits is read again, as a decimal float.
   if (value > 2 ** 64) return undefined;
   return sign === '-' && value !== 0 ? -value : value;
 }

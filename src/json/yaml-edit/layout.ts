@@ -1,19 +1,19 @@
 import type { JsonValue } from '../json.ts';
 import type { CollectionNode, SyntaxNode } from './syntax.ts';
 
-/** The column, from 0, in which a place of a text is. */
+/** The column of a place in a text, from 0. */
 export function columnOf(text: string, at: number): number {
   return at - (text.lastIndexOf('\n', at - 1) + 1);
 }
 
-/** Where the line of a place ends, before its line break. */
+/** The end of the line of a place, before its line break. */
 export function lineEnd(text: string, from: number): number {
   const at = text.indexOf('\n', from);
   if (at === -1) return text.length;
   return text[at - 1] === '\r' && at > from ? at - 1 : at;
 }
 
-/** What stands before the last entry of a flow collection: a blank, or a line break and the indentation. */
+/** The gap before the last entry of a flow collection: a blank, or a line break and the indentation. */
 export function gapOf(text: string, node: CollectionNode): string {
   const start = node.entries.at(-1)?.start ?? node.end;
   const margin = blanksBefore(text, start);
@@ -21,14 +21,14 @@ export function gapOf(text: string, node: CollectionNode): string {
   return text[lineBreak] === '\n' && lineBreak > node.start ? `\n${margin}` : ' ';
 }
 
-/** The blanks before a place, on its line. */
+/** The blanks directly before a place. */
 function blanksBefore(text: string, at: number): string {
   let start = at;
   while (text[start - 1] === ' ' || text[start - 1] === '\t') start -= 1;
   return text.slice(start, at);
 }
 
-/** A value in flow style beside the entries of a collection, over several lines where these are. */
+/** A value in flow style, on several lines if the entries of its collection are. */
 export function printFlow(text: string, node: CollectionNode, value: JsonValue): string {
   const gap = gapOf(text, node);
   if (!gap.includes('\n')) return JSON.stringify(value);
@@ -40,7 +40,7 @@ export function printFlow(text: string, node: CollectionNode, value: JsonValue):
 
 /** Whether the first sequence under a key starts in the column of the key, as kubectl prints it. */
 export function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
-  // Grows as it is gone through: what is nearer to the root comes first.
+  // The list grows during the loop: nodes nearer to the root come first.
   const queue: SyntaxNode[] = [node];
   for (const next of queue) {
     if (!isBlock(next)) continue;
@@ -53,7 +53,7 @@ export function keepsItemsUnderKeys(text: string, node: SyntaxNode): boolean {
   return false;
 }
 
-/** Whether a value is written as JSON is, so that what becomes of it should be too. */
+/** Whether a value is in flow style, as in JSON. Its replacement keeps that style. */
 export function isFlow(node: SyntaxNode): boolean {
   return (node.kind === 'mapping' || node.kind === 'sequence') && node.flow;
 }

@@ -8,7 +8,7 @@ import { printBlock } from './print.ts';
 import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
 import { applyEdits, inOrder, type TextEdit } from './text-edit.ts';
 
-/** What is wrong with a text of manifests, and where. */
+/** A mistake in a text of manifests, with its place. */
 export class ManifestError extends Error {
   readonly location: Location | undefined;
 
@@ -18,12 +18,12 @@ export class ManifestError extends Error {
   }
 }
 
-/** Aliases may not make more of a text than this. */
+/** Limit on the values of a text once its aliases are expanded. */
 const MAX_VALUES = 5_000_000;
 
 /**
- * The documents of a text of YAML or JSON, as kubectl reads them: as many values as there are documents, null for an
- * empty one. Numbers beyond 2^53 are inexact in them, though never in the text that is written.
+ * The documents of a text of YAML or JSON, as kubectl reads them: one value per document, null for an empty one.
+ * Numbers beyond 2^53 are inexact in the values, but never in the text that is written.
  * @throws ManifestError
  */
 export function readManifests(text: string): readonly JsonValue[] {
@@ -42,9 +42,9 @@ export function readManifests(text: string): readonly JsonValue[] {
 }
 
 /**
- * The text with its documents changed to these, as many as there were. All that is the same stays byte for byte: other
- * documents, and in a changed one its comments, order and spelling. What has been written is read again and compared.
- * @throws ManifestError where a document cannot be changed without harm.
+ * The text with its documents changed to the given ones, which must be as many. Equal parts stay byte for byte: other
+ * documents, and in a changed one its comments, order and spelling. The result is parsed again and compared.
+ * @throws ManifestError if a document cannot be changed without harm.
  */
 export function writeManifests(text: string, documents: readonly JsonValue[]): string {
   const before = readManifests(text);
@@ -64,7 +64,7 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   const first = attempt(text, edits.flat(), goal);
   const wrong = first.wrong ?? breaking(text, changes, edits);
   if (wrong.size === 0) return first.text;
-  // What an anchor shares was changed in more places than one, mostly.
+  // The usual cause: a value shared by an anchor was changed in several places. Print such documents whole.
   const again = changes.flatMap((change, i) =>
     wrong.has(change.index) ? whole(text, change) : (edits[i] ?? []),
   );
@@ -73,7 +73,7 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   throw cannotBeRewritten([...(second.wrong ?? wrong)][0] ?? 0);
 }
 
-/** The documents whose edits, each by themselves, make a text of other documents, or none. */
+/** The documents whose edits alone already give a text that does not parse or has other documents. */
 function breaking(
   text: string,
   changes: readonly Change[],
@@ -86,7 +86,7 @@ function breaking(
 
 interface Attempt {
   readonly text: string;
-  /** The documents that are not those of the goal; undefined where there are not as many. */
+  /** The documents that differ from the goal; undefined if their number differs. */
   readonly wrong: ReadonlySet<number> | undefined;
 }
 
@@ -109,7 +109,7 @@ function cannotBeRewritten(index: number): ManifestError {
   );
 }
 
-/** A document that is to be another one. */
+/** A document and its new value. */
 interface Change {
   readonly index: number;
   readonly root: SyntaxNode | undefined;
@@ -117,7 +117,7 @@ interface Change {
   readonly after: JsonValue;
 }
 
-/** Undefined where the text is of a form that cannot be edited in place. */
+/** Undefined if the text has a form that cannot be edited in place. */
 function piecewise(text: string, { root, before, after }: Change): readonly TextEdit[] | undefined {
   if (!root) return undefined;
   try {
@@ -127,11 +127,11 @@ function piecewise(text: string, { root, before, after }: Change): readonly Text
     throw err;
   }
 }
-/** A document printed anew: its comments are lost, and the numbers that JavaScript cannot hold must not be. */
+/** Prints the whole document. Comments are lost. Numbers that JavaScript cannot hold exactly are refused. */
 function whole(text: string, { index, root: node, after: value }: Change): readonly TextEdit[] {
   if (!node) throw cannotBeRewritten(index);
   const inexact = inexactInteger(value);
-  if (inexact !== undefined) throw new ManifestError(`${inexact} is too large to be kept exactly: quote it`);
+  if (inexact !== undefined) throw new ManifestError(`${inexact} cannot be kept exactly: put it in quotes`);
   if (isFlow(node)) return [{ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }];
   const start = text.lastIndexOf('\n', node.start - 1) + 1;
   const own = text.slice(start, node.start).trim() === '';
@@ -153,13 +153,13 @@ function at(documents: readonly JsonValue[], index: number): JsonValue {
   return documents[index] ?? null;
 }
 
-/** Counts what aliases make of a text without walking through them twice; refuses those that contain themselves. */
+/** Counts the values after alias expansion, visiting each node once. Refuses aliases that contain themselves. */
 function checkSize(documents: readonly unknown[]): void {
   const sizes = new Map<unknown, number>();
   const sizeOf = (value: unknown): number => {
     if (!isArray(value) && !isObject(value)) {
       if (typeof value === 'number' && !Number.isFinite(value))
-        throw new ManifestError(`${value} is no JSON number`);
+        throw new ManifestError(`${value} is not a number in JSON: write a finite one`);
       return 1;
     }
     const known = sizes.get(value);

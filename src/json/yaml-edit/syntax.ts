@@ -7,10 +7,10 @@ import {
   type ScalarEvent,
 } from 'js-yaml';
 
-/** The text has something of YAML that cannot be edited in place: complex keys, mostly. */
+/** The text has a form that cannot be edited in place, such as a complex key. */
 export class UneditableError extends Error {}
 
-/** A stretch of the text, its end exclusive. */
+/** A range of the text; the end is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -18,32 +18,32 @@ export interface Span {
 
 export interface ScalarNode extends Span {
   readonly kind: 'scalar' | 'alias';
-  /** The decoded value; of an alias, nothing. */
+  /** The decoded value; empty for an alias. */
   readonly value: string;
-  /** Of text behind `|`: by how many columns it is indented. `start` is then the start of its first line. */
+  /** The indentation of a block scalar (`|`), whose `start` is the start of its first line. */
   readonly literalIndent?: number;
 }
 
 /** One member of a mapping, or one item of a sequence. */
 export interface Entry extends Span {
-  /** The key as text; nothing for items. */
+  /** The key as text; undefined for items. */
   readonly key: string;
-  /** From behind the colon or dash (in flow style: from the value) to the end of the value. */
+  /** From after the colon or dash (in flow style: from the value) to the end of the value. */
   readonly slot: Span;
   readonly node: SyntaxNode;
 }
 
 export interface CollectionNode extends Span {
   readonly kind: 'mapping' | 'sequence';
-  /** `{a: 1}` and `[1]`, as JSON; else each entry starts on a line of its own. */
+  /** Whether it is in flow style, `{a: 1}` or `[1]`. In block style each entry starts on a line of its own. */
   readonly flow: boolean;
   readonly entries: readonly Entry[];
 }
 
-/** Where a value stands in the text. */
+/** A value with its place in the text. */
 export type SyntaxNode = ScalarNode | CollectionNode;
 
-/** The root of each document of a text, from the events of its parser; undefined for one that cannot be edited. */
+/** The root of each document of a text, from the events of its parser; undefined if it cannot be edited. */
 export function syntaxTrees(text: string, events: readonly Event[]): readonly (SyntaxNode | undefined)[] {
   return documentsOf(events).map((document) => {
     try {
@@ -86,7 +86,7 @@ class TreeReader {
     return this.#node(0);
   }
 
-  /** `fallback` is where a value stands that is not written at all. */
+  /** `fallback` is the place of a value that the text does not contain. */
   #node(fallback: number): SyntaxNode {
     const event = this.#events[this.#at];
     this.#at += 1;
@@ -126,9 +126,9 @@ class TreeReader {
 
   #member(): Entry {
     const key = this.#node(-1);
-    if (key.kind !== 'scalar' || key.start < 0) throw new UneditableError('a key is no scalar');
+    if (key.kind !== 'scalar' || key.start < 0) throw new UneditableError('a key is not a scalar');
     const colon = key.end + (/^[ \t]*:/.exec(this.#text.slice(key.end))?.[0].length ?? 0);
-    if (colon === key.end) throw new UneditableError(`no colon follows the key ${key.value}`);
+    if (colon === key.end) throw new UneditableError(`there is no colon after the key ${key.value}`);
     const node = this.#node(colon);
     return { key: key.value, node, start: key.start, end: node.end, slot: { start: colon, end: node.end } };
   }
@@ -140,13 +140,13 @@ class TreeReader {
       return { key: '', node, start: node.start, end: node.end, slot: node };
     }
     const dash = skipBlanks(this.#text, behind);
-    if (this.#text[dash] !== '-') throw new UneditableError('no dash is before an item');
+    if (this.#text[dash] !== '-') throw new UneditableError('an item has no dash before it');
     const node = this.#node(dash + 1);
     return { key: '', node, start: dash, end: node.end, slot: { start: dash + 1, end: node.end } };
   }
 }
 
-/** Anchors and tags stand before the value that is known by its start. */
+/** Whether the value has an anchor or a tag: they stand before its start. */
 function hasProperties(event: Event | undefined): boolean {
   return event !== undefined && 'tagStart' in event && Math.max(event.anchorStart, event.tagStart) >= 0;
 }
@@ -158,13 +158,13 @@ function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {
     return { start: start - 1, end: end + 1 };
   }
   if (style === SCALAR_STYLE.PLAIN) return { start, end };
-  // The blank lines behind a block scalar are part of it, but belong to nobody.
+  // The parser counts blank lines after a block scalar as part of it.
   const body = text.slice(start, end);
   const kept = /[+]/.test(headerOf(text, start)) ? body.replace(/\r?\n$/, '') : body.trimEnd();
   return { start, end: start + kept.length };
 }
 
-/** `|+`, `>-`: what is on the line before the text of a block scalar. */
+/** The header of a block scalar, such as `|+` or `>-`, on the line before its text. */
 function headerOf(text: string, start: number): string {
   const lineEnd = text.lastIndexOf('\n', start - 1);
   return (
@@ -173,15 +173,15 @@ function headerOf(text: string, start: number): string {
   );
 }
 
-/** The index of the bracket that closes a flow collection, from behind its last entry. */
+/** The index of the bracket that closes a flow collection; `from` is after its last entry. */
 function closing(text: string, from: number): number {
   const at = skipBlanks(text, from, ',');
   if (text[at] !== '}' && text[at] !== ']')
-    throw new UneditableError('a bracket is not where it is looked for');
+    throw new UneditableError('a closing bracket is not where expected');
   return at;
 }
 
-/** The index of the first character that is no blank, no comment and none of `others`. */
+/** The index of the first character that is not a blank, in a comment or one of `others`. */
 function skipBlanks(text: string, from: number, others = ''): number {
   let at = from;
   for (;;) {

@@ -1,13 +1,13 @@
 import { type Span, UneditableError } from './syntax.ts';
 
-/** A stretch of a text that is replaced. */
+/** A replacement of a range of a text. */
 export interface TextEdit extends Span {
   readonly text: string;
 }
 
 /**
- * Puts all edits into a text; of those at one place, the earlier comes first. Their line breaks become those of the text.
- * @throws UneditableError where two of them overlap.
+ * Applies all edits to a text. At one place, the earlier edit comes first. Their line breaks become those of the text.
+ * @throws UneditableError if two of them overlap.
  */
 export function applyEdits(text: string, edits: readonly TextEdit[]): string {
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
@@ -21,8 +21,8 @@ export function applyEdits(text: string, edits: readonly TextEdit[]): string {
 }
 
 /**
- * The edits as they follow each other in the text.
- * @throws UneditableError where two of them overlap.
+ * The edits in the order of their places.
+ * @throws UneditableError if two of them overlap.
  */
 export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
   const sorted = edits.toSorted((a, b) => a.start - b.start || a.end - b.end);

@@ -51,7 +51,7 @@ export function* baselineViolations(pod: Pod): Generator<string, void> {
   for (const volume of volumes(pod)) {
     if (isSet(volume, 'hostPath')) yield `volume ${nameOf(volume)} must not be a hostPath`;
   }
-  // By baseline alone, in a user namespace, since Kubernetes 1.35.
+  // Baseline allows this in a user namespace, since Kubernetes 1.35.
   const mayUnmask = specField(pod, 'hostUsers') === false;
   for (const container of [...initContainers(pod), ...containers(pod)]) {
     yield* containerViolations(container);
@@ -59,7 +59,7 @@ export function* baselineViolations(pod: Pod): Generator<string, void> {
   }
 }
 
-/** What both levels forbid, but for pods that baseline lets. */
+/** Both levels forbid this, but baseline allows it in a user namespace. */
 export function* procMountViolations(container: JsonObject): Generator<string, void> {
   const procMount = own(own(container, 'securityContext'), 'procMount') ?? 'Default';
   if (procMount !== 'Default') yield `container ${nameOf(container)} must not set procMount`;
@@ -82,7 +82,7 @@ function* containerViolations(container: JsonObject): Generator<string, void> {
   }
 }
 
-/** What may stand in the security context of a pod as well as in that of a container. */
+/** Violations in fields that the security contexts of pods and containers share. */
 function* contextViolations(context: JsonValue | undefined, name: string): Generator<string, void> {
   for (const profile of ['seccompProfile', 'appArmorProfile']) {
     const type = own(own(context, profile), 'type');
@@ -95,7 +95,7 @@ function* contextViolations(context: JsonValue | undefined, name: string): Gener
   }
 }
 
-/** The HTTP and TCP handlers of a container's probes and hooks. */
+/** The HTTP and TCP handlers of the probes and hooks of a container. */
 function handlers(container: JsonObject): readonly (JsonValue | undefined)[] {
   const lifecycle = own(container, 'lifecycle');
   const holders = [

@@ -20,14 +20,14 @@ export function* restrictedViolations(pod: Pod): Generator<string, void> {
   const podContext = specField(pod, 'securityContext');
   for (const volume of volumes(pod)) {
     if (!VOLUME_SOURCES.some((source) => isSet(volume, source))) {
-      yield `volume ${nameOf(volume)} is of a kind that is not allowed`;
+      yield `volume ${nameOf(volume)} has a kind that is not allowed`;
     }
   }
   // A pod in a user namespace may be root there (KEP-127).
   const mayBeRoot = specField(pod, 'hostUsers') === false;
   if (!mayBeRoot) {
     if (own(podContext, 'runAsUser') === 0) yield 'the pod must not set runAsUser to 0';
-    // Also where each container says true itself.
+    // Even if each container sets true itself.
     if (own(podContext, 'runAsNonRoot') === false) yield 'the pod must not set runAsNonRoot to false';
   }
   for (const container of [...initContainers(pod), ...containers(pod)]) {

@@ -7,16 +7,16 @@ import { POD_SCHEMA } from '../schema/pod-schema.ts';
 import { formatPort } from './ports.ts';
 import { duplicates, exactlyOne, isSet, items } from './rules.ts';
 
-/** The image of a pod's own container that means: take the template's, and lay the rest over it. */
+/** In a pod's own container, this image means: use the template's container, with these fields as overrides. */
 export const AUTO_IMAGE = 'auto';
 
 const HANDLERS = ['exec', 'grpc', 'httpGet', 'sleep', 'tcpSocket'];
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
 /**
- * What the API server's validation would refuse in a container whose shape is right
- * (k8s.io/kubernetes/pkg/apis/core/validation, validateContainerCommon and its neighbours): every pod that
- * got such a container would be refused with it.
+ * What the API server would reject in a container of the right shape
+ * (k8s.io/kubernetes/pkg/apis/core/validation, validateContainerCommon and its neighbors). The API server
+ * would reject every pod with such a container.
  */
 export function* containerFindings(container: JsonObject, path: Path): Findings {
   yield* imageFindings(container, path);
@@ -40,16 +40,16 @@ export function* containerFindings(container: JsonObject, path: Path): Findings 
   }
 }
 
-/** What an init container may not have: probes and hooks are for those that keep running (KEP-753). */
+/** Fields that an init container may not have: probes and hooks are for native sidecars (KEP-753). */
 export function* initContainerFindings(container: JsonObject, path: Path): Findings {
   const restartPolicy = own(container, 'restartPolicy');
   if (isSet(container, 'restartPolicy') && restartPolicy !== 'Always') {
-    yield { path: [...path, 'restartPolicy'], message: 'must be Always, for a native sidecar, or left out' };
+    yield { path: [...path, 'restartPolicy'], message: 'must be Always (a native sidecar) or absent' };
   }
   if (restartPolicy === 'Always') return;
   for (const field of [...PROBES, 'lifecycle', 'restartPolicyRules']) {
     if (isSet(container, field)) {
-      const message = 'an init container may not have it: remove it, or add restartPolicy: Always';
+      const message = 'not allowed in an init container: remove it, or add restartPolicy: Always';
       yield { path: [...path, field], message };
     }
   }
@@ -59,11 +59,11 @@ function* imageFindings(container: JsonObject, path: Path): Findings {
   const image = ownString(container, 'image') ?? '';
   const at = [...path, 'image'];
   if (image === '') yield { path: at, message: 'required: write the image to run' };
-  else if (image.trim() !== image) yield { path: at, message: 'has blanks around it: remove them' };
+  else if (image.trim() !== image) yield { path: at, message: 'begins or ends with blanks: remove them' };
   else if (image === AUTO_IMAGE) {
     yield {
       path: at,
-      message: `${AUTO_IMAGE} is for a pod that overrides the template: write the image here`,
+      message: `${AUTO_IMAGE} is only for pods that override the template: write an image`,
     };
   }
 }
@@ -120,14 +120,14 @@ function* resourceFindings(container: JsonObject, path: Path): Findings {
     const [request = 0n, most] = [parseQuantity(quantity), parseQuantity(limit)];
     const at = [...path, 'resources', 'requests', name];
     if (!isOvercommittable(name) && request !== most) {
-      yield { path: at, message: 'needs a limit that is just as much' };
+      yield { path: at, message: 'must equal the limit: give both the same quantity' };
     } else if (most !== undefined && request > most) {
-      yield { path: at, message: `${quantity} is more than the limit ${limit}` };
+      yield { path: at, message: `${quantity} exceeds the limit ${limit}: lower it, or raise the limit` };
     }
   }
 }
 
-/** Devices and huge pages cannot be promised twice. */
+/** Devices and huge pages cannot be overcommitted. */
 function isOvercommittable(name: string): boolean {
   return !name.includes('/') && !name.startsWith('hugepages-');
 }
@@ -143,25 +143,25 @@ function* handlerFindings(holder: JsonValue | undefined, field: string, path: Pa
   yield* exactlyOne(handler, HANDLERS, [...path, field], `handler of ${HANDLERS.join(', ')}`);
 }
 
-/** Fields of a probe that only some kinds of probes may have. */
+/** Findings for fields that only some kinds of probes may have. */
 function* probeFindings(probe: JsonValue | undefined, path: Path, kind: string): Findings {
   const readiness = kind === 'readinessProbe';
   if (!readiness && (own(probe, 'successThreshold') ?? 1) !== 1) {
-    yield { path: [...path, 'successThreshold'], message: 'must be 1, but for a readinessProbe' };
+    yield { path: [...path, 'successThreshold'], message: 'must be 1: only a readinessProbe may have more' };
   }
   if (readiness && own(probe, 'terminationGracePeriodSeconds') !== undefined) {
-    const message = 'a readinessProbe may not have it, since it ends nothing: remove it';
+    const message = 'not allowed in a readinessProbe: remove it';
     yield { path: [...path, 'terminationGracePeriodSeconds'], message };
   }
 }
 
-/** Profiles of the security context of a container or a pod: a file belongs to the type Localhost alone. */
+/** Findings for the profiles of a security context: only the type Localhost has a file. */
 export function* profileFindings(context: JsonValue | undefined, path: Path): Findings {
   for (const field of ['seccompProfile', 'appArmorProfile']) {
     const profile = own(context, field);
     const local = own(profile, 'type') === 'Localhost';
     if (isObject(profile) && local !== Boolean(own(profile, 'localhostProfile'))) {
-      const message = 'must be there if the type is Localhost, and only then';
+      const message = 'must be set if and only if the type is Localhost';
       yield { path: [...path, field, 'localhostProfile'], message };
     }
   }

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
 import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
 
-/** What the API server fills in (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
+/** The default of the API server (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
 const DEFAULT_SECONDS = 30;
 const HOOKS = ['postStart', 'preStop'] as const;
 
 /**
- * What the API server refuses in a pod that has little time to end: a hook that sleeps for longer than that
+ * What the API server rejects in a pod with a short grace period: a hook that sleeps longer than that
  * (k8s.io/kubernetes/pkg/apis/core/validation, validateSleepAction).
  */
 export function gracePeriodViolations(pod: Pod): readonly string[] {

@@ -6,8 +6,8 @@ import { parseQuantity } from '../quantity.ts';
 type Amounts = Map<string, bigint>;
 
 /**
- * What the API server refuses in a pod with resources of its own (`spec.resources`): containers that
- * together request more, and a container whose limit is higher
+ * What the API server rejects in a pod with resources of its own (`spec.resources`): containers that
+ * together request more, and a container with a higher limit
  * (k8s.io/kubernetes/pkg/apis/core/validation, validatePodResourceConsistency).
  */
 export function podResourceViolations(pod: Pod): readonly string[] {
@@ -22,7 +22,7 @@ function requestViolations(pod: Pod, resources: JsonValue): readonly string[] {
     .filter(([name, total]) => total > (requests.get(name) ?? total))
     .map(([name]) => {
       const most = own(own(resources, 'requests'), name);
-      return `its containers would request more than spec.resources.requests.${name}, which is ${most}`;
+      return `the containers would request more than spec.resources.requests.${name}, which is ${most}`;
     });
 }
 
@@ -38,7 +38,7 @@ function limitViolations(pod: Pod, resources: JsonValue): readonly string[] {
   );
 }
 
-/** What a pod asks of its node: native sidecars run beside everything that is started after them (KEP-753). */
+/** The requests of a pod: native sidecars run beside everything that starts after them (KEP-753). */
 function totalRequests(pod: Pod): Amounts {
   const total: Amounts = new Map();
   for (const container of containers(pod)) add(total, requestsOf(container));
@@ -50,7 +50,7 @@ function totalRequests(pod: Pod): Amounts {
       add(total, requests);
       add(natives, requests);
     } else {
-      // Of what it does not request itself, the native sidecars alone request no more than the total has.
+      // For a resource without a request here, the native sidecars before it are already in the total.
       for (const [name, amount] of requests) raise(starting, name, (natives.get(name) ?? 0n) + amount);
     }
   }
@@ -58,7 +58,7 @@ function totalRequests(pod: Pod): Amounts {
   return total;
 }
 
-/** A request that is not there is as much as the limit: the API server fills it in. */
+/** The requests; a missing one equals the limit, as the API server defaults it. */
 function requestsOf(container: JsonObject): Amounts {
   const resources = own(container, 'resources');
   return new Map([...amounts(own(resources, 'limits')), ...amounts(own(resources, 'requests'))]);

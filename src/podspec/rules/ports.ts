@@ -1,12 +1,12 @@
 import { type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
 
-/** What two ports of a pod cannot both have. */
+/** The fields that two ports of a pod cannot share. */
 const FIELDS = ['containerPort', 'hostPort'] as const;
 type PortCollision = (typeof FIELDS)[number];
 
 /**
- * What two ports of different containers of one pod collide on, if anything: all its containers share one
- * network namespace, so that only one can listen on a port, and only one gets a port of the host.
+ * The field on which two ports of different containers collide, or undefined. The containers of a pod share
+ * one network namespace: only one can listen on a port, and only one gets a port of the host.
  */
 export function portCollision(a: JsonObject, b: JsonObject): PortCollision | undefined {
   if (protocolOf(a) !== protocolOf(b)) return undefined;
@@ -15,14 +15,14 @@ export function portCollision(a: JsonObject, b: JsonObject): PortCollision | und
   return sameHostPort && sameHostIp(hostIpOf(a), hostIpOf(b)) ? 'hostPort' : undefined;
 }
 
-/** A port that another one collides with, and the one who has it. */
+/** A port that collides with another, and its owner. */
 interface Collision<T> {
   readonly owner: T;
   readonly port: JsonObject;
   readonly field: PortCollision;
 }
 
-/** Ports, with who has each, by what others can collide with them on. */
+/** An index of ports and their owners by the numbers on which others collide. */
 export class PortIndex<T> {
   readonly #byNumber = {
     containerPort: new Map<JsonValue | undefined, Indexed<T>[]>(),
@@ -59,17 +59,17 @@ interface Indexed<T> {
   readonly at: number;
 }
 
-/** A port as people write it: `80/TCP`. */
+/** A port as users write it: `80/TCP`. */
 export function formatPort(port: JsonObject, field: PortCollision = 'containerPort'): string {
   return `${own(port, field)}/${protocolOf(port)}`;
 }
 
-/** TCP is the default that the API server fills in. */
+/** The protocol; TCP is the default of the API server. */
 function protocolOf(port: JsonObject): string {
   return ownString(port, 'protocol') ?? 'TCP';
 }
 
-/** Without an address, a host port is taken on all of them. */
+/** The address of a host port; empty for all addresses. */
 function hostIpOf(port: JsonObject): string {
   const ip = ownString(port, 'hostIP') ?? '';
   return ip === '0.0.0.0' || ip === '::' ? '' : ip;

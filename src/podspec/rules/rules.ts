@@ -13,7 +13,7 @@ export function* items(
   for (const [index, item] of list.entries()) if (isObject(item)) yield [item, [...path, key, index]];
 }
 
-/** A finding for each item whose key an earlier one has too. */
+/** A finding for each item with the key of an earlier item. */
 export function* duplicates(
   list: Iterable<readonly [JsonObject, Path]>,
   keyOf: (item: JsonObject) => string | undefined,
@@ -23,12 +23,12 @@ export function* duplicates(
   for (const [item, path] of list) {
     const key = keyOf(item);
     if (key === undefined) continue;
-    if (seen.has(key)) yield { path: [...path, field], message: `${key} is there twice: keep one` };
+    if (seen.has(key)) yield { path: [...path, field], message: `${key} appears twice: keep one` };
     else seen.set(key, path);
   }
 }
 
-/** A finding unless exactly one of the fields is there. */
+/** A finding unless exactly one of the fields is set. */
 export function* exactlyOne(
   object: JsonObject,
   fields: readonly string[],
@@ -37,8 +37,8 @@ export function* exactlyOne(
 ): Findings {
   const given = fields.filter((field) => isSet(object, field));
   if (given.length === 1) return;
-  const found = given.length === 0 ? 'there is none' : `there are ${given.join(' and ')}`;
-  yield { path, message: `needs exactly one ${what}, and ${found}` };
+  const found = given.length === 0 ? 'none' : given.join(' and ');
+  yield { path, message: `expected exactly one ${what}, got ${found}` };
 }
 
 export function isSet(object: JsonObject, field: string): boolean {

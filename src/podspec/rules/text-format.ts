@@ -3,7 +3,7 @@ import { suggest } from '../../json/suggest.ts';
 import { isDnsLabel, isDnsSubdomain, isEnvName, isPortName } from '../names.ts';
 import type { TextFormat } from '../schema/schema.ts';
 
-/** The fields of a pod that it can be told about itself (the API server's validation, downward API). */
+/** The fields that the downward API can give to a pod (the API server's validation). */
 const FIELD_PATHS: readonly string[] = [
   'metadata.annotations',
   'metadata.labels',
@@ -20,7 +20,7 @@ const FIELD_PATHS: readonly string[] = [
 
 interface Format {
   readonly test: (text: string) => boolean;
-  /** What the text must be. */
+  /** What the text must be, as the end of a sentence. */
   readonly must: string;
 }
 
@@ -59,7 +59,7 @@ const FORMATS: Readonly<Record<TextFormat, Format>> = {
   },
 };
 
-/** What is wrong with a text of that form; undefined when it is right. */
+/** What is wrong with a text of this format; undefined if it is valid. */
 export function formatFault(text: string, format: TextFormat): string | undefined {
   const { test, must } = FORMATS[format];
   if (test(text)) return undefined;

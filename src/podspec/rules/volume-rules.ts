@@ -7,7 +7,7 @@ import { exactlyOne, items } from './rules.ts';
 const SOURCES = Object.keys(POD_SCHEMA.Volume ?? {}).filter((field) => field !== 'name');
 const PROJECTIONS = Object.keys(POD_SCHEMA.VolumeProjection ?? {});
 
-/** What the API server would refuse in a volume whose shape is right. */
+/** What the API server would reject in a volume of the right shape. */
 export function* volumeFindings(volume: JsonObject, path: Path): Findings {
   yield* exactlyOne(volume, SOURCES, path, 'source, such as configMap or emptyDir: {}');
   yield* downwardFindings(own(volume, 'downwardAPI'), [...path, 'downwardAPI']);
@@ -24,14 +24,14 @@ function* downwardFindings(source: JsonObject[string] | undefined, path: Path): 
   }
 }
 
-/** What the API server fills in before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
+/** Defaults that the API server sets before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
 const DEFAULTS: Readonly<Record<string, JsonValue>> = {
   apiVersion: 'v1',
   defaultMode: 0o644,
   expirationSeconds: 3600,
 };
 
-/** Whether two volumes are the same once the API server has filled in what one of them leaves out. */
+/** Whether two volumes are equal after the API server has set its defaults. */
 export function sameVolume(a: JsonObject, b: JsonObject): boolean {
   return sameJson(withoutDefaults(a), withoutDefaults(b));
 }
@@ -46,7 +46,7 @@ function withoutDefaults(value: JsonValue): JsonValue {
   );
 }
 
-/** What is the same as nothing in every field of a volume. */
+/** Whether a value equals an absent field, in every field of a volume. */
 function isZero(value: JsonValue): boolean {
   return value === null || value === '' || value === false || (isArray(value) && value.length === 0);
 }

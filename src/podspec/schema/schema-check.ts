@@ -7,8 +7,8 @@ import { formatFault } from '../rules/text-format.ts';
 import type { FieldSchema, ObjectSchema, Schema } from './schema.ts';
 
 /**
- * What is wrong with an object by its schema. The API server drops fields that it does not know from a
- * patched pod without a word, so a misspelt one is a fault here. A null field counts as absent, as there.
+ * What is wrong with an object by its schema. The API server silently drops unknown fields of a patched
+ * pod, so a misspelt field is a fault here. A null field counts as absent, as in the API server.
  */
 export function* checkObject(value: JsonValue, fields: ObjectSchema, types: Schema, path: Path): Findings {
   if (!isObject(value)) {
@@ -22,7 +22,7 @@ export function* checkObject(value: JsonValue, fields: ObjectSchema, types: Sche
   }
   for (const [key, field] of Object.entries(fields)) {
     if (field.required && isEmpty(value, key))
-      yield { path: [...path, key], message: 'required, and not there' };
+      yield { path: [...path, key], message: 'required, but missing' };
   }
 }
 
@@ -34,7 +34,7 @@ function isEmpty(object: JsonObject, key: string): boolean {
 function unknownField(key: string, known: readonly string[]): string {
   const meant = suggest(key, known);
   if (meant) return `unknown field ${JSON.stringify(key)}: did you mean ${meant}?`;
-  const all = known.length <= 12 ? `: known are ${known.join(', ')}` : '';
+  const all = known.length <= 12 ? `: expected one of ${known.join(', ')}` : '';
   return `unknown field ${JSON.stringify(key)}${all}`;
 }
 
@@ -51,7 +51,7 @@ function* checkField(value: JsonValue, field: FieldSchema, types: Schema, path: 
   }
 }
 
-/** Text that is empty counts as absent, which an item of a list cannot be. */
+/** Empty text counts as absent, but an item of a list cannot be absent. */
 function* checkItem(value: JsonValue, field: FieldSchema, types: Schema, path: Path): Findings {
   if (value === '' && field.format) yield { path, message: 'must not be empty' };
   else yield* checkValue(value, field, types, path);
@@ -81,12 +81,12 @@ function constraintFault(value: JsonValue, { values, range, format }: FieldSchem
 function scalarFault(value: JsonValue, type: string): string | undefined {
   switch (type) {
     case 'string':
-      return typeof value === 'string' ? undefined : `must be a string: ${quoted(value)}`;
+      return typeof value === 'string' ? undefined : `must be a string${quoted(value)}`;
     case 'boolean':
       return typeof value === 'boolean' ? undefined : `must be true or false, not ${describe(value)}`;
     case 'int32':
     case 'int64':
-      if (!Number.isSafeInteger(value)) return `must be a whole number, ${notInteger(value)}`;
+      if (!Number.isSafeInteger(value)) return `must be a whole number${notInteger(value)}`;
       return type === 'int32' && !isInt32(value) ? `must be a number of 32 bits, not ${value}` : undefined;
     case 'number':
       return typeof value === 'number' ? undefined : `must be a number, not ${describe(value)}`;
@@ -108,20 +108,20 @@ function isInt32(value: JsonValue): boolean {
 }
 
 function quoted(value: JsonValue): string {
-  if (typeof value === 'number' || typeof value === 'boolean') return `write "${value}", with the quotes`;
-  return `it is ${describe(value)}`;
+  if (typeof value === 'number' || typeof value === 'boolean') return `: write "${value}" with quotes`;
+  return `, not ${describe(value)}`;
 }
 
 function notInteger(value: JsonValue): string {
   if (typeof value === 'string' && /^0[0-7]+$/.test(value)) {
     const decimal = Number.parseInt(value, 8);
-    return `and ${value} is octal only in YAML 1.1: write ${decimal} or 0o${value.replace(/^0+/, '')}`;
+    return `; ${value} is octal only in YAML 1.1: write ${decimal} or 0o${value.replace(/^0+/, '')}`;
   }
-  return `not ${describe(value)}`;
+  return `, not ${describe(value)}`;
 }
 
 function describe(value: JsonValue): string {
-  if (value === null) return 'nothing';
+  if (value === null) return 'null';
   if (isArray(value)) return 'a list';
   if (isObject(value)) return 'a mapping';
   const text = JSON.stringify(value);

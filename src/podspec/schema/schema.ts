@@ -1,7 +1,7 @@
-/** What a field of a Kubernetes type holds. Any other name is another type of the same table. */
+/** The type of a field. Any other name is a type of the same table. */
 type Scalar = 'string' | 'int32' | 'int64' | 'number' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
 
-/** Forms of text that the API server's validation asks for. */
+/** Formats of text that the API server's validation requires. */
 export type TextFormat =
   | 'absolute-path'
   | 'dns-label'
@@ -18,18 +18,18 @@ export type TextFormat =
 /** One field, as the Kubernetes OpenAPI and the API server's validation describe it. */
 export interface FieldSchema {
   readonly type: Scalar | (string & {});
-  /** Must be there, and text and lists must not be empty. */
+  /** Whether the field must be set; text and lists must not be empty. */
   readonly required?: true;
   /** A list of `type`. */
   readonly list?: true;
   /** A map from strings to `type`. */
   readonly map?: true;
-  /** The fields that tell the items of a list apart when two lists are merged; without them it is atomic. */
+  /** The fields that identify items when two lists are merged. A list without them is atomic. */
   readonly mergeKeys?: readonly string[];
-  /** The values that are accepted. */
+  /** The accepted values. */
   readonly values?: readonly string[];
   readonly default?: string;
-  /** The least and the most that a number may be. */
+  /** The minimum and maximum of a number. */
   readonly range?: readonly [number, number];
   readonly format?: TextFormat;
 }

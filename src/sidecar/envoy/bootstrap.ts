@@ -6,7 +6,7 @@ import { parseYaml } from '../../json/yaml.ts';
 import { clusterFindings } from './cluster-findings.ts';
 import { v2Findings } from './v2-findings.ts';
 
-/** The fields that people write by hand of envoy.config.bootstrap.v3.Bootstrap; there are more, and newer ones. */
+/** The fields of envoy.config.bootstrap.v3.Bootstrap that users write by hand. It has more, and newer ones. */
 const FIELDS = [
   'admin',
   'bootstrap_extensions',
@@ -22,15 +22,21 @@ const FIELDS = [
 const STATIC_RESOURCES = ['listeners', 'clusters', 'secrets'];
 
 /**
- * Looks for what would keep Envoy from starting with a bootstrap, JSON or YAML; `source` is the key or file that the text
- * comes from. Without Envoy's own schema, which only its binary has: nothing found does not prove that it starts.
+ * Finds mistakes in a bootstrap, JSON or YAML, that keep Envoy from starting. `source` is the key or file of the text.
+ * No findings do not prove that Envoy starts: only its binary has its schema.
  */
 export function bootstrapFaults(source: string, text: string): readonly Fault[] {
   const parsed = parseYaml(text);
   if ('error' in parsed) return [{ source, path: '', ...parsed.location, message: parsed.error }];
   const faults = toFaults(source, findings(parsed.value), parsed.locate);
   if (faults.length > 0 || !source.endsWith('.json') || isJson(text)) return faults;
-  return [{ source, path: '', message: 'is YAML, but a file of this name is JSON to Envoy: name it .yaml' }];
+  return [
+    {
+      source,
+      path: '',
+      message: 'is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml',
+    },
+  ];
 }
 
 function isJson(text: string): boolean {
@@ -54,7 +60,7 @@ function* findings(value: JsonValue): Findings {
   yield* clusterFindings(value);
 }
 
-/** Only what is near a known name: a field that is not known here may be one of a newer Envoy. */
+/** Finds only fields that resemble a known name: a newer Envoy may have other fields. */
 function* misspelt(object: JsonValue | undefined, path: Path, known: readonly string[]): Findings {
   for (const key of isObject(object) ? Object.keys(object) : []) {
     const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -65,7 +71,7 @@ function* misspelt(object: JsonValue | undefined, path: Path, known: readonly st
   }
 }
 
-/** Envoy finds a filter by the type of its configuration; by name alone it finds none. */
+/** Envoy finds a filter only by the type of its configuration, not by name. */
 function* unconfiguredFilters(value: JsonValue, path: Path): Findings {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, item] of Object.entries(value)) {

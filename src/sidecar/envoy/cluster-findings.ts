@@ -13,8 +13,8 @@ import type { Path } from '../../json/path.ts';
 import { suggest } from '../../json/suggest.ts';
 
 /**
- * Routes to clusters that there are not, and weights by which no cluster gets a request: Envoy refuses the first and
- * answers 404 to all by the second. Nothing is said where clusters come from a server.
+ * Finds routes to clusters that do not exist, which Envoy rejects, and weights that are all 0, for which Envoy answers
+ * 404. Finds nothing if clusters come from a server.
  */
 export function* clusterFindings(bootstrap: JsonObject): Findings {
   if (own(bootstrap, 'dynamic_resources') !== undefined || own(bootstrap, 'dynamicResources') !== undefined)
@@ -31,7 +31,7 @@ interface Found {
   readonly path: Path;
 }
 
-/** Every `route` action, and every configuration of a TCP proxy, which names its clusters the same way. */
+/** Every `route` action and every TCP proxy configuration. Both name clusters in the same way. */
 function* routes(value: JsonValue, path: Path): Generator<Found, void> {
   if (isArray(value)) {
     for (const [index, item] of value.entries()) yield* routes(item, [...path, index]);
@@ -50,7 +50,7 @@ function* targetFindings(route: JsonObject, path: Path, clusters: ReadonlySet<st
     yield* nameFindings(target, 'name', [...path, key, 'clusters', index], clusters);
   }
   if (weighted.length > 0 && weighted.every((target) => own(target, 'weight') === 0)) {
-    yield { path: [...path, key], message: 'all weights are 0: give at least one cluster more' };
+    yield { path: [...path, key], message: 'all weights are 0: give at least one cluster a higher weight' };
   }
 }
 
@@ -74,10 +74,9 @@ function* nameFindings(
   if (name === undefined || clusters.has(name)) return;
   const known = [...clusters].filter((cluster) => cluster !== undefined);
   const meant = suggest(name, known);
-  const hint =
-    meant === undefined ? `those of static_resources are ${listed(known)}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `static_resources has ${listed(known)}` : `did you mean ${meant}?`;
   yield {
     path: [...path, key],
-    message: `there is no cluster ${quoteText(name, SHOWN)}: ${hint}`,
+    message: `cluster ${quoteText(name, SHOWN)} does not exist: ${hint}`,
   };
 }

@@ -15,8 +15,8 @@ import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
 const ADMIN = address('127.0.0.1', 9901);
 
 /**
- * The configurations that come with the operator, each a bootstrap of Envoy (v3). In the first two port 80 is the
- * sidecar's own, and the application is on port 8080; in the last its ports are those of the application.
+ * The configurations that come with the operator, each a bootstrap of Envoy (v3). In the first two, the sidecar
+ * listens on port 80 and the application on port 8080. In the last, Envoy captures the application's ports.
  */
 export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
   'envoy.json': bootstrap([http({ cluster: 'app' })], [app('app', 'STATIC', '127.0.0.1')]),
@@ -35,7 +35,7 @@ export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
       ],
       [app('app_v1', 'STRICT_DNS', 'app-v1'), app('app_v2', 'STRICT_DNS', 'app-v2')],
     ),
-    // The kubelet replaces `..data` when the ConfigMap changes, and Envoy follows that link.
+    // The kubelet replaces the link `..data` when the ConfigMap changes, and Envoy watches it.
     layered_runtime: {
       layers: [{ name: 'weights', disk_layer: { symlink_root: '/etc/envoy-weights/..data' } }],
     },
@@ -43,7 +43,7 @@ export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
   'transparent.json': bootstrap(CAPTURE_LISTENERS, CAPTURE_CLUSTERS),
 };
 
-/** What is in the ConfigMap `envoy`: the configurations, and the script of the init container that `transparent` takes. */
+/** The content of the ConfigMap `envoy`: the configurations, and the script of the init container for `transparent`. */
 export const ENVOY_FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(ENVOY_CONFIGURATIONS).map(([name, value]) => [
@@ -72,7 +72,7 @@ function http(target: JsonObject): JsonObject {
   return listener('http', 80, [{ match: { prefix: '/' }, route: patientRoute(target) }], {
     ...ACCESS_LOG,
     ...RENEWED,
-    // The address of the client goes on in X-Forwarded-For.
+    // Forwards the address of the client in X-Forwarded-For.
     use_remote_address: true,
     upgrade_configs: [{ upgrade_type: 'websocket' }],
   });

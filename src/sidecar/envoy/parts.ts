@@ -3,20 +3,20 @@ import type { JsonObject, JsonValue } from '../../json/json.ts';
 const TYPE = 'type.googleapis.com/envoy';
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-/** Where the sidecar says whether it is ready, to the kubelet: its admin endpoint is for the pod alone. */
+/** The port on which the kubelet checks readiness: the admin endpoint is only for the pod. */
 export const READINESS_PORT = 15021;
 
-/** A filter, or a part of one, with its configuration: `type` without the part that all types begin with. */
+/** A filter, or a part of one, with its configuration. `type` omits the common prefix of all types. */
 export function typed(name: string, type: string, configuration: JsonObject = {}): JsonObject {
   return { name, typed_config: { '@type': `${TYPE}.${type}`, ...configuration } };
 }
 
-/** Addresses of a listener: of IPv4, and of IPv6 too where the pod has it. */
+/** The addresses of a listener: IPv4, and IPv6 if the pod has it. */
 export function address(host: string, port: number): JsonObject {
   return { socket_address: { address: host, port_value: port } };
 }
 
-/** What an HTTP listener does with what it takes: by its routes, as long as it may take, 15 s being Envoy's own limit. */
+/** The filter of an HTTP listener, with its routes. */
 export function httpFilter(name: string, routes: readonly JsonObject[], options: JsonObject): JsonObject {
   return typed(
     'http_connection_manager',
@@ -31,26 +31,26 @@ export function httpFilter(name: string, routes: readonly JsonObject[], options:
   );
 }
 
-/** For requests that the application is to answer. */
+/** The access log, for requests to the application. */
 export const ACCESS_LOG: JsonObject = {
   access_log: [typed('stdout', 'extensions.access_loggers.stream.v3.StdoutAccessLog')],
 };
 
 /**
- * For connections that clients keep: each is given up after a while, with the response to a request, so that they have
- * gone elsewhere by the time that a pod whose Service has let it go ends (preStop in the template: 10 s).
+ * Closes connections that clients keep open after a while, with the response to a request. Thus clients have moved to
+ * other pods before a pod that left its Service ends (preStop in the template: 10 s).
  */
 export const RENEWED: JsonObject = {
   common_http_protocol_options: { max_connection_duration: '5s' },
   http1_safe_max_connection_duration: true,
 };
 
-/** No request was sent where no connection was made: another try repeats nothing. */
+/** Retries failed connections: no request was sent, so nothing is repeated. Has no timeout (Envoy: 15 s). */
 export function patientRoute(target: JsonObject): JsonObject {
   return { ...target, timeout: '0s', retry_policy: { retry_on: 'connect-failure', num_retries: 3 } };
 }
 
-/** Of a cluster: it is spoken to as its client speaks to us, by HTTP/1.1 or HTTP/2 (gRPC). */
+/** Options of a cluster: it uses the protocol of the client, HTTP/1.1 or HTTP/2 (gRPC). */
 export function asItsClient(http1: JsonObject = {}): JsonObject {
   return {
     typed_extension_protocol_options: {
@@ -62,12 +62,12 @@ export function asItsClient(http1: JsonObject = {}): JsonObject {
   };
 }
 
-/** A cluster of one address, or of those that a name has. */
+/** A cluster with one address, or with the addresses of a name. */
 export function cluster(name: string, type: 'STATIC' | 'STRICT_DNS', endpoint: JsonValue): JsonObject {
   return {
     name,
     type,
-    // Longer than the kernel waits before it asks a second and a third time, after 1 s and 3 s.
+    // The kernel retries a connection after 1 s and 3 s: wait longer.
     connect_timeout: '5s',
     load_assignment: {
       cluster_name: name,

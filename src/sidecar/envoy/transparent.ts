@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../json/json.ts';
 import { ACCESS_LOG, address, asItsClient, httpFilter, patientRoute, RENEWED, typed } from './parts.ts';
 
-/** Where the rules of capture.sh send the connections that come into a pod, and those that go out. */
+/** The ports to which the rules of capture.sh send inbound and outbound connections of a pod. */
 export const INBOUND_PORT = 15006;
 export const OUTBOUND_PORT = 15001;
 
-/** As clients write them: the application and its peers are to see no difference. */
+/** Header names as clients write them, so that the application and its peers see no difference. */
 const KEPT_CASE: JsonObject = {
   header_key_format: {
     stateful_formatter: typed(
@@ -19,12 +19,12 @@ export const CAPTURE_LISTENERS: readonly JsonObject[] = [
   listener('inbound', INBOUND_PORT, {
     ...ACCESS_LOG,
     ...RENEWED,
-    // The address of the client goes on in X-Forwarded-For.
+    // Forwards the address of the client in X-Forwarded-For.
     use_remote_address: true,
   }),
   listener('outbound', OUTBOUND_PORT, {
     ...ACCESS_LOG,
-    // Whoever is asked is to see the application's request, and nothing of ours.
+    // The peer sees the application's request without our headers.
     skip_xff_append: true,
     generate_request_id: false,
   }),
@@ -33,13 +33,13 @@ export const CAPTURE_LISTENERS: readonly JsonObject[] = [
 export const CAPTURE_CLUSTERS: readonly JsonObject[] = [
   original('inbound'),
   original('outbound'),
-  // Of no address: whoever is sent there is turned away.
+  // Has no address, so Envoy closes connections to it.
   { name: 'nowhere', type: 'STATIC', load_assignment: { cluster_name: 'nowhere' } },
 ];
 
 /**
- * Takes connections that were on their way elsewhere, and makes them to where they were to go: HTTP, which is recognized
- * by its first bytes, as requests, and all else as it is.
+ * Accepts redirected connections and forwards them to their original destination: HTTP, detected by its first bytes, as
+ * requests, and all else unchanged.
  */
 function listener(name: 'inbound' | 'outbound', port: number, options: JsonObject): JsonObject {
   const route = patientRoute({ cluster: name });
@@ -56,7 +56,7 @@ function listener(name: 'inbound' | 'outbound', port: number, options: JsonObjec
         default_host_for_http_10: 'localhost',
         ...KEPT_CASE,
       },
-      // CONNECT is what applications ask of an HTTP proxy.
+      // Applications send CONNECT to an HTTP proxy.
       upgrade_configs: [{ upgrade_type: 'websocket' }, { upgrade_type: 'CONNECT' }],
     },
   );
@@ -69,11 +69,11 @@ function listener(name: 'inbound' | 'outbound', port: number, options: JsonObjec
       typed('original_dst', 'extensions.filters.listener.original_dst.v3.OriginalDst'),
       typed('http_inspector', 'extensions.filters.listener.http_inspector.v3.HttpInspector'),
     ],
-    // Where the server is the first to speak, its client is silent for so long.
+    // If the server speaks first, its client stays silent: wait this long.
     listener_filters_timeout: '1s',
     continue_on_listener_filters_timeout: true,
     filter_chains: [
-      // Nobody redirected it: to go on to where it was to go would be to come here again, and so on.
+      // The connection was not redirected: forwarding it would loop back to this listener.
       { filter_chain_match: { destination_port: port }, filters: [tcp(name, 'nowhere')] },
       {
         filter_chain_match: { application_protocols: ['http/1.0', 'http/1.1', 'h2c'] },
@@ -92,7 +92,7 @@ function tcp(name: string, cluster: string): JsonObject {
   });
 }
 
-/** Where the connection was to go, by the kernel's own word. */
+/** A cluster for the original destination of a connection, as the kernel reports it. */
 function original(name: string): JsonObject {
   return {
     name,

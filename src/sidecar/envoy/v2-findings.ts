@@ -2,8 +2,8 @@ import type { Findings } from '../../json/diagnostic.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
 import type { Path } from '../../json/path.ts';
 
-const GONE = 'is of the v2 API, which Envoy removed in 1.18';
-/** Fields of v2 that v3 has under another name, by the list whose items had them. */
+const GONE = 'belongs to the v2 API, which Envoy removed in 1.18';
+/** Fields of v2 that v3 renamed, by the list of their items. */
 const RENAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   clusters: { hosts: 'load_assignment', tls_context: 'transport_socket' },
   filter_chains: { tls_context: 'transport_socket' },
@@ -12,8 +12,8 @@ const RENAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const V2_TYPE = /^type\.googleapis\.com\/envoy\..*\bv2(alpha\d*)?\./;
 
 /**
- * What a bootstrap has of Envoy's v2 API, wherever it is. Envoy's own message names the first such place, in words of
- * protobuf; these say what to write.
+ * Finds parts of Envoy's v2 API anywhere in a bootstrap, and says what to write. Envoy's own message names only the first
+ * such place, in terms of protobuf.
  */
 export function* v2Findings(value: JsonValue, path: Path = [], list = ''): Findings {
   if (isArray(value)) {
@@ -49,7 +49,7 @@ function* ownFindings(object: JsonObject, path: Path, list: string): Findings {
   }
 }
 
-/** Lists of what is named and configured: `filters`, `httpFilters`, `access_log`, … */
+/** Whether a list has items with name and configuration: `filters`, `httpFilters`, `access_log`, … */
 function isFilterList(list: string): boolean {
   return /filters$/i.test(list) || /^(access_?log|transport_?socket|stats_?sinks)$/i.test(list);
 }

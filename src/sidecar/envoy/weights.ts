@@ -2,12 +2,12 @@ import { quoteText } from '../../json/clip.ts';
 import { type Fault, MAX_FAULTS } from '../../json/diagnostic.ts';
 import { textExcess } from '../../json/text-bounds.ts';
 
-/** On a ConfigMap that holds weights: such a one is looked through when it is applied. */
+/** The label of a ConfigMap with weights: the webhook checks such ConfigMaps. */
 export const WEIGHTS_LABEL = 'initializer.kubernetes.io/envoy-weights';
 
 /**
- * Looks through the weights of a canary, as Envoy's runtime reads them from a ConfigMap's keys (`canary.app_v1: "90"`).
- * Envoy takes what is no number for not there, and when all are 0 answers every request with 404: both without a word.
+ * Checks the weights of a canary, as Envoy's runtime reads them from a ConfigMap's keys (`canary.app_v1: "90"`). Envoy
+ * silently ignores values that are not numbers, and answers every request with 404 if all weights are 0.
  */
 export function weightFaults(data: Readonly<Record<string, string>>): readonly Fault[] {
   const [firstKey = ''] = Object.keys(data);
@@ -23,24 +23,24 @@ export function weightFaults(data: Readonly<Record<string, string>>): readonly F
     }
     const prefix = source.slice(0, source.lastIndexOf('.'));
     const group = groups.get(prefix) ?? { first: source, sum: 0 };
-    // What is no number is a fault of its own already.
+    // A value that is not a number is already a fault.
     groups.set(prefix, { ...group, sum: group.sum + (isNumber ? Number(text) : 1) });
   }
   for (const [prefix, { first, sum }] of groups) {
     if (sum > 0) continue;
-    const message = `all weights of ${prefix} are 0, so every request would get 404: give at least one more`;
+    const message = `all weights of ${prefix} are 0, so every request gets 404: give at least one a higher weight`;
     faults.push({ source: first, path: '', message });
   }
   return faults.slice(0, MAX_FAULTS);
 }
 
-/** Whether a ConfigMap's keys are those of weights: `PREFIX.CLUSTER`, and none a file. */
+/** Whether a ConfigMap's keys are weights: all are `PREFIX.CLUSTER`, and none is a file. */
 export function holdsWeights(data: Readonly<Record<string, string>>): boolean {
   const keys = Object.keys(data);
   return keys.length > 0 && keys.every((key) => /^[\w-]+(\.[\w-]+)+$/.test(key) && !isBootstrapKey(key));
 }
 
-/** Whether a ConfigMap's key is a file that Envoy reads as its bootstrap. */
+/** Whether a ConfigMap's key is a bootstrap file of Envoy. */
 export function isBootstrapKey(key: string): boolean {
   return /\.(json|ya?ml)$/.test(key);
 }

@@ -17,23 +17,23 @@ import type { TemplateState } from '../template/template-set.ts';
 export interface InjectManifestsOptions {
   readonly decide: DecideOptions;
   readonly state: TemplateState;
-  /** Of the objects that name none. */
+  /** The namespace of objects that name none. */
   readonly namespace: string;
   readonly podTemplates: readonly PodTemplateRule[];
 }
 
-/** What became of one pod or pod template. */
+/** The result for one pod or pod template. */
 export interface SiteResult {
   readonly site: PodSite;
   readonly injection: Injection;
-  /** What was meant as an opt-in and is none. */
+  /** Failed attempts to opt in. */
   readonly mistakes: readonly string[];
 }
 
 /**
- * Injects the pods and pod templates of a text of manifests as the webhook would inject the pods made of them. What the
- * webhook knows of a namespace is known here if its Namespace is in the text too.
- * @throws ManifestError, and PatchError where a pod is not of the form that every pod has.
+ * Injects the pods and pod templates of a text of manifests as the webhook would inject their pods. The labels of a
+ * namespace are known only if the text contains the Namespace.
+ * @throws ManifestError, or PatchError if a pod does not have the shape of a pod.
  */
 export function injectManifests(
   text: string,
@@ -54,7 +54,7 @@ export function injectManifests(
   return { text: writeManifests(text, injected), results };
 }
 
-/** Decides about one pod or pod template, as it would be created in its namespace. */
+/** Decides about one pod or pod template as if it were created in its namespace. */
 export function injectSite(
   site: PodSite,
   labels: ReadonlyMap<string, Readonly<Record<string, string>>>,
@@ -76,7 +76,7 @@ export function namespaceOf({ object }: PodSite, byDefault: string): string {
   return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }
 
-/** The labels of each Namespace that the documents hold, by its name. */
+/** The labels of each Namespace in the documents, by its name. */
 export function namespaceLabels(
   documents: readonly JsonValue[],
 ): ReadonlyMap<string, Readonly<Record<string, string>>> {

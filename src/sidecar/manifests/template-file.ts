@@ -8,27 +8,27 @@ import { type SyntaxNode, syntaxTrees } from '../../json/yaml-edit/syntax.ts';
 import { objectsOf } from '../../podspec/workload.ts';
 import { DEFAULT_TEMPLATE } from '../template/template-set.ts';
 
-/** The texts of one ConfigMap manifest, or of a file that is such a text itself. */
+/** The texts of one ConfigMap manifest, or of a bare file. */
 export interface TextSource {
-  /** What the ConfigMap holds, or would hold. */
+  /** The data of the ConfigMap, or what it would be. */
   readonly data: Readonly<Record<string, string>>;
-  /** Where in the file a fault is that was found in one of its texts. */
+  /** The place in the file of a fault in one of the texts. */
   readonly locate: (fault: Fault) => Location;
 }
 
 const START: Location = { line: 1, column: 1 };
 
 /**
- * The templates of a file: of each ConfigMap in it that holds any, or the file itself where it is a bare template.
- * What is no YAML at all is left for the template's own parser to complain about.
+ * The templates of a file: from each ConfigMap that has any, or the file itself if it is a bare template. The parser of
+ * templates reports invalid YAML.
  */
 export function readTemplateFile(text: string): readonly TextSource[] {
   return readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
 }
 
 /**
- * The texts of each ConfigMap in a file of which a key is wanted; or the file itself, under `bareKey`, where there is no
- * Kubernetes object in it.
+ * The texts of each ConfigMap in a file that has a wanted key. If the file contains no Kubernetes object, the file
+ * itself under `bareKey`.
  */
 export function readConfigMapTexts(
   text: string,
@@ -56,7 +56,7 @@ export function readConfigMapTexts(
     .map(({ object, index, path }) => configMapSource(file, index, object, path));
 }
 
-/** A text that is parsed once, for all that is found in it. */
+/** A text that is parsed once for all faults. */
 interface ParsedFile {
   readonly roots: readonly (SyntaxNode | undefined)[];
   readonly locationOf: (offset: number) => Location;

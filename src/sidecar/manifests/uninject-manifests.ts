@@ -9,15 +9,15 @@ import {
 import type { Keys } from '../keys.ts';
 import { uninject } from '../uninject.ts';
 
-/** One pod or pod template, and whether it had a sidecar of ours to take away. */
+/** One pod or pod template, and whether its sidecar was removed. */
 export interface UninjectResult {
   readonly site: PodSite;
   readonly restored: boolean;
 }
 
 /**
- * Gives the pods and pod templates of a text of manifests back as they were before they were injected.
- * @throws ManifestError, and PatchError where a status annotation says what cannot be.
+ * Removes the sidecars from the pods and pod templates of a text of manifests.
+ * @throws ManifestError, or PatchError if a status annotation does not fit its pod.
  */
 export function uninjectManifests(
   text: string,

@@ -7,7 +7,7 @@ export const alreadyInjected = {
   reason: 'already-injected',
   help: 'the pod has the sidecar',
   warn: false,
-  // The status may be of another template, or a copy: the webhook looks closer.
+  // The status may belong to another template, or be a copy: the webhook checks it.
   cel: ({ keys }) => ({ unless: celAnnotated([keys.status]) }),
   find: ({ pod, options, templates }) =>
     isInjected(pod, annotation(pod, options.keys.status), templates)

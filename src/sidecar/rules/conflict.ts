@@ -7,7 +7,7 @@ export const conflict = {
   reason: 'conflict',
   help: 'the pod and the template conflict',
   warn: true,
-  // What shares a name with the template's may be the same thing: the webhook looks closer.
+  // An item with the template's name may be equal to the template's: the webhook checks it.
   cel({ template }) {
     const found = conflicts(template);
     return found.length === 0 ? undefined : { unless: celAnyOf(found) };

@@ -5,7 +5,7 @@ import { AUTO_IMAGE } from '../../podspec/rules/container-rules.ts';
 import type { PodRule } from '../rule.ts';
 import { parseStatus } from '../status.ts';
 
-/** A container of the template's name is the user's own, unless it asks for the template's image. */
+/** A container with the template's name belongs to the user, unless its image is `auto`. */
 export const containerExists = {
   reason: 'container-exists',
   help: "the pod has a container with the template's name",
@@ -26,8 +26,8 @@ export const containerExists = {
         const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
         const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
         return earlier.includes(name)
-          ? `the pod has container ${name} of an earlier injection, by another state of the template`
-          : `the pod has a container ${name} of its own: to lay it over the template's, set its image to ${AUTO_IMAGE}`;
+          ? `the pod has container ${name} from an earlier injection with another state of the template`
+          : `the pod has its own container ${name}: to override the template's container, set its image to ${AUTO_IMAGE}`;
       }
     }
     return undefined;

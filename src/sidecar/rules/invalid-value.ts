@@ -6,7 +6,7 @@ export const invalidValue = {
   reason: 'invalid-value',
   help: 'the opt-in is neither `"true"` nor `"false"`',
   warn: true,
-  // The condition of not-opted-in covers all values of the pod, and a binding those of its namespace.
+  // The condition of not-opted-in covers all values of the pod, and the binding covers the namespace.
   cel: 'elsewhere',
   find({ optIn, options }) {
     if (optIn.asked !== 'invalid') return undefined;

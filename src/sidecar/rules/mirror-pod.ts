@@ -10,5 +10,5 @@ export const mirrorPod = {
   find: ({ pod }) =>
     annotation(pod, MIRROR_ANNOTATION) === undefined
       ? undefined
-      : 'a mirror pod only shows what a kubelet runs from a file, and cannot be changed',
+      : 'a mirror pod reflects a file on its node, and cannot be changed',
 } as const satisfies PodRule;

@@ -1,7 +1,7 @@
 import { containers } from '../../podspec/pod.ts';
 import type { PodRule } from '../rule.ts';
 
-/** With a sidecar as its only container, a pod that the API server refuses would become valid. */
+/** The API server rejects such a pod. A sidecar would make it valid. */
 export const noContainers = {
   reason: 'no-containers',
   help: 'the pod has no containers',

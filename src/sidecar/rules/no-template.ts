@@ -6,5 +6,5 @@ export const noTemplate = {
   warn: true,
   // Without a template there is no policy.
   cel: 'elsewhere',
-  find: ({ state }) => ('fault' in state ? `there is no good template: ${state.fault}` : undefined),
+  find: ({ state }) => ('fault' in state ? `the operator has no valid template: ${state.fault}` : undefined),
 } as const satisfies PodRule;

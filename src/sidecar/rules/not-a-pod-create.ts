@@ -5,12 +5,12 @@ export const notAPodCreate = {
   reason: 'not-a-pod-create',
   help: 'the request does not create a pod',
   warn: false,
-  // The policy's matchConstraints select by it.
+  // The matchConstraints of the policy check this.
   cel: 'elsewhere',
   find({ request }) {
     if (isPodCreation(request)) return undefined;
     const { resource } = request.resource;
     const name = request.subResource ? `${resource}/${request.subResource}` : resource;
-    return `only the creation of pods is looked at, not ${request.operation} of ${name}`;
+    return `expected CREATE of pods, got ${request.operation} of ${name}`;
   },
 } as const satisfies PodRule;

@@ -4,10 +4,10 @@ export const operatorNamespace = {
   reason: 'operator-namespace',
   help: "the pod is in the operator's namespace",
   warn: 'asked',
-  // The policy's matchConstraints select by it.
+  // The matchConstraints of the policy check this.
   cel: 'elsewhere',
   find: ({ request: { namespace }, options }) =>
     namespace === options.operatorNamespace
-      ? `${namespace} is the injector's own namespace, where no pod is injected`
+      ? `${namespace} is the operator's namespace, where pods are not injected`
       : undefined,
 } as const satisfies PodRule;

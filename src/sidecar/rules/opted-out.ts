@@ -5,7 +5,7 @@ export const optedOut = {
   reason: 'opted-out',
   help: 'the pod or its namespace says `"false"`',
   warn: false,
-  // The condition of not-opted-in covers all values of the pod, and a binding those of its namespace.
+  // The condition of not-opted-in covers all values of the pod, and the binding covers the namespace.
   cel: 'elsewhere',
   find: ({ optIn, options }) =>
     optIn.asked === 'skip' ? `${describeSource(optIn.source)} ${options.keys.optIn} is "false"` : undefined,

@@ -5,7 +5,7 @@ export const podSecurity = {
   reason: 'pod-security',
   help: 'the namespace would refuse the pod with its sidecar',
   warn: true,
-  // The policy's matchConstraints leave out namespaces of the levels that the template breaks.
+  // The matchConstraints of the policy exclude namespaces with a level that the template breaks.
   cel: 'elsewhere',
   violations(pod, namespaceLabels) {
     const level = Object.hasOwn(namespaceLabels, ENFORCE_LABEL) ? namespaceLabels[ENFORCE_LABEL] : undefined;

@@ -10,6 +10,6 @@ export const unknownTemplate = {
   find({ unknownTemplates: [name], options }) {
     return name === undefined
       ? undefined
-      : `annotation ${options.keys.templates} names ${quoteText(name, 32)}, and there is no such template`;
+      : `annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist`;
   },
 } as const satisfies PodRule;

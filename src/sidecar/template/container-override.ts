@@ -5,13 +5,13 @@ import { AUTO_IMAGE } from '../../podspec/rules/container-rules.ts';
 
 export type ContainerList = 'containers' | 'initContainers';
 
-/** The pod's own container of a template's container's name, with the image `auto`. */
+/** A pod's own container with the name of a template's container and the image `auto`. */
 export interface ContainerOverride {
   readonly list: ContainerList;
   readonly container: JsonObject;
 }
 
-/** Finds the override of a name. */
+/** Finds the override with a name. */
 export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | undefined {
   const overrides = (list: ContainerList, all: readonly JsonObject[]): readonly ContainerOverride[] =>
     all.filter((item) => own(item, 'image') === AUTO_IMAGE).map((container) => ({ list, container }));
@@ -21,7 +21,7 @@ export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | 
   );
 }
 
-/** What the API server fills in before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
+/** Defaults that the API server sets before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */
 const CONTAINER_DEFAULTS: JsonObject = {
   imagePullPolicy: 'Always',
   terminationMessagePath: '/dev/termination-log',
@@ -35,7 +35,7 @@ const PROBE_DEFAULTS: JsonObject = {
 };
 const PROBES: readonly string[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
-/** Fields of a container and of what it holds that the API server drops where they are false or 0, as if nobody had set them. */
+/** Fields inside a container that the API server drops if they are false or 0. */
 const ZEROABLE: readonly string[] = [
   'hostPort',
   'initialDelaySeconds',
@@ -46,9 +46,9 @@ const ZEROABLE: readonly string[] = [
 ];
 
 /**
- * What an override says about the sidecar: all but its image, and what was only filled in by the API server, or would be
- * dropped there before a webhook sees it: the command line must come to the same. That a user wrote just such a value
- * himself cannot be told; the template's is taken then.
+ * The fields that an override sets, without its image, defaults of the API server, and values that the API server drops.
+ * Thus the webhook and the command line get the same result. A default that the user wrote looks the same as one of the
+ * API server, so the template's value wins.
  */
 export function saidBy({ container }: ContainerOverride): JsonObject {
   const { image: _, ...rest } = withoutZeros(container);
@@ -61,7 +61,7 @@ export function saidBy({ container }: ContainerOverride): JsonObject {
   return Object.fromEntries(said);
 }
 
-/** Without null, empty text and empty lists (Go's omitempty); empty text is a value in a list, and in a map there is none. */
+/** Removes null, empty text and empty lists (Go's omitempty). Empty text stays in lists. */
 function withoutZeros(object: JsonObject): JsonObject {
   const value = (item: JsonValue): JsonValue => {
     if (isArray(item)) return item.map(value);

@@ -6,11 +6,11 @@ import { checkObject } from '../../podspec/schema/schema-check.ts';
 
 /** The policy of an installation, from the key `options` of the template's ConfigMap. */
 export interface InjectionOptions {
-  /** What becomes of a pod that the template conflicts with: admitted as it is, or refused. */
+  /** Whether a pod that conflicts with the template is admitted unchanged (`skip`) or rejected (`deny`). */
   readonly onConflict: 'skip' | 'deny';
-  /** Which pods get their sidecars as native ones (KEP-753): those that are to end, all, or none. */
+  /** The pods that get native sidecars (KEP-753): pods that are meant to finish, all, or none. */
   readonly nativeSidecar: 'jobs' | 'always' | 'never';
-  /** Whether the template's containers come after the pod's own or before them. */
+  /** Whether the template's containers come after or before the pod's own. */
   readonly position: 'last' | 'first';
 }
 
@@ -28,7 +28,7 @@ const FIELDS: ObjectSchema = {
 
 type ParsedOptions = { readonly options: InjectionOptions } | { readonly faults: readonly Fault[] };
 
-/** Parses the options of an installation; what is not there has its default. */
+/** Parses the options of an installation. Missing ones have their defaults. */
 export function parseOptions(source: string, text: string): ParsedOptions {
   if (text.trim() === '') return { options: DEFAULT_OPTIONS };
   const parsed = parseYaml(text);
@@ -39,7 +39,7 @@ export function parseOptions(source: string, text: string): ParsedOptions {
   return faults.length > 0 ? { faults } : { options: fromChecked(parsed.value) };
 }
 
-/** The schema check has made sure that every field that is there has one of the right values. */
+/** The schema check guarantees that each field has an accepted value. */
 function fromChecked(value: JsonValue): InjectionOptions {
   const given = isObject(value) ? Object.keys(FIELDS).filter((key) => own(value, key) != null) : [];
   return { ...DEFAULT_OPTIONS, ...Object.fromEntries(given.map((key) => [key, own(value, key)])) };

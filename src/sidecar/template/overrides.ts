@@ -7,9 +7,9 @@ import { type Keys, OVERRIDES, type Override } from '../keys.ts';
 /** How an annotation of a pod changes the sidecar that it gets. */
 interface OverrideKind {
   readonly valid: (value: string) => boolean;
-  /** What to write instead of a value that is not valid. */
+  /** What to write instead of an invalid value. */
   readonly hint: string;
-  /** The container with the value; undefined when it has no place for it. */
+  /** The container with the value; undefined if it has no place for it. */
   readonly apply: (container: JsonObject, value: string) => JsonObject | undefined;
 }
 
@@ -32,19 +32,19 @@ const KINDS: Readonly<Record<Override, OverrideKind>> = {
   },
   concurrency: {
     valid: (value) => /^[0-9]{1,3}$/.test(value),
-    hint: 'a number of threads, or 0 for one for each CPU',
+    hint: 'a number of threads, or 0 for one per CPU',
     apply: (container, value) => withFlag(container, ['--concurrency'], value),
   },
 };
 
-/** A container as a pod wants it. */
+/** A container with the overrides of a pod. */
 interface Overridden {
   readonly container: JsonObject;
-  /** What is wrong with the annotations that were passed over. */
+  /** What is wrong with the annotations that were ignored. */
   readonly ignored: readonly string[];
 }
 
-/** Applies the annotations of a pod that change its sidecar; one that is wrong is passed over. */
+/** Applies the annotations of a pod that change its sidecar. Ignores invalid ones. */
 export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
   if (!isObject(annotations)) return { container, ignored: [] };
@@ -79,14 +79,13 @@ function notValid(key: string, value: string, hint: string): string {
 }
 
 function noPlace(key: string): string {
-  return `annotation ${key}: the template's container has neither args nor command to which it could be added`;
+  return `annotation ${key}: the template's container has neither args nor command to add the flag to`;
 }
 
 /**
- * A container with a command-line flag set to a value: changed where its command or arguments have it
- * already, in whichever form (`--flag value` in one string or in two, or `--flag=value`), else added to the
- * arguments. Undefined when it has neither: the image's own arguments, which new ones would displace, are
- * not known.
+ * A container with a command-line flag set to a value. If the command or arguments have the flag in any form
+ * (`--flag value` in one string or in two, or `--flag=value`), its value changes; else the arguments get the
+ * flag. Undefined if the container has neither: new arguments would replace the image's own, unknown ones.
  */
 export function withFlag(
   container: JsonObject,

@@ -14,12 +14,12 @@ import { fragmentFindings } from './template-rules.ts';
 type ParsedTemplate =
   | {
       readonly template: Template;
-      /** What is doubtful in it. */
+      /** Warnings about it. */
       readonly advice: readonly Fault[];
     }
   | { readonly faults: readonly Fault[] };
 
-/** What a template may add to the spec of a pod. */
+/** The fields that a template may add to the spec of a pod. */
 const SPEC: ObjectSchema = {
   containers: { type: 'Container', list: true },
   initContainers: { type: 'Container', list: true },
@@ -43,8 +43,7 @@ const TEMPLATE: ObjectSchema = {
 
 /**
  * Parses and checks a template: either the bare fragment of a pod's spec (`containers: …`) or
- * `{metadata, spec}`. `source` is the key that the text comes from, and names it in faults. Never throws:
- * whatever is wrong comes back as faults, all of them at once.
+ * `{metadata, spec}`. `source` is the key of the text, for faults. Never throws: returns all faults at once.
  */
 export function parseTemplate(source: string, name: string, text: string): ParsedTemplate {
   const parsed = parseYaml(text);
@@ -65,7 +64,7 @@ function* findings(value: JsonValue): Findings {
     isSound = false;
     yield finding;
   }
-  // The rules read fields as what the schema says they are.
+  // The rules rely on the types that the schema has checked.
   if (!isSound) return;
   if (isEmpty(metadata) && isEmpty(spec)) {
     yield { path: [], message: 'adds nothing: write at least a container' };
@@ -79,7 +78,7 @@ function* findings(value: JsonValue): Findings {
 }
 
 interface Parts {
-  /** Whether it is `{metadata, spec}`, told by the fields that only that form has. */
+  /** Whether it is `{metadata, spec}`, which has fields of its own. */
   readonly whole: boolean;
   readonly metadata: JsonObject;
   readonly spec: JsonObject;

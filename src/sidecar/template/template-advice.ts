@@ -5,7 +5,7 @@ import { isNativeSidecar } from '../../podspec/pod.ts';
 import { podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
 import { isSet, items } from '../../podspec/rules/rules.ts';
 
-/** What is doubtful in a template that is right: things that pods get and their owners may not have meant. */
+/** Warnings about a valid template: things that its author may not have meant. */
 export function* templateAdvice(spec: JsonObject, path: Path): Findings {
   const running = [...items(spec, 'containers', path), ...nativeSidecars(spec, path)];
   for (const [container, at] of [
@@ -33,11 +33,11 @@ function* imageAdvice(container: JsonObject, path: Path): Findings {
   if (image.includes('@')) return;
   const tag = /:([^/:]+)$/.exec(image)?.[1] ?? 'latest';
   if (tag !== 'latest') return;
-  const message = `${image} is another image whenever somebody pushes one: write a version or a digest`;
+  const message = `${image} changes with each push: write a version or a digest`;
   yield { path: [...path, 'image'], message };
 }
 
-/** Envoy's parser of flags (TCLAP, with a blank as its delimiter) ends the process with "Couldn't find match". */
+/** Envoy's flag parser (TCLAP, with a blank as delimiter) exits with "Couldn't find match". */
 function* flagAdvice(container: JsonObject, path: Path): Findings {
   if (!ownString(container, 'image')?.includes('envoy')) return;
   for (const field of ['command', 'args']) {
@@ -46,7 +46,7 @@ function* flagAdvice(container: JsonObject, path: Path): Findings {
     for (const [index, argument] of list.entries()) {
       const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(String(argument)) ?? [];
       if (flag === undefined) continue;
-      const message = `Envoy takes no "=" after a flag: write "${flag}" and "${value}" as two entries`;
+      const message = `Envoy does not accept "=" after a flag: write "${flag}" and "${value}" as two entries`;
       yield { path: [...path, field, index], message };
     }
   }
@@ -58,11 +58,11 @@ function* requestAdvice(container: JsonObject, path: Path): Findings {
     (name) => own(requests, name) === undefined && own(limits, name) === undefined,
   );
   if (missing.length === 0) return;
-  const message = `requests no ${missing.join(' and no ')}: quotas refuse such pods, and autoscalers by utilization fail for them`;
+  const message = `requests no ${missing.join(' and no ')}: quotas reject such pods, and autoscalers cannot compute their utilization`;
   yield { path: [...path, 'resources'], message };
 }
 
-/** The strictest pod security that pods keep to if they do without the template. */
+/** The security context of a pod that meets the level restricted. The template adds to it. */
 const CAREFUL: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
 
 function* securityAdvice(spec: JsonObject, path: Path): Findings {
@@ -72,7 +72,7 @@ function* securityAdvice(spec: JsonObject, path: Path): Findings {
     const [first, ...more] = podSecurityViolations(pod, level);
     if (first === undefined) continue;
     const others = more.length > 0 ? ` (and ${more.length} more)` : '';
-    const message = `pods stay without it in namespaces that enforce ${level} pod security: ${first}${others}`;
+    const message = `not injected in namespaces that enforce ${level} pod security: ${first}${others}`;
     yield { path, message };
     return;
   }

@@ -12,10 +12,10 @@ import { formatPort, PortIndex } from '../../podspec/rules/ports.ts';
 import { duplicates, isSet, items } from '../../podspec/rules/rules.ts';
 import { volumeFindings } from '../../podspec/rules/volume-rules.ts';
 
-/** Each is looked for in each pod; a pod with a tenth of that is a mistake. */
+/** A limit for the search in each pod. A tenth of it would already be a mistake. */
 const MAX_CONTAINERS = 100;
 
-/** What is wrong with a template of the right shape, as a whole and in its containers and volumes. */
+/** What is wrong with a template of the right shape: as a whole, in its containers and in its volumes. */
 export function* fragmentFindings(spec: JsonObject, path: Path): Findings {
   yield* containerListFindings(spec, path);
   for (const [volume, at] of items(spec, 'volumes', path)) yield* volumeFindings(volume, at);
@@ -30,7 +30,8 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
     yield* containerFindings(container, at);
     for (const field of ['restartPolicy', 'restartPolicyRules']) {
       if (!isSet(container, field)) continue;
-      const message = 'is for init containers: move the container to initContainers for a native sidecar';
+      const message =
+        'allowed only in init containers: move the container to initContainers for a native sidecar';
       yield { path: [...at, field], message };
     }
   }
@@ -40,7 +41,7 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
   }
   const all = [...items(spec, 'containers', path), ...items(spec, 'initContainers', path)];
   if (all.length > MAX_CONTAINERS) {
-    const message = `must be at most ${MAX_CONTAINERS}, with initContainers, and there are ${all.length}: remove some`;
+    const message = `must be at most ${MAX_CONTAINERS} with initContainers, got ${all.length}: remove some`;
     yield { path: [...path, 'containers'], message };
   }
   yield* duplicates(all, name, 'name');
@@ -49,7 +50,7 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
     yield* danglingMounts(volumes, container, at);
     const resources = own(container, 'resources');
     if (isObject(resources) && isSet(resources, 'claims')) {
-      const message = 'a template cannot add resource claims to a pod: remove it';
+      const message = 'a template cannot add resource claims to a pod: remove them';
       yield { path: [...at, 'resources', 'claims'], message };
     }
   }
@@ -59,18 +60,18 @@ function* containerListFindings(spec: JsonObject, path: Path): Findings {
   yield* sharedPorts([...items(spec, 'containers', path), ...natives]);
 }
 
-/** Mounts of volumes that the template does not add: a pod that has them is a matter of luck. */
+/** Mounts of volumes that the template does not add: a pod may lack them. */
 function* danglingMounts(volumes: ReadonlySet<string | undefined>, holder: JsonObject, path: Path): Findings {
   for (const list of ['volumeMounts', 'volumeDevices']) {
     for (const [mount, at] of items(holder, list, path)) {
       if (volumes.has(name(mount))) continue;
-      const message = `no volume of the template is called ${name(mount)}: add it to volumes`;
+      const message = `the template has no volume ${name(mount)}: add it to volumes`;
       yield { path: [...at, 'name'], message };
     }
   }
 }
 
-/** Ports that two of the containers that run together cannot both have. */
+/** Ports that two containers that run at the same time cannot share. */
 function* sharedPorts(containers: readonly (readonly [JsonObject, Path])[]): Findings {
   const taken = new PortIndex<JsonObject>();
   for (const [container, path] of containers) {

@@ -11,59 +11,59 @@ import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.
 import { parseTemplate } from './parse-template.ts';
 import type { Template } from './template.ts';
 
-/** The key of the ConfigMap with the default template, and the name under which it is known. */
+/** The ConfigMap key of the default template, and its name. */
 export const DEFAULT_TEMPLATE = 'config';
 const OPTIONS_KEY = 'options';
 const FURTHER_PREFIX = 'config.';
 
-/** Everything that one ConfigMap says about injection. */
+/** The templates and options of one ConfigMap. */
 export interface TemplateSet {
   /** By name: `config` for the default one, `NAME` for the key `config.NAME`. */
   readonly templates: ReadonlyMap<string, Template>;
   readonly options: InjectionOptions;
-  /** sha256 in hex of all of it: other exactly when pods are injected otherwise. */
+  /** sha256 of the content in hex. It differs if and only if injection differs. */
   readonly hash: string;
 }
 
-/** The templates of the moment; or, while no good ones have been seen, what is wrong. */
+/** The current templates; or what is wrong, until the first valid ones. */
 export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
 
-/** The templates that a pod asks for by its annotation, else the default one; and those nobody wrote. */
+/** The templates that a pod selects by its annotation, else the default one; and the names that do not exist. */
 export function selectTemplates(
   pod: Pod,
   keys: Keys,
   state: TemplateState,
 ): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
   if ('fault' in state) return { templates: [], unknownTemplates: [] };
-  const asked = annotation(pod, keys.templates);
-  const names = asked === undefined ? [DEFAULT_TEMPLATE] : namesIn(asked);
+  const selected = annotation(pod, keys.templates);
+  const names = selected === undefined ? [DEFAULT_TEMPLATE] : namesIn(selected);
   const templates: Template[] = [];
   for (const name of names) {
     const template = state.set.templates.get(name);
-    // One is enough to leave the pod as it is, and a pod can name any number.
+    // A pod can name any number, and one unknown name is enough to skip it.
     if (!template) return { templates, unknownTemplates: [name] };
     templates.push(template);
   }
   return { templates, unknownTemplates: [] };
 }
 
-function namesIn(asked: string): Iterable<string> {
-  // No pod with such an annotation is ever stored.
-  if (asked.length > MAX_LENGTH) return [asked];
-  return new Set(asked.split(',').map((name) => name.trim()));
+function namesIn(selected: string): Iterable<string> {
+  // The API server rejects a pod with such an annotation.
+  if (selected.length > MAX_LENGTH) return [selected];
+  return new Set(selected.split(',').map((name) => name.trim()));
 }
 
 type ParsedTemplateSet =
   | {
       readonly set: TemplateSet;
-      /** What is doubtful in it. */
+      /** Warnings about it. */
       readonly advice: readonly Fault[];
     }
   | { readonly faults: readonly Fault[] };
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes
- * all of it unusable, since half of a change may be worse than none. Other keys are none of ours.
+ * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
 export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
   const excess = textExcess(data);
@@ -87,7 +87,7 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
     faults.push(...nameFaults(key, name));
   }
   if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
-    faults.push({ source: DEFAULT_TEMPLATE, path: '', message: 'required: the key is not there' });
+    faults.push({ source: DEFAULT_TEMPLATE, path: '', message: 'required, but the key is missing' });
   }
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
@@ -110,14 +110,14 @@ function templateName(key: string): string | undefined {
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
 }
 
-/** A key that is none of ours, and looks as if it were to be. */
+/** Warns about an unknown key that resembles a known one. */
 function keyAdvice(key: string): readonly Fault[] {
   if (key === OPTIONS_KEY) return [];
   const meant = /^config[-_]./.test(key)
     ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
     : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY]);
   if (meant === undefined) return [];
-  return [{ source: key, path: '', message: `the key is not looked at: did you mean ${meant}?` }];
+  return [{ source: key, path: '', message: `unknown key: did you mean ${meant}?` }];
 }
 
 function nameFaults(key: string, name: string): readonly Fault[] {
@@ -125,7 +125,7 @@ function nameFaults(key: string, name: string): readonly Fault[] {
   const taken = name === DEFAULT_TEMPLATE;
   if (isDnsLabel(name) && !taken) return [];
   const message = taken
-    ? `${DEFAULT_TEMPLATE} is the name of the default template: call this one otherwise`
+    ? `${DEFAULT_TEMPLATE} is the name of the default template: use another name`
     : 'the name after "config." must be at most 63 lower-case letters, digits and hyphens';
   return [{ source: key, path: '', message }];
 }

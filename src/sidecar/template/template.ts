@@ -9,17 +9,17 @@ import {
   withoutNulls,
 } from '../../json/json.ts';
 
-/** What a template writes where the name of the pod's workload belongs. */
+/** The placeholder for the name of the pod's workload. */
 export const WORKLOAD_NAME = `\${workload.name}`;
 
 /**
- * A template that has been checked and made ready, once: to inject a pod nothing of it is parsed, checked
- * or copied. It is frozen through and through, as its parts become parts of many pods.
+ * A template that was checked and prepared once: an injection does not parse, check or copy it. It is deeply
+ * frozen, because its parts become parts of many pods.
  */
 export interface Template {
-  /** `config` for the default one; of the key `config.NAME`, `NAME`. */
+  /** `config` for the default template; `NAME` for the key `config.NAME`. */
   readonly name: string;
-  /** sha256 of the content in hex: the same for the same content, whatever its comments and layout. */
+  /** sha256 of the content in hex. Comments and layout do not change it. */
   readonly hash: string;
   readonly labels: JsonObject;
   readonly annotations: JsonObject;
@@ -33,11 +33,11 @@ export interface Template {
   /** For the application's own containers. */
   readonly env: readonly JsonObject[];
   readonly volumeMounts: readonly JsonObject[];
-  /** Whether it says `${workload.name}`, and so is another one for each workload. */
+  /** Whether it contains `${workload.name}`, and so differs for each workload. */
   readonly namesWorkload: boolean;
 }
 
-/** Makes a template of content that has been found right. */
+/** Prepares a template from valid content. */
 export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonValue): Template {
   const content = deepFreeze({ metadata: withoutNulls(metadata), spec: withoutNulls(spec) });
   const objects = (key: string) => ownObjects(content.spec, key);
@@ -63,7 +63,7 @@ function fields(object: JsonValue, key: string): JsonObject {
   return (own(object, key) ?? {}) as JsonObject;
 }
 
-/** Whether any part of a template is to say the name of the workload. */
+/** Whether a part of a template contains the placeholder for the name of the workload. */
 function namesWorkload(spec: JsonValue): boolean {
   return JSON.stringify(spec).includes(WORKLOAD_NAME);
 }

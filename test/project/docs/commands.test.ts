@@ -12,7 +12,7 @@ const targets = [...readFileSync(join(projectDirectory(), 'Makefile'), 'utf8').m
   ([, target]) => target,
 );
 
-/** The commands of a line, each with its words; what quotes hold is one word, and nothing is looked at inside. */
+/** The commands of a line, each with its words. A quoted text is one word. */
 function pipeline(line: string): readonly (readonly string[])[] {
   const quiet = line.replaceAll(/'[^']*'|"[^"]*"/g, 'quoted').replaceAll(/\$\([^)]*\)/g, 'substituted');
   return quiet.split(/\s*(?:\|\||\||&&|;|>)\s*/).map((each) => each.split(/\s+/).filter(Boolean));
@@ -23,25 +23,25 @@ const calls = (program: string) =>
     pipeline(command).flatMap((words) => {
       const at = words.indexOf(program);
       const before = words.slice(0, Math.max(at, 0));
-      // Variables of the environment, and sudo.
+      // Environment variables and sudo may come first.
       return at < 0 || !before.every((word) => /=|^sudo$/.test(word))
         ? []
         : [{ path, words: words.slice(at + 1) }];
     }),
   );
 
-test('there are commands', () => {
+test('the documents contain commands', () => {
   for (const program of ['make', 'kubectl', 'envoy-initializer']) {
     expect(calls(program).length).toBeGreaterThan(5);
   }
 });
 
-test('every target of make that a document names is there', () => {
+test('every make target in a document exists', () => {
   const named = calls('make').flatMap(({ words }) => words.filter((word) => /^[a-z-]+$/.test(word)));
   expect(named.filter((name) => !targets.includes(name))).toEqual([]);
 });
 
-test('every command of ours that a document names is there, with its flags', () => {
+test('every envoy-initializer command in a document exists, with its flags', () => {
   const unknown = calls('envoy-initializer').flatMap(({ path, words: [command = '', ...words] }) => {
     const options = optionsOf(command);
     if (!options) return [`${path}: ${command}`];
@@ -53,12 +53,12 @@ test('every command of ours that a document names is there, with its flags', () 
   expect(unknown).toEqual([]);
 });
 
-test('every file of the project that a command names is there', () => {
+test('every project file in a command exists', () => {
   const files = all.flatMap(({ path, command }) =>
     pipeline(command)
       .flat()
       .map((word) => word.replace(/^.*=/, ''))
-      // And not kubectl's deploy/NAME.
+      // But kubectl's deploy/NAME is not a file.
       .filter((word) => /^((crd|docs|hack|src|test)\/[\w./-]+|deploy\/[\w./-]+[./][\w.-]+)$/.test(word))
       .map((file) => ({ path, file })),
   );

@@ -10,12 +10,12 @@ const everything = documents()
 
 const code = (value: string | undefined) => (value ? `\`${value}\`` : '');
 
-/** The table of a command's flags, as --help has them. */
+/** The table of a command's flags, from --help. */
 function table(command: Command | undefined): string {
   const rows = (command?.options ?? []).map(
     ({ flags, envVar, defaultValue, defaultValueDescription, description }: Option) => {
       const preset = defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : '');
-      // In a table, a pipe ends the cell, also in code.
+      // A pipe ends a table cell, even in code.
       const cells = [code(flags.replaceAll('|', '\\|')), code(envVar), code(preset), description];
       return `| ${cells.join(' | ')} |\n`.replaceAll('  |', ' |');
     },
@@ -23,12 +23,12 @@ function table(command: Command | undefined): string {
   return ['| flag | variable | default | what for |\n', '|---|---|---|---|\n', ...rows].join('');
 }
 
-test.each(['serve', 'node-agent'])('docs/cli.md has the flags of %s as --help does', (name) => {
+test.each(['serve', 'node-agent'])('docs/cli.md lists the flags of %s as --help does', (name) => {
   expect(section(text, `## ${name}`)).toContain(table(COMMANDS[name]));
 });
 
 test.each(Object.entries(COMMANDS).map(([name, { options }]) => ({ name, options })))(
-  'the documents speak of each flag of $name',
+  'the documents mention each flag of $name',
   ({ options }) => {
     const isSpokenOf = ({ short, long }: Option) =>
       everything.includes(`${long}`) ||

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { anchors, documents, prose } from '../../support/markdown.ts';
 
-test.each(documents())('every link of $path leads somewhere', ({ path, text }) => {
+test.each(documents())('every link of $path has a target', ({ path, text }) => {
   const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
   const dead = links.filter((link) => {
     if (/^[a-z]+:/.test(link)) return false;

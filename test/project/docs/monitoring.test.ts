@@ -27,7 +27,7 @@ const tests = (
 const monitoring = read('docs/operations.md');
 const troubleshooting = read('docs/troubleshooting.md');
 
-test.each(rules)('$alert is tested as it fires and as it does not, and documented', ({ alert, ...rule }) => {
+test.each(rules)('$alert is documented, and tested for firing and for silence', ({ alert, ...rule }) => {
   const own = tests.filter(({ alertname }) => alertname === alert);
   expect(own.map(({ exp_alerts }) => exp_alerts.length > 0).sort()).toEqual([false, true]);
   const [file, anchor = ''] = rule.annotations.runbook.split('#');
@@ -35,14 +35,14 @@ test.each(rules)('$alert is tested as it fires and as it does not, and documente
   expect(monitoring).toContain(`| \`${alert}\` | ${rule.labels.severity} |`);
 });
 
-test('the documents name no alert that is not there', () => {
+test('every alert in the documents exists', () => {
   const named = [...`${monitoring}${troubleshooting}`.matchAll(/\bEnvoyInitializer\w+/g)].map(
     ([name]) => name,
   );
   expect(named.filter((name) => !rules.some(({ alert }) => alert === name))).toEqual([]);
 });
 
-test('what docs/troubleshooting.md quotes from the log, from Events and conditions is what the code says', () => {
+test('the code contains each message that docs/troubleshooting.md quotes', () => {
   const source = globSync('src/**/*.ts').map(read).join('\n');
   const quoted = [
     ...prose(troubleshooting).matchAll(/(?:log[^|`]*: |Event |warning or Event: |reason )`([^`]+)`/g),

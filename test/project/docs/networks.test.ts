@@ -15,7 +15,7 @@ const crd = load(readFileSync('crd/networks.yaml', 'utf8')) as {
 const root = crd.spec.versions[0]?.schema.openAPIV3Schema;
 const text = documents().find(({ path }) => path === 'docs/networks.md')?.text ?? '';
 
-/** The fields that the first column of a section's table names. */
+/** The fields in the first column of a section's table. */
 function fields(heading: string): string[] {
   return [...section(text, heading).matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, field = '']) => field),
@@ -30,7 +30,7 @@ test.each([
   expect([...inDocument].sort()).toEqual(Object.keys(root?.properties?.[part]?.properties ?? {}).sort());
 });
 
-test('kubectl explain has something to say of every field', () => {
+test('every field has a description for kubectl explain', () => {
   const silent: string[] = [];
   const look = (schema: Schema | undefined, path: string) => {
     for (const [name, property] of Object.entries(schema?.properties ?? {})) {

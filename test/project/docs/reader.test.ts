@@ -7,7 +7,7 @@ test.each([
   ['NAME   AGE\nothers   1s\n', false],
   ['NAME   AGE\nother   1s\nmore   1s\n', false],
   ['NAME   AGE\n', false],
-])('a table with an age is as printed in %j: %s', (printed, expected) => {
+])('a table with an age matches %j: %s', (printed, expected) => {
   expect(isAsPrinted(['NAME    AGE', 'other   3s'], printed)).toBe(expected);
 });
 
@@ -16,6 +16,6 @@ test.each([
   ['first\nsecond\nand a half\nthird.\n', true],
   ['first\nthird.\n', false],
   ['first\nsecond\nthird!\n', false],
-])('what a document leaves out may be anything: %j: %s', (printed, expected) => {
+])('an ellipsis in a document matches any text: %j: %s', (printed, expected) => {
   expect(isAsPrinted(['first', '…', 'th…rd.'], printed)).toBe(expected);
 });

@@ -4,12 +4,12 @@ import { expect, test } from '@jest/globals';
 const text = await readFile('docs/security.md', 'utf8');
 const claims = [...text.matchAll(/`(\S+) › ([^`]+)`/g)].map(([, file = '', title = '']) => ({ file, title }));
 
-test('the page on security names a test in each row of its tables', () => {
+test('docs/security.md names a test in each row of its tables', () => {
   const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| attack'));
   expect(rows.filter((row) => !/`\S+ › [^`]+`/.test(row))).toEqual([]);
   expect(claims.length).toBeGreaterThan(20);
 });
 
-test.each(claims)('$file has what is named: $title', async ({ file, title }) => {
+test.each(claims)('$file contains the test: $title', async ({ file, title }) => {
   expect(await readFile(file, 'utf8')).toContain(title);
 });

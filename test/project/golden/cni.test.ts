@@ -50,7 +50,7 @@ test.each(cases)('%s', async (name) => {
   await golden.done();
 });
 
-test('there are cases', () => {
+test('has cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(5);
 });
 
@@ -59,7 +59,7 @@ async function settle(model: NetworkModel): Promise<void> {
   for (let round = 0; round < 4; round++) expect(await model.reconcile()).toBeUndefined();
 }
 
-/** What there is to see, by what it is about. */
+/** The visible state, by subject. */
 async function stateOf(
   model: NetworkModel,
   mesh: ModelMesh,
@@ -78,7 +78,7 @@ async function stateOf(
   return { conditions: conditionLines(model), events, definitions, ...agents };
 }
 
-/** What happened, and of what there is the entries that differ from when they were last seen. */
+/** The Events and commands of the step, and the entries of the state that changed since the last step. */
 function onlyNew(seen: Map<string, string>, state: Readonly<Record<string, JsonValue>>): JsonObject {
   return Object.fromEntries(
     Object.entries(state).filter(([name, value]) => {
@@ -91,7 +91,7 @@ function onlyNew(seen: Map<string, string>, state: Readonly<Record<string, JsonV
   );
 }
 
-/** Somebody edits the definition. */
+/** Another client edits the definition. */
 function editPlugin({ attachments }: NetworkModel, fields: JsonValue): void {
   for (const definition of attachments.live.values()) {
     const config: JsonObject = JSON.parse(definition.spec?.config ?? '{}');

@@ -10,7 +10,7 @@ import { MemoryTerminal } from '../../support/memory-terminal.ts';
  * arguments in `args` gives exactly `expected.yaml` and prints `expected.stderr`.
  */
 const FAMILY = 'manifests';
-/** Cases whose text `uninject` does not restore byte by byte: what was empty, aliased or moved is printed differently. */
+/** Cases that `uninject` does not restore byte by byte: it prints empty, aliased and moved values differently. */
 const REPRINTED: ReadonlySet<string> = new Set([
   'anchored-document',
   'anchors',
@@ -29,7 +29,7 @@ async function run(command: string, templates: string, args: readonly string[], 
 }
 
 describe.each(cases)('%s', (name) => {
-  test('comes out as expected', async () => {
+  test('gives the expected manifests', async () => {
     const golden = new GoldenCase(FAMILY, name);
     const input = await golden.read('input.yaml');
     const templates = await golden.read('template.yaml');
@@ -52,7 +52,7 @@ describe.each(cases)('%s', (name) => {
   });
 });
 
-/** To Kubernetes an empty list or map is the same as none. */
+/** Kubernetes treats an empty list or map as absent. */
 function withoutBlanks(value: JsonValue): JsonValue {
   if (isArray(value)) return value.map(withoutBlanks);
   if (!isObject(value)) return value;
@@ -63,6 +63,6 @@ function withoutBlanks(value: JsonValue): JsonValue {
   );
 }
 
-test('there are cases', () => {
+test('has cases', () => {
   expect(cases.length).toBeGreaterThan(15);
 });

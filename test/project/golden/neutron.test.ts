@@ -55,11 +55,11 @@ test.each(cases)('%s', async (name) => {
   await golden.done();
 });
 
-test('there are cases', () => {
+test('has cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(5);
 });
 
-/** Somebody edits what is there. */
+/** Another client edits the items. */
 function edit<T extends { readonly revision: number | undefined }>(
   items: Map<string, T>,
   fields: JsonValue,

@@ -4,8 +4,8 @@ import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
 import { MemoryTerminal } from '../../support/memory-terminal.ts';
 
 /**
- * Templates as admission policies: `policy` with `input.yaml`, a ConfigMap or a template, and the arguments in `args`
- * prints exactly `expected.yaml`, and on standard error what it leaves to the webhook.
+ * Templates as admission policies. `policy` with `input.yaml`, a ConfigMap or a template, and the arguments in `args`
+ * prints exactly `expected.yaml`. On standard error it prints what it leaves to the webhook.
  */
 const FAMILY = 'policies';
 const cases = goldenCases(FAMILY);
@@ -20,6 +20,6 @@ test.each(cases)('%s', async (name) => {
   await golden.done();
 });
 
-test('there are cases', () => {
+test('has cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(5);
 });

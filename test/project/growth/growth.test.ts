@@ -6,14 +6,14 @@ import { POD_SCHEMA } from '../../../src/podspec/schema/pod-schema.ts';
 import { INPUTS } from '../../support/growth/all-inputs.ts';
 
 /**
- * Work in proportion to its input does twice as much more from 2n to 4n as from n to 2n; work in proportion to its
- * square does four times as much more. What both have in common drops out, and n log n stays below 2.3.
+ * For linear work, the growth from 2n to 4n is twice the growth from n to 2n. For quadratic work it is four times as much.
+ * Constant costs cancel out, and n log n stays below 2.3.
  */
 const MOST = 2.5;
-/** Steps that are noise: a list that outgrows what is looked through without an index. */
+/** Steps that are noise: a list that exceeds the limit of a search without an index. */
 const NOISE = 500;
 
-describe.each(Object.entries(INPUTS))('the work grows as the input does: %s', (part, inputs) => {
+describe.each(Object.entries(INPUTS))('the work grows in proportion to the input: %s', (part, inputs) => {
   const measured = new Map<string, readonly number[]>();
 
   beforeAll(async () => {
@@ -44,7 +44,7 @@ test('each list and each map of the pod schema is measured, in a pod and in a te
   }
 });
 
-test.each(Object.entries(INPUTS))('no two inputs have one name: %s', (_, inputs) => {
+test.each(Object.entries(INPUTS))('the names of inputs are unique: %s', (_, inputs) => {
   const names = inputs.map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { anything, pods, record, states } from '../../support/arbitrary-pods.ts'
 import { decideInput, OPT_IN, templateSet } from '../../support/demo.ts';
 import { injectChecked, specOf } from '../../support/inject-checked.ts';
 
-/** The pod as the namespace's opt-in finds it. */
+/** The pod in a namespace that opts in. */
 const input = (pod: JsonObject, state: { set: ReturnType<typeof templateSet> }) =>
   decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } });
 
@@ -14,7 +14,7 @@ const byName = (list: JsonValue | undefined) =>
   new Map((Array.isArray(list) ? (list as readonly JsonObject[]) : []).map((item) => [item.name, item]));
 
 describe('for every pod and template', () => {
-  test('the patch fits, a second applier agrees, and a second pass changes nothing', () => {
+  test('the patch fits, a second implementation agrees, and a second pass changes nothing', () => {
     let injected = 0;
     fc.assert(
       fc.property(pods, states, (pod, state) => {
@@ -27,7 +27,7 @@ describe('for every pod and template', () => {
     expect(injected).toBeGreaterThan(50);
   });
 
-  test("the pod's own containers stay as they are and in their order, but for what the template adds to them", () => {
+  test("the pod's own containers keep their order and content, apart from the template's additions", () => {
     fc.assert(
       fc.property(pods, states, (pod, state) => {
         const result = inject(input(pod, state));
@@ -46,7 +46,7 @@ describe('for every pod and template', () => {
     );
   });
 
-  test('fields that are not known survive', () => {
+  test('unknown fields survive', () => {
     fc.assert(
       fc.property(pods, states, (pod, state) => {
         const result = inject(input(pod, state));
@@ -71,7 +71,7 @@ describe('for every pod and template', () => {
     );
   });
 
-  test('whatever a pod is, it is skipped or injected and never throws', () => {
+  test('any pod is skipped or injected, and never throws', () => {
     fc.assert(
       fc.property(record(anything), record(anything), record(anything), (root, metadata, spec) => {
         const pod = { ...root, metadata, spec };

@@ -10,7 +10,7 @@ import { metadataOf, specOf } from '../../support/inject-checked.ts';
 
 const KEYS = keysFor();
 
-/** Lists and maps that injection may add to: to Kubernetes an empty one, or null, is the same as none. */
+/** Lists and maps that injection may add to. Kubernetes treats empty and null ones as absent. */
 const BLANKABLE: ReadonlySet<string> = new Set([
   ...['metadata', 'labels', 'annotations', 'initContainers', 'volumes', 'imagePullSecrets'],
   ...['hostAliases', 'securityContext', 'dnsConfig', 'env', 'volumeMounts'],
@@ -27,7 +27,7 @@ function normal(value: JsonValue): JsonValue {
 }
 
 describe('uninject', () => {
-  test('gives back the pod that was injected, for every pod and template', () => {
+  test('returns the original pod, for every pod and template', () => {
     let injected = 0;
     fc.assert(
       fc.property(pods, states, fc.boolean(), (generated, state, overrideFirst) => {
@@ -44,7 +44,7 @@ describe('uninject', () => {
     expect(injected).toBeGreaterThan(200);
   });
 
-  test('survives every status that anyone may have written', () => {
+  test('does not throw for any status', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }), (added, moved) => {
         const overlaid = { 'myapp-container': { name: 'x' }, gone: { name: 'y' } };
@@ -56,7 +56,7 @@ describe('uninject', () => {
   });
 });
 
-/** The pod with a container of the template's name among its init containers, to be laid over it. */
+/** The pod with an init container that overrides the template's container. */
 function withNativeOverride(pod: JsonObject): JsonObject {
   const spec = specOf(pod);
   const rest = (spec.containers as JsonObject[]).filter(({ name }) => name !== 'envoy');

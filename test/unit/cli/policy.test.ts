@@ -21,7 +21,7 @@ test('prints what kubectl can apply, and says what it leaves out', async () => {
     ['ValidatingAdmissionPolicy', 'Ignore'],
     ['ValidatingAdmissionPolicyBinding', undefined],
   ]);
-  expect(stderr).toMatch(/^config: it breaks the pod security level restricted/);
+  expect(stderr).toMatch(/^config: breaks the pod security level restricted/);
   expect(code).toBe(0);
 });
 
@@ -47,7 +47,7 @@ test('fails where nothing of a template can be a policy', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toBe('config: the template is too long for a policy: all pods are left to the webhook\n');
+  expect(stderr).toBe('config: is too long for a policy: only the webhook injects\n');
 });
 
 test('is wrong usage without a file', async () => {

@@ -140,7 +140,7 @@ describe('the inject webhook', () => {
     const { review, records } = setUp({ state: { fault: 'config: line 1, column 1: bad' } });
     await expect(review()).rejects.toMatchObject({
       status: 500,
-      message: 'no-template: there is no good template: config: line 1, column 1: bad',
+      message: 'no-template: the operator has no valid template: config: line 1, column 1: bad',
     });
     expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
   });
@@ -150,7 +150,7 @@ describe('the inject webhook', () => {
     expect(await review({ object: plain() })).toEqual({
       allowed: true,
       operations: [],
-      warnings: ['no sidecar: no-template: there is no good template: config: bad'],
+      warnings: ['no sidecar: no-template: the operator has no valid template: config: bad'],
     });
   });
 

@@ -75,7 +75,7 @@ describe('live templates', () => {
   test('say what is wrong while there never was anything good', () => {
     const { live } = setUp();
     live.update({});
-    expect(live.state).toEqual({ fault: 'config: required: the key is not there' });
+    expect(live.state).toEqual({ fault: 'config: required, but the key is missing' });
     live.update(withImage('good'));
     expect(imageOf(live)).toBe('good');
   });

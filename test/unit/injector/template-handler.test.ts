@@ -55,7 +55,7 @@ describe('the webhook of templates', () => {
   test('refuses one that holds nothing', async () => {
     expect(await setUp().review(undefined)).toMatchObject({
       allowed: false,
-      message: 'the template cannot be used: config: required: the key is not there',
+      message: 'the template cannot be used: config: required, but the key is missing',
     });
   });
 

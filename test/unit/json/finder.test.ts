@@ -6,7 +6,7 @@ const items = fc.array(fc.record({ key: fc.option(fc.constantFrom('a', 'b', 'c')
   maxLength: 40,
 });
 
-test('finds the first item of a key, as a look through the list does, however long the list is', () => {
+test('finder returns the first item with a key, as a linear search does, for lists of any length', () => {
   fc.assert(
     fc.property(items, (list) => {
       const find = finder(list, ({ key }) => key);

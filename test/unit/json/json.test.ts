@@ -13,6 +13,6 @@ test.each<[string, string, JsonValue | undefined]>([
   ['[1]', 'length', undefined],
   ['"text"', 'length', undefined],
   ['null', 'a', undefined],
-])('of %s its own %s', (text, key, value) => {
+])('own returns from %s only its own %s', (text, key, value) => {
   expect(own(JSON.parse(text), key)).toEqual(value);
 });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { locationsIn } from '../../../src/json/locations.ts';
 
-test('tells the line and the column of each place, both counted from 1', () => {
+test('locationsIn returns the line and column of each offset, both counted from 1', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r'), maxLength: 30 }), (text) => {
       const locationOf = locationsIn(text);

@@ -4,13 +4,13 @@ import { PatchError, PodDraft } from '../../../src/json/patch.ts';
 import { formatPath, pointer } from '../../../src/json/path.ts';
 import { applyRfc6902 } from '../../support/rfc6902.ts';
 
-describe('a draft', () => {
+describe('PodDraft', () => {
   const pod: JsonObject = {
     metadata: { labels: { a: '1' } },
     spec: { containers: [{ name: 'a', env: [] }], volumes: null },
   };
 
-  test('leaves the pod that it was given as it is', () => {
+  test('does not change the given pod', () => {
     const before = structuredClone(pod);
     const draft = new PodDraft(pod);
     draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
@@ -23,7 +23,7 @@ describe('a draft', () => {
     });
   });
 
-  test('keeps its own values apart from what later operations do to them', () => {
+  test('does not change inserted values by later operations', () => {
     const draft = new PodDraft(pod);
     draft.insert(['spec', 'volumes'], { name: 'first' });
     draft.insert(['spec', 'volumes'], { name: 'second' });
@@ -56,17 +56,17 @@ describe('a draft', () => {
       'add /spec/containers/2: OPERATION_VALUE_OUT_OF_BOUNDS',
     ],
     [
-      'replacing what is not there',
+      'replacing a missing value',
       (draft) => draft.replace(['spec', 'containers', 1], {}),
       'replace /spec/containers/1: OPERATION_PATH_UNRESOLVABLE',
     ],
     [
-      'removing what is not there',
+      'removing a missing value',
       (draft) => draft.remove(['spec', 'nothing']),
       'remove /spec/nothing: OPERATION_PATH_UNRESOLVABLE',
     ],
     [
-      'replacing a part of what is not there',
+      'replacing a part of a missing value',
       (draft) => draft.replace(['spec', 'nothing', 'part'], 1),
       'replace /spec/nothing/part: OPERATION_PATH_UNRESOLVABLE',
     ],
@@ -78,20 +78,20 @@ describe('a draft', () => {
     [
       'a list that is a mapping',
       (draft) => draft.insert(['metadata', 'labels'], {}),
-      'metadata.labels is no list',
+      'metadata.labels is not a list',
     ],
     [
       'a mapping that is a list',
       (draft) => draft.set(['spec', 'containers'], 'a', 1),
-      'spec.containers is no mapping',
+      'spec.containers is not a mapping',
     ],
     [
       'a mapping that is text',
       (draft) => draft.set(['metadata', 'labels', 'a'], 'b', 1),
-      'metadata.labels.a is no mapping',
+      'metadata.labels.a is not a mapping',
     ],
     ['__proto__', (draft) => draft.set(['metadata', '__proto__'], 'x', 1), 'TypeError'],
-  ])('refuses %s, and does not tell what is in the pod', (_, change, message) => {
+  ])('refuses %s with an error that does not contain the pod', (_, change, message) => {
     const draft = new PodDraft({ ...pod, secret: 'hunter2' });
     expect(() => change(draft)).toThrow(PatchError);
     expect(() => change(draft)).toThrow(message);
@@ -107,7 +107,7 @@ describe('a path', () => {
     [['metadata', 'labels', 'a.b/c~d'], 'metadata.labels["a.b/c~d"]', '/metadata/labels/a.b~1c~0d'],
     [['~1'], '["~1"]', '/~01'],
     [['a "b"', ''], '["a \\"b\\""][""]', '/a "b"/'],
-  ])('%j is %s to people and %s in a patch', (path, text, escaped) => {
+  ])('%j is %s in messages and %s in a patch', (path, text, escaped) => {
     expect(formatPath(path)).toBe(text);
     expect(pointer(path)).toBe(escaped);
   });

@@ -5,15 +5,15 @@ import { weightFaults } from '../../../src/sidecar/envoy/weights.ts';
 import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import { DEMO_TEMPLATE } from '../../support/demo.ts';
 
-const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: write less';
+const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: shorten it';
 
 describe('the texts of a ConfigMap', () => {
-  test.each(['\n', '\r', ',', '[', '{'])('may have 20,000 parts, and no more: %j', (part) => {
+  test.each(['\n', '\r', ',', '[', '{'])('may have at most 20,000 parts: %j', (part) => {
     expect(textExcess({ config: part.repeat(19_980) })).toBeUndefined();
     expect(textExcess({ config: part.repeat(19_981) })).toBe(EXCESS);
   });
 
-  test('have their parts counted together, and each text as twenty', () => {
+  test('share one limit, and each text counts as twenty parts', () => {
     const texts = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`${i}`, ',']));
     expect(textExcess(texts(952))).toBeUndefined();
     expect(textExcess(texts(953))).toBe(EXCESS);
@@ -23,7 +23,7 @@ describe('the texts of a ConfigMap', () => {
     expect(textExcess({ config: 'x]}:"- '.repeat(100_000) })).toBeUndefined();
   });
 
-  test('are one fault where they are too much, whatever they are for', () => {
+  test('give one fault if they are too large, for each kind of ConfigMap', () => {
     const much = `${DEMO_TEMPLATE}${'#\n'.repeat(20_000)}`;
     expect(parseTemplateSet({ config: much })).toEqual({
       faults: [{ source: 'config', path: '', message: EXCESS }],

@@ -30,12 +30,12 @@ describe('names', () => {
       ['', '8080', 'Http', '-a', 'a-', 'a--b', long(16)],
     ],
     ['a variable name', isEnvName, ['A', 'a.b-c', '1', 'A B'], ['', 'A=B', 'Ä', 'a\n']],
-  ])('%s', (_, is, good, bad) => {
+  ])('%s is recognized', (_, is, good, bad) => {
     expect(good.filter((name) => !is(name))).toEqual([]);
     expect(bad.filter((name) => is(name))).toEqual([]);
   });
 
-  test('the one that was meant', () => {
+  test('have a suggestion if one is near', () => {
     expect(suggest('contianers', ['containers', 'initContainers'])).toBe('containers');
     expect(suggest('IMAGE', ['image'])).toBe('image');
     expect(suggest('xyz', ['containers'])).toBeUndefined();

@@ -13,7 +13,7 @@ interface Case {
 
 const table: readonly Case[] = [
   {
-    name: 'scalars: the upper one stays',
+    name: 'scalars: the value of over wins',
     base: { image: 'a', workingDir: '/a' },
     over: { image: 'b' },
     want: { image: 'b', workingDir: '/a' },
@@ -25,7 +25,7 @@ const table: readonly Case[] = [
     want: { image: 'a' },
   },
   {
-    name: 'fields that are not known are laid over as a whole',
+    name: 'unknown fields as a whole',
     base: { future: { a: 1 } },
     over: { future: { b: 2 } },
     want: { future: { b: 2 } },
@@ -143,7 +143,7 @@ const table: readonly Case[] = [
     want: { lifecycle: { preStop: { exec: { command: ['a'] } } } },
   },
   {
-    name: 'a seccomp profile is one thing',
+    name: 'a seccomp profile as a whole',
     base: { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'p' } } },
     over: { securityContext: { seccompProfile: { type: 'RuntimeDefault' } } },
     want: { securityContext: { seccompProfile: { type: 'RuntimeDefault' } } },

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { WORKLOAD_KINDS } from '../../../src/podspec/workload-kinds.ts';
 
-test('kinds that commands and the policy look up have a plural', () => {
+test('kinds that commands or the policy look up have a plural', () => {
   const looked = WORKLOAD_KINDS.filter(({ isApplied, isRolling, shortNames }) => {
     return isApplied || isRolling || shortNames !== undefined;
   });
@@ -9,7 +9,7 @@ test('kinds that commands and the policy look up have a plural', () => {
   expect(looked.length).toBeGreaterThan(5);
 });
 
-test('no two kinds have a name in common', () => {
+test('kinds do not share names', () => {
   const names = WORKLOAD_KINDS.flatMap(({ kind, plural, shortNames = [] }) => {
     return [kind.toLowerCase(), plural, ...shortNames].filter((name) => name !== undefined);
   });

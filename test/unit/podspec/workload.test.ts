@@ -3,7 +3,7 @@ import { describeObject, podSites, replaceAt } from '../../../src/podspec/worklo
 
 const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
 
-describe('the pod template is found in', () => {
+describe('podSites finds the pod template of', () => {
   test.each<[string, string, readonly string[]]>([
     ['v1', 'Pod', []],
     ['v1', 'PodTemplate', ['template']],
@@ -35,7 +35,7 @@ test.each<[string, string]>([
   expect([...podSites({ apiVersion, kind, spec: { template: POD, containers: [] } })]).toEqual([]);
 });
 
-test('a kind of your own is looked into where you say', () => {
+test('podSites uses the rules of users for their own kinds', () => {
   const object = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', spec: { template: POD } };
   const path = ['spec', 'template'];
   expect([...podSites(object, [{ kind: 'Rollout', group: 'argoproj.io', path }])]).toMatchObject([
@@ -46,18 +46,18 @@ test('a kind of your own is looked into where you say', () => {
 });
 
 test.each([null, 5, [], { kind: 'Deployment', apiVersion: 'apps/v1' }, { kind: 'List' }])(
-  'nothing is found in %j',
+  'podSites finds nothing in %j',
   (document) => {
     expect([...podSites(document)]).toEqual([]);
   },
 );
 
-test('an object is called as kubectl calls it', () => {
+test('describeObject names an object as kubectl does', () => {
   expect(describeObject({ kind: 'Deployment', metadata: { name: 'web' } })).toBe('deployment/web');
   expect(describeObject({ kind: 'Pod', metadata: { generateName: 'web-' } })).toBe('pod/web-*');
 });
 
-test('what is put in place shares all that is beside it', () => {
+test('replaceAt shares the unchanged parts with the document', () => {
   const document = { a: { b: [1, { c: 2 }] }, d: { e: 3 } };
   const changed = replaceAt(document, [[['a', 'b', 1], 4]]);
   expect(changed).toEqual({ a: { b: [1, 4] }, d: { e: 3 } });

@@ -32,8 +32,8 @@ function policyOf(data: Record<string, string>, index = 0): JsonObject {
   return objects.filter(({ kind }) => kind === 'MutatingAdmissionPolicy')[index]?.spec ?? {};
 }
 
-describe('a template', () => {
-  test('becomes a policy for each webhook, of the same name, with its binding', () => {
+describe('compilePolicies', () => {
+  test('returns a policy with the name of each webhook, and its binding', () => {
     expect(named(compile({ config: DEMO_TEMPLATE }).objects)).toEqual([
       'MutatingAdmissionPolicy envoy.initializer.kubernetes.io',
       'MutatingAdmissionPolicyBinding envoy.initializer.kubernetes.io',
@@ -42,7 +42,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('is for namespaces that say nothing too, where all pods are injected', () => {
+  test('adds a binding for namespaces without the label if all pods are injected', () => {
     const bindings = compile({ config: DEMO_TEMPLATE }, { requireAnnotation: false }).objects.filter(
       ({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && metadata.name !== OPTIONS.name,
     );
@@ -60,7 +60,7 @@ describe('a template', () => {
     );
   });
 
-  test('has a condition for every reason that a policy can see in a pod, in the order of the table', () => {
+  test('adds a condition for every reason that a policy can see in a pod, in the order of the rules', () => {
     const conditions = policyOf({ config: DEMO_TEMPLATE }).matchConditions as readonly {
       readonly name: string;
     }[];
@@ -79,7 +79,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('passes over a pod that ends sooner than the template’s hooks do', () => {
+  test('skips a pod whose grace period is shorter than the template’s hooks', () => {
     const config = 'containers: [{name: a, image: i, lifecycle: {preStop: {sleep: {seconds: 5}}}}]';
     expect(policyOf({ config }).matchConditions).toContainEqual({
       name: 'grace-period',
@@ -88,13 +88,13 @@ describe('a template', () => {
     });
   });
 
-  test('that can conflict with nothing has no condition for that', () => {
+  test('adds no condition for conflicts if the template cannot conflict', () => {
     expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
       '"conflict"',
     );
   });
 
-  test('refuses pods that ask for it only where there is no webhook behind the policy', () => {
+  test('fails closed for opted-in pods only if there is no webhook', () => {
     const policies = (alone: boolean) =>
       compile({ config: DEMO_TEMPLATE }, { alone }).objects.flatMap(({ kind, spec }) =>
         kind.endsWith('Policy') ? [`${kind} ${spec.failurePolicy}`] : [],
@@ -119,17 +119,17 @@ describe('a template', () => {
   });
 });
 
-describe('what is left to the webhook is said', () => {
-  test('a template that pods ask for by name', () => {
+describe('compilePolicies leaves to the webhook', () => {
+  test('a template that pods select by name', () => {
     expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
-      'config.other: pods ask for it by annotation, which is left to the webhook',
+      'config.other: pods select it by annotation: only the webhook injects it',
     ]);
   });
 
-  test('namespaces whose pod security the template breaks, and these are left out', () => {
+  test('namespaces whose pod security the template breaks', () => {
     const { left } = compile({ config: DEMO_TEMPLATE });
     expect(left).toEqual([
-      'config: it breaks the pod security level restricted: namespaces that enforce it are left to the webhook',
+      'config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it',
     ]);
     expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',
@@ -137,7 +137,7 @@ describe('what is left to the webhook is said', () => {
     expect(JSON.stringify(policyOf({ config: RESTRICTED }).matchConstraints)).not.toContain('enforce');
   });
 
-  test('what a pod may undo does not count: a sidecar must be secure by itself', () => {
+  test('namespaces whose level the sidecar meets only by settings that a pod can override', () => {
     const byPod = `
 spec:
   securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
@@ -147,19 +147,19 @@ spec:
     expect(compile({ config: byPod }).left).toHaveLength(1);
   });
 
-  test('a template that says the name of the workload: there is no policy then', () => {
+  test('all pods if the template contains the name of the workload', () => {
     const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: it says the name of the workload: all pods are left to the webhook'],
+      left: ['config: contains the name of the workload: only the webhook injects'],
     });
   });
 
-  test('a template that is too long for an expression: there is no policy then', () => {
+  test('all pods if the template is too long for an expression', () => {
     const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: the template is too long for a policy: all pods are left to the webhook'],
+      left: ['config: is too long for a policy: only the webhook injects'],
     });
   });
 });

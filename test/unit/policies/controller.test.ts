@@ -25,11 +25,11 @@ interface World {
   readonly state?: TemplateState;
   readonly enabled?: boolean;
   readonly namespace?: object;
-  /** What the API server answers to a policy, by its name. */
+  /** The API server's error for a policy, by its name. */
   readonly refuse?: (name: string) => Error | undefined;
 }
 
-/** A controller of an API server in memory, which takes what it is given and logs it. */
+/** A controller with an API server in memory, which accepts and logs every request. */
 function controllerOf({
   state = GOOD,
   enabled = true,
@@ -90,15 +90,15 @@ function object(name: string): LivePolicyObject {
   return { metadata: { name }, spec: {} };
 }
 
-describe('the controller', () => {
-  test('writes each policy before its binding, and nothing a second time', async () => {
+describe('PolicyController', () => {
+  test('writes each policy before its binding, and nothing twice', async () => {
     const { reconcile, kept } = controllerOf();
     expect(await reconcile()).toEqual(ALL.map((each) => `apply ${each}`));
     expect(await reconcile()).toEqual([]);
     expect(kept).toEqual([2, 2]);
   });
 
-  test('removes what is ours and nothing else where there are to be none, bindings first', async () => {
+  test('deletes only its own objects if policies are off, bindings first', async () => {
     const { reconcile, stores, kept } = controllerOf({ enabled: false });
     for (const name of [NAME, 'of-others']) stores.policies.set(object(name));
     for (const name of [`all.${NAME}`, NAME]) stores.bindings.set(object(name));
@@ -110,18 +110,18 @@ describe('the controller', () => {
     expect(kept).toEqual([0]);
   });
 
-  test('leaves those of the last good template alone while there is no good one', async () => {
+  test('keeps the policies of the last valid template while the template is invalid', async () => {
     const { reconcile, stores } = controllerOf({ state: { fault: 'bad' } });
     stores.policies.set(object(NAME));
     expect(await reconcile()).toEqual([]);
   });
 
-  test('makes nothing while the namespace of the operator goes: it would be left behind', async () => {
+  test('creates nothing while the operator namespace is being deleted', async () => {
     const { reconcile } = controllerOf({ namespace: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
     expect(await reconcile()).toEqual([]);
   });
 
-  test('takes all away where the API server refuses one: what was there is of another template', async () => {
+  test('deletes all policies if the API server rejects one', async () => {
     const refuse = (name: string) =>
       name === NAME
         ? undefined
@@ -132,12 +132,12 @@ describe('the controller', () => {
     expect(kept).toEqual([0]);
   });
 
-  test('tries again where the API server could not answer', async () => {
+  test('retries if the API server fails', async () => {
     const refuse = () => new ApiError({ status: 500, reason: 'InternalError', message: 'later' });
     await expect(controllerOf({ refuse }).reconcile()).rejects.toThrow('later');
   });
 
-  test('gives back the owner that somebody took away', async () => {
+  test('restores a removed owner reference', async () => {
     const { reconcile, stores } = controllerOf();
     await reconcile();
     const [policy] = stores.policies.list();
@@ -148,16 +148,16 @@ describe('the controller', () => {
   });
 });
 
-describe('a spec is the one that was written', () => {
+describe('isSpec', () => {
   const written = { policyName: 'a', matchResources: { namespaceSelector: { matchExpressions: [] } } };
 
-  test('with what the API server fills in', () => {
+  test('accepts the defaults of the API server', () => {
     const filled = { matchPolicy: 'Equivalent', objectSelector: {}, ...written.matchResources };
     expect(isSpec({ ...written, matchResources: filled }, written)).toBe(true);
     expect(isSpec({ ...written, matchResources: { ...filled, matchPolicy: 'Exact' } }, written)).toBe(false);
   });
 
-  test('but not with what somebody has added', () => {
+  test('does not accept additions of others', () => {
     expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
   });
 });

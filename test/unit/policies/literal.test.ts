@@ -38,7 +38,7 @@ describe('a value', () => {
     expect(celLiteral(value, field, 'spec.x')).toBe(literal);
   });
 
-  test('is typed by where it is, however deep', () => {
+  test('is typed by its path at any depth', () => {
     const container = {
       name: 'a',
       lifecycle: { preStop: { httpGet: { port: 1, httpHeaders: [{ name: 'h', value: 'v' }] } } },
@@ -50,32 +50,32 @@ describe('a value', () => {
     );
   });
 
-  test('can be of any type that a template may hold, with every field', () => {
+  test('can have any type of a template, with every field', () => {
     for (const type of Object.keys(POD_SCHEMA)) {
       if (type === 'ManagedFieldsEntry' || type === 'ObjectMeta') continue;
       expect(() => celObject(everything(type), type, 'spec.x')).not.toThrow();
     }
   });
 
-  test('whose type is any cannot be said', () => {
+  test('cannot have the type any', () => {
     const metadata = { managedFields: [{ fieldsV1: { a: 'b' } }] };
     expect(() => celObject(metadata, 'ObjectMeta', 'spec.x')).toThrow(UnsupportedInCel);
   });
 });
 
 describe('a group', () => {
-  test('is on one line where it fits', () => {
+  test('is on one line if it fits', () => {
     expect(celGroup('[', ['1', '2'], ']')).toBe('[1, 2]');
   });
 
-  test('is one item a line where it does not', () => {
+  test('has one item per line if it does not fit', () => {
     const long = 'x'.repeat(60);
     expect(celGroup('[', [long, celGroup('{', [long, long], '}')], ']')).toBe(
       `[\n  ${long},\n  {\n    ${long},\n    ${long}\n  }\n]`,
     );
   });
 
-  test('may have items that are there only sometimes', () => {
+  test('can have optional items', () => {
     expect(celWhen('a', 'b')).toBe('?(a ? optional.of(b) : optional.none())');
   });
 });

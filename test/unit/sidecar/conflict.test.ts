@@ -7,7 +7,7 @@ import { injectChecked } from '../../support/inject-checked.ts';
 const app = (more: JsonObject): JsonObject => ({ name: 'app', image: 'busybox', ...more });
 const ports = (...list: JsonObject[]): JsonObject => ({ containers: [app({ ports: list })] });
 
-/** A template with one of everything that can be in the way. */
+/** A template with one of everything that can conflict. */
 const CONFIG = `
 initContainers: [{name: setup, image: i, ports: [{containerPort: 9}]}]
 containers: [{name: envoy, image: i, ports: [{containerPort: 80}, {containerPort: 53, protocol: UDP, hostPort: 5353}]}]
@@ -17,10 +17,10 @@ volumeMounts: [{name: tmp, mountPath: /tmp/envoy}]
 `;
 const state = () => ({ set: templateSet({ config: CONFIG }) });
 
-describe('a conflict is reported by its path', () => {
+describe('inject reports by its path', () => {
   test.each<[string, JsonObject, string]>([
     [
-      'an init container of that name',
+      'an init container with that name',
       { initContainers: [app({ name: 'setup' })] },
       'spec.initContainers[name=setup]: the template has a container of this name',
     ],
@@ -32,22 +32,22 @@ describe('a conflict is reported by its path', () => {
     [
       'a port',
       ports({ containerPort: 80 }),
-      "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy has it too",
+      "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy uses it too",
     ],
     [
       'a port of a native sidecar',
       { initContainers: [app({ name: 'mesh', restartPolicy: 'Always', ports: [{ containerPort: 80 }] })] },
-      "spec.initContainers[name=mesh].ports[containerPort=80/TCP]: the template's container envoy has it too",
+      "spec.initContainers[name=mesh].ports[containerPort=80/TCP]: the template's container envoy uses it too",
     ],
     [
       'a host port',
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '0.0.0.0' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy has it too",
+      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too",
     ],
     [
       'a host port of one address',
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '10.0.0.1' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy has it too",
+      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too",
     ],
     [
       'a volume of another source',
@@ -81,12 +81,12 @@ describe('a conflict is reported by its path', () => {
     });
   });
 
-  test('together with all the others', () => {
+  test('all conflicts together', () => {
     const pod = podWith({ ...ports({ containerPort: 80 }), volumes: [{ name: 'conf', emptyDir: {} }] });
     expect(inject(decideInput(pod, { state: state() }))).toMatchObject({ skip: { messages: { length: 2 } } });
   });
 
-  test('and refuses the pod where the operator wants that', () => {
+  test('a conflict, and rejects the pod if onConflict is deny', () => {
     const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
     expect(inject(decideInput(podWith(ports({ containerPort: 80 })), { state: deny }))).toMatchObject({
       outcome: 'denied',
@@ -95,7 +95,7 @@ describe('a conflict is reported by its path', () => {
   });
 });
 
-describe('no conflict is', () => {
+describe('inject finds no conflict in', () => {
   test.each<[string, JsonObject]>([
     ['the same port of another protocol', ports({ containerPort: 80, protocol: 'UDP' })],
     ['TCP 53 beside UDP 53', ports({ containerPort: 53, protocol: 'TCP' })],
@@ -114,7 +114,7 @@ describe('no conflict is', () => {
       { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 420 } }] },
     ],
     [
-      'the same volume with what is empty',
+      'the same volume with empty fields',
       {
         volumes: [{ name: 'conf', configMap: { name: 'envoy', items: [], optional: false }, emptyDir: null }],
       },

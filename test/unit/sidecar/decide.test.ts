@@ -72,18 +72,18 @@ const table: readonly Case[] = [
     warn: true,
   },
   {
-    name: 'a namespace that only begins like one',
+    name: 'a namespace whose name only begins like one',
     overrides: { request: podCreation('kube-systems') },
     reason: 'injected',
   },
   {
-    name: "the operator's own namespace",
+    name: "the operator's namespace",
     overrides: { request: podCreation('operator'), options },
     reason: 'operator-namespace',
     warn: true,
   },
   {
-    name: 'a system namespace that is opted in, without telling every pod of it',
+    name: 'a system namespace that opts in, without a warning for every pod',
     pod: plain,
     overrides: { request: podCreation('kube-system'), ...namespaced('true') },
     reason: 'system-namespace',
@@ -106,8 +106,8 @@ const table: readonly Case[] = [
   { name: 'hostNetwork false', pod: podWith({ hostNetwork: false }), reason: 'injected' },
   { name: 'no containers', pod: podWith({ containers: [] }), reason: 'no-containers' },
   { name: 'null containers', pod: podWith({ containers: null }), reason: 'no-containers' },
-  // Who asked: label before annotation, pod before namespace, the all-pods rule last.
-  { name: 'nothing said', pod: plain, reason: 'not-opted-in' },
+  // The opt-in: label before annotation, pod before namespace, the all-pods rule last.
+  { name: 'no opt-in', pod: plain, reason: 'not-opted-in' },
   { name: 'the label true', pod: labelled('true'), reason: 'injected' },
   { name: 'the label false', pod: labelled('false'), reason: 'opted-out' },
   { name: 'the annotation true', pod: annotated('true'), reason: 'injected' },
@@ -149,7 +149,7 @@ const table: readonly Case[] = [
     overrides: allPods,
     reason: 'opted-out',
   },
-  // Values that are neither.
+  // Invalid values.
   { name: 'an empty annotation', pod: annotated(''), reason: 'invalid-value', warn: true },
   { name: 'a True', pod: annotated('True'), reason: 'invalid-value', warn: true },
   { name: 'a yes', pod: labelled('yes'), reason: 'invalid-value', warn: true },
@@ -168,7 +168,7 @@ const table: readonly Case[] = [
     warn: true,
   },
   {
-    name: 'an annotation that is no string',
+    name: 'an annotation that is not a string',
     pod: podWith({}, { annotations: { [OPT_IN]: true } }),
     reason: 'not-opted-in',
   },
@@ -179,19 +179,19 @@ const table: readonly Case[] = [
   },
   // Templates.
   {
-    name: 'no good template',
+    name: 'no valid template',
     overrides: { state: { fault: 'config: bad' } },
     reason: 'no-template',
     warn: true,
   },
   {
-    name: 'no good template, and not opted in',
+    name: 'no valid template, and not opted in',
     pod: plain,
     overrides: { state: { fault: 'config: bad' } },
     reason: 'not-opted-in',
   },
   {
-    name: 'a template that nobody wrote',
+    name: 'a template that does not exist',
     pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,nope' } }),
     reason: 'unknown-template',
     warn: true,
@@ -201,9 +201,9 @@ const table: readonly Case[] = [
     pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } }),
     reason: 'injected',
   },
-  // Containers that are there already.
+  // Containers that already exist.
   {
-    name: 'a container of that name',
+    name: 'a container with that name',
     pod: podWith({
       containers: [
         { name: 'app', image: 'a' },
@@ -214,13 +214,13 @@ const table: readonly Case[] = [
     warn: true,
   },
   {
-    name: 'an init container of that name',
+    name: 'an init container with that name',
     pod: podWith({ initContainers: [{ name: 'envoy', image: 'own' }] }),
     reason: 'container-exists',
     warn: true,
   },
   {
-    name: 'a container of that name with the image auto',
+    name: 'a container with that name and the image auto',
     pod: podWith({
       containers: [
         { name: 'app', image: 'a' },
@@ -231,14 +231,14 @@ const table: readonly Case[] = [
   },
 ];
 
-describe('decision table', () => {
+describe('decide', () => {
   test.each(table)('$name: $reason', ({ pod = demoPod(), overrides, reason, warn = false }) => {
     const decision = decide(decideInput(pod, overrides));
     expect(decision.inject ? 'injected' : decision.reason).toBe(reason);
     expect(decision.inject ? false : decision.warn).toBe(warn);
   });
 
-  test('a skip row before the opt-in is only told to who asked for that pod himself', () => {
+  test('warns about a reason before the opt-in only if the pod itself opted in', () => {
     const pod = podWith({ hostNetwork: true }, { annotations: {} });
     expect(decide(decideInput(pod, namespaced('true')))).toMatchObject({
       reason: 'host-network',
@@ -246,45 +246,45 @@ describe('decision table', () => {
     });
   });
 
-  test('an invalid value is quoted, escaped and cut', () => {
+  test('quotes, escapes and cuts an invalid value', () => {
     const decision = decide(decideInput(annotated(`"a\n${'x'.repeat(1000)}`)));
     expect(decision).toMatchObject({
       messages: [`the pod's annotation ${OPT_IN} is "\\"a\\n${'x'.repeat(28)}…": write "true" or "false"`],
     });
   });
 
-  test('a row says whether the pod itself asked', () => {
+  test('returns whether the pod itself opted in', () => {
     expect(decide(decideInput(demoPod(), { state: { fault: 'x' } }))).toMatchObject({ explicit: true });
     expect(decide(decideInput(plain, { state: { fault: 'x' }, ...namespaced('true') }))).toMatchObject({
       explicit: false,
     });
   });
 
-  test('keys follow from the one that is given', () => {
+  test('derives all keys from --annotation', () => {
     const pod = podWith({}, { annotations: { 'example.com/mesh': 'true' } });
     const own = { options: { ...options, keys: keysFor('example.com/mesh') } };
     expect(decide(decideInput(pod, own)).inject).toBe(true);
     expect(decide(decideInput(demoPod(), own))).toMatchObject({ reason: 'not-opted-in' });
   });
 
-  test('inherited properties are no opt-in', () => {
+  test('does not treat inherited properties as an opt-in', () => {
     const keyed = { options: { ...options, keys: keysFor('constructor') } };
     expect(decide(decideInput(demoPod(), keyed))).toMatchObject({ reason: 'not-opted-in' });
   });
 });
 
-describe('a pod that has been injected', () => {
+describe('an injected pod', () => {
   const injected = () => {
     const result = inject(decideInput(demoPod()));
     if (result.outcome !== 'injected') throw new Error(result.outcome);
     return result.pod;
   };
 
-  test('is left alone', () => {
+  test('stays unchanged', () => {
     expect(decide(decideInput(injected()))).toMatchObject({ reason: 'already-injected', warn: false });
   });
 
-  test('is told apart from one whose status was copied without its containers', () => {
+  test('differs from a pod with a copied status and no sidecar', () => {
     const annotations = (injected().metadata as JsonObject).annotations as JsonObject;
     expect(decide(decideInput(podWith({}, { annotations }))).inject).toBe(true);
   });
@@ -298,12 +298,12 @@ describe('a pod that has been injected', () => {
     const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
     expect(decide(decideInput(stale))).toMatchObject({
       reason: 'container-exists',
-      messages: ['the pod has container envoy of an earlier injection, by another state of the template'],
+      messages: ['the pod has container envoy from an earlier injection with another state of the template'],
     });
   });
 
   test.each(['', 'null', '[]', '{"version":2}', '{"version":1,"templates":7,"added":[]}', 'injected'])(
-    'is not what a status of %j makes it',
+    'is not recognized by a status of %j',
     (status) => {
       const pod = podWith({}, { annotations: { [OPT_IN]: 'true', [STATUS]: status } });
       expect(decide(decideInput(pod)).inject).toBe(true);

@@ -16,7 +16,7 @@ const templateEnvoy = () =>
   ((specOf(injectChecked(decideInput(demoPod())).pod).containers as JsonObject[])[1] ?? {}) as JsonObject;
 
 describe("a container of the template's name with the image auto", () => {
-  test("is laid over the template's, in its own place", () => {
+  test("is merged with the template's, in its own place", () => {
     const { pod, operations, status } = injectChecked(decideInput(podWith({ containers: [override, app] })));
     expect(operations[0]).toMatchObject({ op: 'replace', path: '/spec/containers/0' });
     expect(specOf(pod).containers).toEqual([
@@ -31,7 +31,7 @@ describe("a container of the template's name with the image auto", () => {
     expect(status).toMatchObject({ added: { volumes: ['envoy-conf'] }, overlaid: { envoy: override } });
   });
 
-  test('says nothing by what is empty: the API server drops it before a webhook sees it', () => {
+  test('does not override by empty values, which the API server drops before a webhook sees them', () => {
     const config = `containers:
 - name: envoy
   image: i
@@ -63,7 +63,7 @@ volumes: [{name: v, emptyDir: {}}]`;
     );
   });
 
-  test('says by false, 0 and empty text what these mean where they are values', () => {
+  test('overrides by false, 0 and empty text where these are values', () => {
     const said = {
       args: ['', 'b'],
       securityContext: { privileged: false, runAsUser: 0, capabilities: {} },
@@ -78,7 +78,7 @@ volumes: [{name: v, emptyDir: {}}]`;
     expect((specOf(pod).containers as JsonObject[])[1]).toEqual({ name: 'envoy', image: 'i', ...said });
   });
 
-  test('is where its user put it when it becomes native', () => {
+  test('keeps its place if it becomes native', () => {
     const native = { ...override, restartPolicy: 'Always' };
     const { pod } = injectChecked(
       decideInput(podWith({ containers: [app], initContainers: [native, { name: 'setup', image: 'i' }] })),
@@ -87,7 +87,7 @@ volumes: [{name: v, emptyDir: {}}]`;
     expect(namesOf(specOf(pod).containers)).toEqual(['app']);
   });
 
-  test('moves to the init containers of a pod that ends', () => {
+  test('moves to the init containers of a pod that finishes', () => {
     const { pod } = injectChecked(
       decideInput(podWith({ containers: [override, app], restartPolicy: 'Never' })),
     );
@@ -97,13 +97,13 @@ volumes: [{name: v, emptyDir: {}}]`;
     ]);
   });
 
-  test('may be all there is: then the pod is a gateway, also one that ends', () => {
+  test('may be the only container: then the pod is a gateway, even one that finishes', () => {
     const { pod } = injectChecked(decideInput(podWith({ containers: [override], restartPolicy: 'Never' })));
     expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);
     expect(specOf(pod)).not.toHaveProperty('initContainers');
   });
 
-  test('may have ports of its own that clash with nobody but others', () => {
+  test('may have its own ports, which conflict only with other containers', () => {
     const ports = [{ containerPort: 80, name: 'http' }];
     const { pod } = injectChecked(decideInput(podWith({ containers: [app, { ...override, ports }] })));
     expect(specOf(pod).containers).toMatchObject([
@@ -115,7 +115,7 @@ volumes: [{name: v, emptyDir: {}}]`;
     expect(inject(decideInput(clash))).toMatchObject({ skip: { reason: 'conflict' } });
   });
 
-  test('does not override what the API server has filled in and nobody wrote', () => {
+  test('does not override by defaults of the API server', () => {
     const config = `
 containers:
 - name: envoy
@@ -150,13 +150,15 @@ containers:
     });
   });
 
-  test('that cannot be laid over it is an invalid override', () => {
+  test('is an invalid override if the API server would reject the result', () => {
     const greedy = { ...override, resources: { requests: { cpu: '3' } } };
     expect(inject(decideInput(podWith({ containers: [app, greedy] })))).toMatchObject({
       outcome: 'skipped',
       skip: {
         reason: 'invalid-override',
-        messages: ['container envoy: resources.requests.cpu: 3 is more than the limit 1000m'],
+        messages: [
+          'container envoy: resources.requests.cpu: 3 exceeds the limit 1000m: lower it, or raise the limit',
+        ],
       },
     });
   });

@@ -6,8 +6,8 @@ import { inject } from '../../../src/sidecar/inject.ts';
 import { DEMO_TEMPLATE, decideInput, demoPod, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
 import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
 
-/** What the program that this one takes over from got wrong, or could not do. */
-describe('unlike the initializer of old', () => {
+/** What the predecessor of this program got wrong, or could not do. */
+describe('unlike the old initializer', () => {
   const annotated = (value: string) => podWith({}, { annotations: { [OPT_IN]: value } });
 
   test('an annotation "false" does not inject', () => {
@@ -18,7 +18,7 @@ describe('unlike the initializer of old', () => {
     expect(decide(decideInput(annotated('')))).toMatchObject({ inject: false, reason: 'invalid-value' });
   });
 
-  test('a pod that has the sidecar is left alone', () => {
+  test('a pod that has the sidecar stays unchanged', () => {
     const { pod } = injectChecked(decideInput(demoPod()));
     expect(inject(decideInput(pod))).toMatchObject({
       outcome: 'skipped',
@@ -26,7 +26,7 @@ describe('unlike the initializer of old', () => {
     });
   });
 
-  test('a container or volume of the same name is not added a second time', () => {
+  test('a container or volume of the same name is not added twice', () => {
     const own: JsonObject = { name: 'envoy', image: 'mine' };
     expect(decide(decideInput(podWith({ containers: [{ name: 'a', image: 'b' }, own] })))).toMatchObject({
       reason: 'container-exists',
@@ -35,7 +35,7 @@ describe('unlike the initializer of old', () => {
     expect(inject(decideInput(clash))).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
   });
 
-  test('a change of the ConfigMap is used without a restart', () => {
+  test('a change of the ConfigMap takes effect without a restart', () => {
     const live = new LiveTemplates({ adopted: () => {}, rejected: () => {} });
     live.update({ data: { config: DEMO_TEMPLATE } });
     live.update({
@@ -50,17 +50,17 @@ describe('unlike the initializer of old', () => {
     live.update(undefined);
     expect(decide(decideInput(demoPod(), { state: live.state }))).toMatchObject({
       reason: 'no-template',
-      messages: ['there is no good template: ConfigMap: the ConfigMap is not there'],
+      messages: ['the operator has no valid template: ConfigMap: the ConfigMap is not there'],
     });
   });
 
-  test('a misspelt template is refused rather than half of it dropped', () => {
+  test('a misspelt template is refused as a whole', () => {
     expect(() => templateSet({ config: DEMO_TEMPLATE.replace('volumeMounts', 'volumeMount') })).toThrow(
       'did you mean volumeMounts?',
     );
   });
 
-  test('arguments that are one string with a blank stay just that, as Envoy takes them', () => {
+  test('arguments that are one string with a blank stay one string, as Envoy accepts them', () => {
     const { pod } = injectChecked(decideInput(demoPod()));
     expect((specOf(pod).containers as JsonObject[])[1]?.args).toEqual([
       '--concurrency 4',

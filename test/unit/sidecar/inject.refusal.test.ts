@@ -20,29 +20,26 @@ const refused = (input: ReturnType<typeof decideInput>) => {
   return result.outcome === 'injected' ? [] : [result.skip.reason, ...result.skip.messages];
 };
 
-describe('a pod that has little time to end', () => {
+describe('a pod with a short grace period', () => {
   const sleeping = (hook: string) =>
     state(`containers: [{name: envoy, image: i, lifecycle: {${hook}: {sleep: {seconds: 5}}}}]`);
   const ending = (terminationGracePeriodSeconds: number) => podWith({ terminationGracePeriodSeconds });
 
-  test.each(['preStop', 'postStart'])(
-    'is not given a sidecar that sleeps for longer in its %s hook',
-    (hook) => {
-      expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
-        'grace-period',
-        `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4`,
-      ]);
-      injectChecked(decideInput(ending(5), sleeping(hook)));
-    },
-  );
+  test.each(['preStop', 'postStart'])('does not get a sidecar whose %s hook sleeps longer', (hook) => {
+    expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
+      'grace-period',
+      `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4`,
+    ]);
+    injectChecked(decideInput(ending(5), sleeping(hook)));
+  });
 
-  test('may have 30 seconds where it does not say', () => {
+  test('has 30 seconds by default', () => {
     injectChecked(decideInput(demoPod(), sleeping('preStop')));
     const long = state('containers: [{name: envoy, image: i, lifecycle: {preStop: {sleep: {seconds: 31}}}}]');
     expect(refused(decideInput(demoPod(), long))[0]).toBe('grace-period');
   });
 
-  test('is not given a native sidecar that sleeps for longer, either', () => {
+  test('does not get a native sidecar that sleeps longer either', () => {
     const native = {
       state: {
         set: templateSet({
@@ -54,7 +51,7 @@ describe('a pod that has little time to end', () => {
     expect(refused(decideInput(ending(4), native))[0]).toBe('grace-period');
   });
 
-  test('is given a sidecar that sleeps for less than the pod’s own containers, which are its own matter', () => {
+  test('gets a sidecar that sleeps less than the pod’s own containers', () => {
     const lifecycle = { preStop: { sleep: { seconds: 9 } } };
     const own = podWith({
       terminationGracePeriodSeconds: 6,
@@ -65,7 +62,7 @@ describe('a pod that has little time to end', () => {
 });
 
 describe('a namespace that enforces pod security', () => {
-  test('at the level restricted is not given the sidecar of the demo', () => {
+  test('at the level restricted does not get the sidecar of the demo', () => {
     const says = 'the namespace enforces restricted pod security: container envoy';
     expect(refused(decideInput(demoPod(), enforce('restricted')))).toEqual([
       'pod-security',
@@ -76,15 +73,15 @@ describe('a namespace that enforces pod security', () => {
     ]);
   });
 
-  test.each(['privileged', 'baseline', 'none at all'])('at the level %s is', (level) => {
+  test.each(['privileged', 'baseline', 'unknown'])('at the level %s gets it', (level) => {
     injectChecked(decideInput(demoPod(), enforce(level)));
   });
 
-  test('is given a restricted sidecar', () => {
+  test('gets a restricted sidecar', () => {
     injectChecked(decideInput(demoPod(), { ...enforce('restricted'), ...state(restricted) }));
   });
 
-  test('takes from the pod what the sidecar does not say', () => {
+  test('uses the settings of the pod for what the sidecar does not set', () => {
     const less = restricted.replace('runAsNonRoot: true', '').replace(/seccompProfile.*/, '');
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
     injectChecked(decideInput(podWith({ securityContext }), { ...enforce('restricted'), ...state(less) }));
@@ -98,13 +95,13 @@ describe('a namespace that enforces pod security', () => {
     );
   });
 
-  test('lets a pod of a user namespace be root', () => {
+  test('allows root in a pod with a user namespace', () => {
     const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
     injectChecked(decideInput(podWith({ hostUsers: false }), { ...enforce('restricted'), ...state(root) }));
     expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(root) }))).toHaveLength(3);
   });
 
-  test('lets a pod of a user namespace see all of /proc at the level baseline, and not at restricted', () => {
+  test('allows an unmasked /proc in a pod with a user namespace at the level baseline, but not at restricted', () => {
     const unmasked = restricted.replace('capabilities', 'procMount: Unmasked\n      capabilities');
     const own = podWith({ hostUsers: false });
     injectChecked(decideInput(own, { ...enforce('baseline'), ...state(unmasked) }));
@@ -179,7 +176,7 @@ describe('a namespace that enforces pod security', () => {
     [
       'restricted',
       'volumes: [{name: v, nfs: {server: s, path: /}}]',
-      'volume v is of a kind that is not allowed',
+      'volume v has a kind that is not allowed',
     ],
     ['restricted', 'securityContext: {runAsUser: 0}', 'the pod must not set runAsUser to 0'],
     ['restricted', 'securityContext: {runAsNonRoot: false}', 'the pod must not set runAsNonRoot to false'],
@@ -195,7 +192,7 @@ describe('a namespace that enforces pod security', () => {
     ]);
   });
 
-  test('is not held against a template when the pod itself is what it refuses', () => {
+  test('does not skip a pod that already violates the level itself', () => {
     const own = podWith({ volumes: [{ name: 'host', hostPath: { path: '/' } }] });
     injectChecked(decideInput(own, enforce('baseline')));
   });
@@ -218,12 +215,12 @@ describe('a pod with resources of its own', () => {
     [
       'requests',
       pod({ requests: { cpu: '299m' } }),
-      'its containers would request more than spec.resources.requests.cpu, which is 299m',
+      'the containers would request more than spec.resources.requests.cpu, which is 299m',
     ],
     [
       'memory',
       pod({ requests: { memory: '127Mi' } }),
-      'its containers would request more than spec.resources.requests.memory, which is 127Mi',
+      'the containers would request more than spec.resources.requests.memory, which is 127Mi',
     ],
     [
       'limits',
@@ -231,7 +228,7 @@ describe('a pod with resources of its own', () => {
       'the limit of container envoy is higher than spec.resources.limits.cpu, which is 999m',
     ],
     [
-      'requests of a pod that ends, whose sidecar runs beside its init containers',
+      'requests of a pod that finishes, whose sidecar runs beside its init containers',
       pod(
         { requests: { cpu: '1' } },
         {
@@ -242,23 +239,23 @@ describe('a pod with resources of its own', () => {
           ],
         },
       ),
-      'its containers would request more than spec.resources.requests.cpu, which is 1',
+      'the containers would request more than spec.resources.requests.cpu, which is 1',
     ],
   ])('that do not leave room in its %s does not', (_, input, message) => {
     expect(refused(decideInput(input))).toEqual(['pod-resources', message]);
   });
 
-  test('counts limits as requests that are not there, as the API server does', () => {
+  test('uses limits for missing requests, as the API server does', () => {
     const limited = state('containers: [{name: envoy, image: i, resources: {limits: {cpu: 200m}}}]');
     expect(refused(decideInput(pod({ requests: { cpu: '399m' } }), limited))[0]).toBe('pod-resources');
     injectChecked(decideInput(pod({ requests: { cpu: '400m' } }), limited));
   });
 
-  test('is not held against a template when the pod alone asks for too much', () => {
+  test('is not skipped if it requests too much without the sidecar', () => {
     injectChecked(decideInput(pod({ requests: { cpu: '100m' } })));
   });
 
-  test('has init containers that need not fit beside the application, but beside what starts before them', () => {
+  test('needs room for init containers only beside what starts before them, not beside the application', () => {
     const init = { ...container({ requests: { cpu: '300m' } }), name: 'init' };
     const ending = pod({ requests: { cpu: '300m' } }, { restartPolicy: 'Never', initContainers: [init] });
     injectChecked(decideInput(ending));

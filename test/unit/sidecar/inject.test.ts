@@ -12,7 +12,7 @@ import {
 } from '../../support/demo.ts';
 import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
 
-/** sha256 of the template as JSON with sorted keys, made with another program. */
+/** sha256 of the template as JSON with sorted keys, computed by another program. */
 const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';
 
 const ENVOY = {
@@ -50,7 +50,7 @@ describe("the demo's pod and template", () => {
     });
   });
 
-  test('share everything that is not changed with the pod that was given', () => {
+  test('share unchanged parts with the given pod', () => {
     const input = decideInput(demoPod());
     const { pod } = injectChecked(input);
     expect((specOf(pod).containers as unknown[])[0]).toBe((specOf(input.pod).containers as unknown[])[0]);
@@ -59,7 +59,7 @@ describe("the demo's pod and template", () => {
 });
 
 describe('a patch', () => {
-  test('adds behind what is there', () => {
+  test('adds after existing items', () => {
     const own = { name: 'data', emptyDir: {} };
     const { operations, pod } = injectChecked(decideInput(podWith({ volumes: [own] })));
     expect(operations[1]).toEqual({ op: 'add', path: '/spec/volumes/-', value: VOLUME });
@@ -69,7 +69,7 @@ describe('a patch', () => {
   test.each([
     ['missing', undefined],
     ['null', null],
-  ])('makes lists and maps that are %s', (_, absent) => {
+  ])('creates lists and maps that are %s', (_, absent) => {
     const spec = { containers: specOf(demoPod()).containers as JsonObject[], volumes: absent };
     const pod = JSON.parse(
       JSON.stringify({ metadata: { labels: { [OPT_IN]: 'true' }, annotations: absent }, spec }),
@@ -83,7 +83,7 @@ describe('a patch', () => {
   test.each([
     ['missing', undefined],
     ['null', null],
-  ])('makes metadata that is %s', (_, absent) => {
+  ])('creates metadata that is %s', (_, absent) => {
     const pod = JSON.parse(JSON.stringify({ metadata: absent, spec: specOf(demoPod()) }));
     const input = decideInput(pod, { namespaceLabels: { [OPT_IN]: 'true' } });
     expect(injectChecked(input).operations.slice(2)).toEqual([
@@ -92,7 +92,7 @@ describe('a patch', () => {
     ]);
   });
 
-  test('keeps what it does not know', () => {
+  test('keeps unknown fields', () => {
     const pod = podWith({ fieldFromTheFuture: { deep: [1, null, 12345678901] } });
     const text = '{"__proto__":{"x":1},"a~b/c":2}';
     const odd = { ...pod, odd: JSON.parse(text) as JsonObject };
@@ -109,7 +109,7 @@ describe('a patch', () => {
     expect(operations).toHaveLength(3);
   });
 
-  test('reuses a volume of that name when it is the same but for defaults', () => {
+  test('reuses a volume of that name that differs only in defaults', () => {
     const defaulted = { name: 'envoy-conf', configMap: { name: 'envoy', defaultMode: 420 } };
     const { operations, pod, status } = injectChecked(decideInput(podWith({ volumes: [defaulted] })));
     expect(operations.map(({ path }) => path)).toEqual(['/spec/containers/-', STATUS_POINTER]);
@@ -127,7 +127,7 @@ describe('a patch', () => {
   });
 });
 
-describe('what is added to many containers', () => {
+describe('an addition to many containers', () => {
   const template = `${DEMO_TEMPLATE}
 env: [{name: PROXY, value: "1"}]
 `;
@@ -151,16 +151,16 @@ env: [{name: PROXY, value: "1"}]
     expect(paths).toEqual(Array.from({ length: 100 }, (_, i) => `/spec/containers/${i}/env`));
   });
 
-  test('is not added where its names would be more than annotations may hold', () => {
+  test('is not made if its names exceed the size limit of annotations', () => {
     const result = injected(5_000);
     expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'conflict' } });
     expect(result).toHaveProperty('skip.messages', [
-      `metadata.annotations[${STATUS}]: the names of what is added to the containers would be more than annotations may hold: have fewer of them, or let the template add less to each`,
+      `metadata.annotations[${STATUS}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`,
     ]);
   });
 });
 
-test('a pod that names templates at a length that no annotation may have gets none of them', () => {
+test('a pod whose list of templates exceeds the size limit of annotations gets none of them', () => {
   const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,'.repeat(50_000) };
   const result = inject(decideInput(podWith({}, { annotations })));
   expect(result).toMatchObject({ outcome: 'skipped', skip: { reason: 'unknown-template' } });

@@ -26,14 +26,14 @@ describe('a template merges into', () => {
     expect(status.added).toEqual({ hostAliases: ['10.0.0.2'] });
   });
 
-  test("the pod's security context and DNS settings, where its own fields stay", () => {
+  test("the pod's security context and DNS settings, without changing its own fields", () => {
     const config = `
 securityContext: {fsGroup: 1, runAsUser: 2, seccompProfile: {type: Localhost, localhostProfile: p}}
 dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     const { pod, status } = injected(
       {
         securityContext: { fsGroup: 7, seccompProfile: { type: 'RuntimeDefault' } },
-        // An empty list is the same as none.
+        // An empty list equals an absent one.
         dnsConfig: { nameservers: [], searches: ['a.b'] },
       },
       { config },
@@ -47,7 +47,7 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     expect(status.added).toEqual({ securityContext: ['runAsUser'], dnsConfig: ['nameservers'] });
   });
 
-  test('labels and annotations, where its own values stay', () => {
+  test('labels and annotations, without changing its own values', () => {
     const config = 'metadata: {labels: {app: mesh, x/y: z}, annotations: {a/b~c: d}}\nspec: {}'.replace(
       '~',
       '-',
@@ -103,14 +103,14 @@ describe('the position of a sidecar', () => {
     'initContainers: [{name: i1, image: i}, {name: i2, image: i}]\ncontainers: [{name: s1, image: i}, {name: s2, image: i}]';
   const own = { containers: [app], initContainers: [{ name: 'setup', image: 'i' }] };
 
-  test('is behind the containers of the pod', () => {
+  test('is after the containers of the pod by default', () => {
     const { pod } = injected(own, { config: two });
     expect(namesOf(specOf(pod).containers)).toEqual(['app', 's1', 's2']);
     expect(namesOf(specOf(pod).initContainers)).toEqual(['setup', 'i1', 'i2']);
     expect(metadataOf(pod).annotations).not.toHaveProperty(['kubectl.kubernetes.io/default-container']);
   });
 
-  test('is before them where the operator wants that, and kubectl is told', () => {
+  test('is before them if position is first, with an annotation for kubectl', () => {
     const { pod, status } = injected(own, { config: two, options: 'position: first' });
     expect(namesOf(specOf(pod).containers)).toEqual(['s1', 's2', 'app']);
     expect(namesOf(specOf(pod).initContainers)).toEqual(['i1', 'i2', 'setup']);
@@ -118,7 +118,7 @@ describe('the position of a sidecar', () => {
     expect(status.added.annotations).toEqual(['kubectl.kubernetes.io/default-container']);
   });
 
-  test('leaves a default container that the user has chosen', () => {
+  test('does not change the default container of the user', () => {
     const annotations = { [OPT_IN]: 'true', 'kubectl.kubernetes.io/default-container': 'mine' };
     const { pod } = injected(own, { config: two, options: 'position: first' }, { annotations });
     expect(metadataOf(pod).annotations).toMatchObject(annotations);
@@ -172,19 +172,19 @@ describe('several templates', () => {
     expect(status.templates.map(({ name }) => name)).toEqual(['logs', 'config']);
   });
 
-  test('named twice count once', () => {
+  test('that are named twice count once', () => {
     const { pod } = injected({}, data, asking('config,config'));
     expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
   });
 
-  test('touch the application alone, and not what another of them added', () => {
+  test('change the application, and not the additions of other templates', () => {
     const { status } = injected({}, data, asking('config,env'));
     expect(status.added.env).toEqual(['myapp-container/A']);
   });
 
-  test('that cannot stand beside each other are a conflict, and then none is added', () => {
+  test('that conflict with each other are not added', () => {
     expect(() => injected({}, data, asking('config,clash'))).toThrow(
-      "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash has it too",
+      "spec.containers[name=envoy].ports[containerPort=80/TCP]: the template's container clash uses it too",
     );
   });
 });

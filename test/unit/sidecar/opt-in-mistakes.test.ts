@@ -8,11 +8,11 @@ const mistakes = (object: JsonObject, pod: JsonObject) => [
   ...optInMistakes({ object, path: [], pod }, keysFor()),
 ];
 const quoted = (place: string, value: string) =>
-  `${place} hold strings, and ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}", with the quotes`;
+  `${place} must be strings, but ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}" with quotes`;
 const misplaced = (place: string, kind: string) =>
   `${OPT_IN} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
 
-describe('an opt-in that is none', () => {
+describe('a failed opt-in', () => {
   test.each([true, false, 1])('is a value without its quotes: %j', (value) => {
     const labels = { metadata: { labels: { [OPT_IN]: value } } };
     expect(mistakes(labels, labels)).toEqual([quoted('labels', String(value))]);
@@ -23,24 +23,24 @@ describe('an opt-in that is none', () => {
     ]);
   });
 
-  test.each(['labels', 'annotations'])('is one in the %s of the workload itself', (place) => {
+  test.each(['labels', 'annotations'])('is an opt-in in the %s of the workload itself', (place) => {
     const deployment = { kind: 'Deployment', metadata: { [place]: { [OPT_IN]: 'true' } } };
     expect(mistakes(deployment, {})).toEqual([misplaced(place, 'Deployment')]);
     expect(mistakes({ metadata: deployment.metadata }, {})).toEqual([misplaced(place, 'object')]);
   });
 
-  test('is told of once', () => {
+  test('is reported once', () => {
     const twice = { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'true' } };
     expect(mistakes({ kind: 'Job', metadata: twice }, {})).toEqual([misplaced('labels', 'Job')]);
   });
 });
 
 test.each<[string, JsonObject, JsonObject]>([
-  ['no opt-in at all', { kind: 'Deployment' }, {}],
+  ['no opt-in', { kind: 'Deployment' }, {}],
   ['a pod with a string', {}, { metadata: { labels: { [OPT_IN]: 'true' } } }],
-  ['a null, which is none', {}, { metadata: { annotations: { [OPT_IN]: null } } }],
+  ['a null value', {}, { metadata: { annotations: { [OPT_IN]: null } } }],
   [
-    'one in the workload and in its pods, which decide by themselves',
+    'an opt-in in the workload and in its pods, where the pods decide',
     { kind: 'Deployment', metadata: { labels: { [OPT_IN]: 'true' } } },
     { metadata: { annotations: { [OPT_IN]: 'false' } } },
   ],

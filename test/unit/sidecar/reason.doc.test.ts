@@ -4,12 +4,12 @@ import { RULES } from '../../../src/sidecar/reason.ts';
 
 const text = readFileSync('docs/reasons.md', 'utf8');
 
-test('docs/reasons.md has a section for each reason, in the order in which they are looked for', () => {
+test('docs/reasons.md has a section for each reason, in the order of the rules', () => {
   const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
   expect(headings).toEqual(RULES.map(({ reason }) => reason));
 });
 
-test('the table of docs/reasons.md says what the rules say: copy the lines from here', () => {
+test('the table of docs/reasons.md equals the help of the rules: copy the lines from here', () => {
   const warned = (warn: boolean | 'asked') =>
     warn === 'asked' ? 'if the pod asked' : warn ? 'always' : 'no';
   const rows = RULES.map(

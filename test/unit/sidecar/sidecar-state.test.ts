@@ -8,26 +8,26 @@ const KEYS = keysFor();
 const state = () => ({ set: templateSet() });
 const injected = () => injectChecked(decideInput(demoPod())).pod;
 
-describe('the sidecar of a pod that exists', () => {
-  test('is absent where the pod does not say that it was injected', () => {
+describe('the sidecar of an existing pod', () => {
+  test('is absent if the pod has no status', () => {
     expect(sidecarState(demoPod(), KEYS, state())).toBe('absent');
   });
 
-  test('is current where it is that of the template of now', () => {
+  test('is current if it comes from the current template', () => {
     expect(sidecarState(injected(), KEYS, state())).toBe('current');
   });
 
-  test('is stale once the template is another', () => {
+  test('is stale once the template changes', () => {
     const changed = { set: templateSet({ config: DEMO_TEMPLATE.replace('512Mi', '256Mi') }) };
     expect(sidecarState(injected(), KEYS, changed)).toBe('stale');
   });
 
-  test('is stale where its container is gone', () => {
+  test('is stale if its container is missing', () => {
     const { annotations } = metadataOf(injected());
     expect(sidecarState(podWith({}, { annotations: annotations ?? null }), KEYS, state())).toBe('stale');
   });
 
-  test('is stale where its template is gone', () => {
+  test('is stale if its template no longer exists', () => {
     const data = { config: DEMO_TEMPLATE, 'config.more': 'containers: [{name: more, image: i}]' };
     const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,more' };
     const both = { set: templateSet(data) };

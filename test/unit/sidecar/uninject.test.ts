@@ -17,11 +17,11 @@ const KEYS = keysFor();
 const app: JsonObject = { name: 'app', image: 'busybox' };
 
 describe('uninject', () => {
-  test('gives back the pod of the demo as it was written', () => {
+  test('returns the pod of the demo as it was written', () => {
     expect(uninject(injectChecked(decideInput(demoPod())).pod, KEYS)).toEqual(demoPod());
   });
 
-  test('puts a container back into the list and place that it was moved from', () => {
+  test('moves a container back to its original list and place', () => {
     const override = { name: 'envoy', image: 'auto', args: ['--mine'] };
     const pod = podWith({ containers: [app, override, { ...app, name: 'last' }], restartPolicy: 'Never' });
     const { pod: injected, status } = injectChecked(decideInput(pod));
@@ -30,7 +30,7 @@ describe('uninject', () => {
     expect(uninject(injected, KEYS)).toEqual(pod);
   });
 
-  test('keeps what was changed since', () => {
+  test('keeps later changes', () => {
     const { pod } = injectChecked(decideInput(demoPod()));
     const spec = specOf(pod);
     const changed = {
@@ -48,9 +48,9 @@ describe('uninject', () => {
 
   test.each<[string, string | undefined]>([
     ['without a status', undefined],
-    ['with a status that is no JSON', '{'],
+    ['with a status that is not JSON', '{'],
     ['with a status of another version', '{"version":2}'],
-  ])('leaves a pod alone %s', (_, status) => {
+  ])('does not change a pod %s', (_, status) => {
     const pod = podWith({}, { annotations: status === undefined ? {} : { [STATUS]: status } });
     expect(uninject(pod, KEYS)).toBeUndefined();
   });

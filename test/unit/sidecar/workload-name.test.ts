@@ -18,7 +18,7 @@ env: [{name: OTEL_SERVICE_NAME, value: '\${workload.name}'}]
 `;
 const state = { set: templateSet({ config }) };
 
-/** What the template says of a pod with this metadata. */
+/** The name that the template gets for a pod with this metadata. */
 function named(metadata: JsonObject, workload?: string): unknown {
   const annotations = { [OPT_IN]: 'true' };
   const { pod } = injectChecked(
@@ -45,24 +45,24 @@ describe('the name of the workload', () => {
       { ...controlledBy('ReplicaSet', 'web-5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
       'web',
     ],
-    ['of a ReplicaSet of its own', controlledBy('ReplicaSet', 'web-5b69b9f8c6'), 'web-5b69b9f8c6'],
+    ['of a standalone ReplicaSet', controlledBy('ReplicaSet', 'web-5b69b9f8c6'), 'web-5b69b9f8c6'],
     [
-      'of a ReplicaSet whose name only looks so',
+      'of a ReplicaSet whose name only looks like it has a hash',
       { ...controlledBy('ReplicaSet', 'web5b69b9f8c6'), labels: { 'pod-template-hash': '5b69b9f8c6' } },
       'web5b69b9f8c6',
     ],
     ['of a CronJob, whose Job has the minute', controlledBy('Job', 'backup-29384756'), 'backup'],
-    ['of a Job of its own', controlledBy('Job', 'migrate-42'), 'migrate-42'],
+    ['of a standalone Job', controlledBy('Job', 'migrate-42'), 'migrate-42'],
     ['of a StatefulSet', controlledBy('StatefulSet', 'db-12345678'), 'db-12345678'],
     ['of a pod without owner', { name: 'alone' }, 'alone'],
     ['of a pod that has no name yet', { generateName: 'alone-' }, 'alone'],
-    ['that is longer than a label takes', { name: `${'a'.repeat(62)}-b` }, 'a'.repeat(62)],
-    ['that a replacement would read', { name: 'a$&b' }, 'a$&b'],
+    ['cut to the length of a label value', { name: `${'a'.repeat(62)}-b` }, 'a'.repeat(62)],
+    ['with characters of a replacement pattern', { name: 'a$&b' }, 'a$&b'],
   ])('is that %s', (_, metadata, name) => {
     expect(named(metadata)).toBe(name);
   });
 
-  test('is what the file says where there is only a template of pods', () => {
+  test('comes from the file for a pod template', () => {
     expect(named({}, 'web')).toBe('web');
     const deployment = `
 kind: Deployment
@@ -80,7 +80,7 @@ spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{
     expect(text).toContain('{"name":"WORKLOAD","value":"shop"}');
   });
 
-  test('is no other state of the template', () => {
+  test('does not change the state of the template', () => {
     const hash = (name: string) => {
       const pod = podWith({}, { name, annotations: { [OPT_IN]: 'true' } });
       return injectChecked(decideInput(pod, { state })).status.templates;
@@ -88,7 +88,7 @@ spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{
     expect(hash('a')).toEqual(hash('b'));
   });
 
-  const misplaced = 'is for values of env, for command and for args: remove it here';
+  const misplaced = 'is allowed only in env values, command and args: remove it here';
   test.each([
     [
       `containers: [{name: a, image: 'i:${NAME}'}]`,
@@ -96,13 +96,13 @@ spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{
     ],
     [
       `containers: [{name: a, image: i, args: ['${NAME.replace('name', 'nmae')}']}]`,
-      `config: line 1, column 42: containers[0].args[0]: there is no ${NAME.replace('name', 'nmae')}: write ${NAME}`,
+      `config: line 1, column 42: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
     ],
     [
       `metadata: {annotations: {a: '${NAME}'}}\nspec: {containers: [{name: a, image: i}]}`,
       `config: line 1, column 26: metadata.annotations.a: ${NAME} ${misplaced}`,
     ],
-  ])('has its places: %s', (text, message) => {
+  ])('is refused elsewhere: %s', (text, message) => {
     const parsed = parseTemplate('config', 'config', text);
     expect('faults' in parsed && parsed.faults.map(formatFault)).toEqual([message]);
   });

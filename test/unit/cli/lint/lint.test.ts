@@ -23,7 +23,7 @@ data:
 
 const COVERED = `\
 policy: config: the API server can inject it by a policy
-policy: config: it breaks the pod security level restricted: namespaces that enforce it are left to the webhook
+policy: config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it
 `;
 
 async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
@@ -68,7 +68,7 @@ test('warns of what is doubtful, which is no fault', async () => {
   expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^a\.yaml:1:1: warning: config: pods stay without it in namespaces that enforce restricted pod security: .*\n$/,
+      /^a\.yaml:1:1: warning: config: not injected in namespaces that enforce restricted pod security: .*\n$/,
     ),
     stderr: `no faults: template config\n${COVERED}`,
   });
@@ -100,7 +100,7 @@ test('says what is left to the webhook where a policy cannot do it', async () =>
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { stderr } = await lint({ 'long.yaml': long });
   expect(stderr.split('\n').slice(1)).toEqual([
-    'policy: config: the template is too long for a policy: all pods are left to the webhook',
+    'policy: config: is too long for a policy: only the webhook injects',
     '',
   ]);
 });

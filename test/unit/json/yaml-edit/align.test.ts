@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isObject, type JsonArray, type JsonValue, ownString, sameJson } from '../../../../src/json/json.ts';
 import { align } from '../../../../src/json/yaml-edit/align.ts';
 
-/** What the doc comment of `align` says, by a look at each item. */
+/** The same as `align`, by a linear search for each item. */
 function aligned(before: JsonArray, after: JsonArray): readonly (number | undefined)[] {
   let next = 0;
   return after.map((value) => {
@@ -32,11 +32,11 @@ const item = fc.oneof(
   ) as fc.Arbitrary<JsonValue>,
 );
 
-test('an item is found by identity, then by content or name, and never before an earlier one', () => {
+test('align finds an item by identity, then by content or name, and never before an earlier one', () => {
   const lists = fc.array(item, { maxLength: 8 }).chain((before) =>
     fc.tuple(
       fc.constant(before),
-      // As the items of the list are, copies of them, and others.
+      // Items of the list, copies of them, and others.
       fc.array(
         fc.oneof(
           item,

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/
 import { ManifestError, readManifests, writeManifests } from '../../../../src/json/yaml-edit/manifests.ts';
 import { printBlock } from '../../../../src/json/yaml-edit/print.ts';
 
-describe('scalars are read as kubectl reads them', () => {
+describe('readManifests reads scalars as kubectl does', () => {
   // Each was read by kubectl 1.36 (`kubectl label --local -o json`).
   test.each<[string, JsonValue]>([
     ['yes', true],
@@ -42,7 +42,7 @@ describe('scalars are read as kubectl reads them', () => {
     expect(readManifests(`key: ${text}\n`)).toEqual([{ key: value }]);
   });
 
-  test('and what is written as text is read as text', () => {
+  test('and reads printed text as text', () => {
     const texts = [
       'yes',
       'N',
@@ -70,7 +70,7 @@ describe('scalars are read as kubectl reads them', () => {
   });
 });
 
-describe('a change of a document', () => {
+describe('writeManifests', () => {
   const scalars = fc.oneof(
     fc.string(),
     fc.boolean(),
@@ -98,12 +98,12 @@ describe('a change of a document', () => {
     (value: JsonValue) => `${JSON.stringify(value, null, '\t')}\n`,
   ];
 
-  test('is what is read again, whatever it is, and leaves its neighbours alone', () => {
+  test('writes what readManifests reads again, and does not change the other documents', () => {
     const first = '# The first.\nkind:   Kept # here\n---\n';
     const last = '---\n# The last.\nbig: 9007199254740993\n';
     fc.assert(
       fc.property(objects, objects, fc.constantFrom(...layouts), (before, after, layout) => {
-        // As kubectl will read it: dump writes for YAML 1.2, where `on` is text.
+        // As kubectl reads it: dump writes for YAML 1.2, where `on` is text.
         const middle = layout(before);
         const [, read = null] = readManifests(first + middle);
         const all = readManifests(first + middle + last);
@@ -119,7 +119,7 @@ describe('a change of a document', () => {
     );
   });
 
-  test('keeps JSON what was JSON', () => {
+  test('writes JSON if the text is JSON', () => {
     fc.assert(
       fc.property(objects, objects, fc.constantFrom(undefined, 2, '\t'), (before, after, space) => {
         fc.pre(Object.keys(before).length > 0 && Object.keys(after).length > 0);
@@ -128,7 +128,7 @@ describe('a change of a document', () => {
     );
   });
 
-  test('keeps comments, order, spelling and numbers that no double holds', () => {
+  test('keeps comments, order, spelling and numbers that a double cannot hold', () => {
     const text = 'b: 0x10 # hex\na:   9007199254740993\nlist:\n# one\n- "1"\n# two\n- 2 # kept\n';
     const [document = null] = readManifests(text);
     expect(writeManifests(text, [{ ...(document as object), list: ['1', 2, 3], c: 'new' }])).toBe(
@@ -136,15 +136,15 @@ describe('a change of a document', () => {
     );
   });
 
-  test('that must print a number anew that no double holds is refused', () => {
+  test('refuses to print a number that a double cannot hold', () => {
     const text = 'a: &x\n  big: 9007199254740993\nb: *x\n';
     const [document = null] = readManifests(text);
     const shared = own(document, 'b') as JsonObject;
     const change = () => writeManifests(text, [{ a: { ...shared, more: 1 }, b: shared }]);
-    expect(change).toThrow('9007199254740992 is too large to be kept exactly: quote it');
+    expect(change).toThrow('9007199254740992 cannot be kept exactly: put it in quotes');
   });
 
-  test('of a document with explicit keys is refused, and its neighbours can be changed', () => {
+  test('refuses to change a document with explicit keys, and changes the others', () => {
     const text = '? a\n: 2\n---\nb: 1\n';
     const [complex = null] = readManifests(text);
     expect(writeManifests(text, [complex, { b: 2 }])).toBe('? a\n: 2\n---\nb: 2\n');
@@ -152,9 +152,9 @@ describe('a change of a document', () => {
   });
 });
 
-describe('a text is refused', () => {
+describe('readManifests refuses a text', () => {
   test.each<[string, string, RegExp, object | undefined]>([
-    ['that is no YAML', 'a: 1\nb: [\n', /./, { line: 3, column: 1 }],
+    ['that is not YAML', 'a: 1\nb: [\n', /./, { line: 3, column: 1 }],
     ['whose alias contains itself', 'a: &a [*a]\n', /contains itself/, undefined],
     [
       'whose aliases make it huge',

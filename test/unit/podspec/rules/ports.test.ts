@@ -57,7 +57,7 @@ describe('two ports of one pod', () => {
   });
 });
 
-test('an index of ports has the collisions that a look at each port has, in the same order', () => {
+test('PortIndex finds the same collisions as a check of each port, in the same order', () => {
   const number = fc.constantFrom(0, 80, 81);
   const port = fc.record(
     {

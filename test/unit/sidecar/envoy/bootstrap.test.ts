@@ -25,8 +25,8 @@ test.each(Object.entries(ENVOY_CONFIGURATIONS))(
   },
 );
 
-describe('finds what is of the v2 API, and says what to write', () => {
-  const gone = 'is of the v2 API, which Envoy removed in 1.18';
+describe('finds fields of the v2 API, and says what to write', () => {
+  const gone = 'belongs to the v2 API, which Envoy removed in 1.18';
   const filter = 'static_resources.listeners[0].filter_chains[0].filters[0]';
   test.each<[string, object, string]>([
     [
@@ -58,12 +58,12 @@ describe('finds what is of the v2 API, and says what to write', () => {
     expect(faultsOf(bootstrap)).toContain(fault);
   });
 
-  test('and leaves a field of that name alone where v3 has one', () => {
+  test('but not fields of the same name in v3', () => {
     expect(faultsOf({ stats_config: { config: {} }, admin: { name: 'x', config: {} } })).toEqual([]);
   });
 });
 
-describe('finds routes that lead nowhere', () => {
+describe('finds routes without a target', () => {
   const app = { clusters: [{ name: 'app' }] };
   const at =
     'static_resources.listeners[0].filter_chains[0].filters[0].typed_config.route_config.virtual_hosts[0].routes[0].route';
@@ -72,30 +72,30 @@ describe('finds routes that lead nowhere', () => {
     return { static_resources: { ...value.static_resources, ...app } };
   };
 
-  test('to a cluster that is not there', () => {
+  test('to a cluster that does not exist', () => {
     expect(faultsOf(routed({ cluster: 'apps' }))).toEqual([
-      `${at}.cluster: there is no cluster "apps": did you mean app?`,
+      `${at}.cluster: cluster "apps" does not exist: did you mean app?`,
     ]);
     expect(faultsOf(routed({ cluster: 'elsewhere' }))).toEqual([
-      `${at}.cluster: there is no cluster "elsewhere": those of static_resources are app`,
+      `${at}.cluster: cluster "elsewhere" does not exist: static_resources has app`,
     ]);
     expect(faultsOf(routed({ cluster: 'app' }))).toEqual([]);
   });
 
-  test('by weights that are all 0', () => {
+  test('with weights that are all 0', () => {
     const clusters = [{ name: 'app', weight: 0 }];
     expect(faultsOf(routed({ weighted_clusters: { clusters } }))).toEqual([
-      `${at}.weighted_clusters: all weights are 0: give at least one cluster more`,
+      `${at}.weighted_clusters: all weights are 0: give at least one cluster a higher weight`,
     ]);
     expect(faultsOf(routed({ weighted_clusters: { clusters: [{ name: 'app', weight: 1 }] } }))).toEqual([]);
   });
 
-  test('but not where a server tells the clusters', () => {
+  test('but not if clusters come from a server', () => {
     expect(faultsOf(withRoute({ cluster: 'elsewhere' }, { dynamic_resources: {} }))).toEqual([]);
   });
 });
 
-test('names a filter without a configuration', () => {
+test('reports a filter without a configuration', () => {
   expect(faultsOf(withFilter({ name: 'envoy.router' }))).toEqual([
     'static_resources.listeners[0].filter_chains[0].filters[0]: has no typed_config: write one, with the type of the filter as its "@type"',
   ]);
@@ -112,25 +112,25 @@ test.each<[string, unknown, string]>([
     { staticResources: {}, static_resources: { listners: [] } },
     'static_resources.listners: unknown field "listners": did you mean listeners?',
   ],
-])('suggests the field %s that was meant', (_, bootstrap, fault) => {
+])('suggests the intended field %s', (_, bootstrap, fault) => {
   expect(faultsOf(bootstrap)).toEqual([fault]);
 });
 
-test('lets pass fields that are like none it knows: a newer Envoy may have them', () => {
+test('accepts fields that resemble no known one: a newer Envoy may have them', () => {
   expect(faultsOf({ something_quite_new: {} })).toEqual([]);
 });
 
 test.each<[string, string, string]>([
   [
-    'text that is no YAML',
+    'text that is not YAML',
     '{ "admin": ',
     'envoy.json: line 1, column 12: unexpected end of the stream within a flow collection',
   ],
   ['a list', '[]', 'envoy.json: line 1, column 1: must be a bootstrap of Envoy: {"static_resources": …}'],
   [
-    'YAML in a file of JSON',
+    'YAML in a JSON file',
     'admin: {}',
-    'envoy.json: is YAML, but a file of this name is JSON to Envoy: name it .yaml',
+    'envoy.json: is YAML, but Envoy reads a file with this name as JSON: rename it to .yaml',
   ],
 ])('refuses %s', (_, text, fault) => {
   expect(bootstrapFaults('envoy.json', text).map(formatFault)).toEqual([fault]);

@@ -10,25 +10,25 @@ const text = await readFile(join(projectDirectory(), 'deploy/transparent/templat
 const parsed = parseTemplate('config.transparent', 'transparent', text);
 const [capture, envoy] = 'template' in parsed ? parsed.template.initContainers : [];
 
-test('the template is right, and its one doubt is the capability that it cannot do without', () => {
+test('the template is valid, and its one warning is about the capability that it needs', () => {
   expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
-    'config.transparent: line 3, column 1: pods stay without it in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
+    'config.transparent: line 3, column 1: not injected in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
   ]);
 });
 
-test('its containers read what is in the ConfigMap', () => {
+test('its containers read files of the ConfigMap', () => {
   const paths = [capture?.command, envoy?.args].flat().map(String);
   const files = paths.flatMap((path) => /^\/etc\/envoy\/(.*)$/.exec(path)?.[1] ?? []);
   expect(files).toEqual(['capture.sh', 'transparent.json']);
   expect(Object.keys(ENVOY_FILES)).toEqual(expect.arrayContaining(files));
 });
 
-test('its Envoy runs as the user whose connections the rules let pass', () => {
+test('its Envoy runs as the user that the rules exempt', () => {
   const [, user] = /PROXY_UID:-(\d+)/.exec(ENVOY_FILES['capture.sh'] ?? '') ?? [];
   expect(envoy?.securityContext).toMatchObject({ runAsUser: Number(user) });
 });
 
-test('deploy/envoy makes the ConfigMap of the same files', async () => {
+test('deploy/envoy creates the ConfigMap from the same files', async () => {
   const kustomization = await readFile(join(projectDirectory(), 'deploy/envoy/kustomization.yaml'), 'utf8');
   const files = [...kustomization.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => name);
   expect(files.toSorted()).toEqual(Object.keys(ENVOY_FILES).toSorted());

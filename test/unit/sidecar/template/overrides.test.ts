@@ -56,7 +56,7 @@ describe('annotations of a pod', () => {
     expect(envoyOf(pod)?.resources).toEqual({ requests: { cpu: '1m' } });
   });
 
-  test('change the sidecar of a template that has it among its init containers, and none that ends', () => {
+  test('change a native sidecar in the init containers, but not an init container that ends', () => {
     const config = `initContainers:
       - {name: rules, image: i}
       - {name: envoy, image: i, restartPolicy: Always}
@@ -70,7 +70,7 @@ describe('annotations of a pod', () => {
     ]);
   });
 
-  test('change a native sidecar too, and what the pod lays over the template', () => {
+  test('change a native sidecar too, and the overrides of the pod', () => {
     const override = { name: 'envoy', image: 'auto', resources: { limits: { cpu: '3' } } };
     const pod = annotated(
       { image: 'mine', 'cpu-limit': '4' },
@@ -83,7 +83,7 @@ describe('annotations of a pod', () => {
     });
   });
 
-  test('change the first container of the first template alone', () => {
+  test('change only the first container of the first template', () => {
     const data = {
       config: `${DEMO_TEMPLATE}initContainers: [{name: setup, image: s}]`,
       'config.logs': 'containers: [{name: logs, image: l}]',
@@ -100,7 +100,7 @@ describe('annotations of a pod', () => {
     expect(images.map(({ image }) => image)).toEqual(['busybox', 'mine', 'l', 's']);
   });
 
-  test('leave the template as it is', () => {
+  test('do not change the template', () => {
     const set = templateSet();
     injectChecked(decideInput(annotated({ image: 'mine' }), { state: { set } }));
     expect(set).toEqual(templateSet());
@@ -114,9 +114,9 @@ describe('annotations of a pod', () => {
     ['memory-request', '-1', 'write a quantity such as 64Mi'],
     ['log-level', 'verbose', 'write one of trace, debug, info, warning, error, critical, off'],
     ['log-level', 'info --mode validate', 'write one of trace'],
-    ['concurrency', 'many', 'write a number of threads, or 0 for one for each CPU'],
+    ['concurrency', 'many', 'write a number of threads, or 0 for one per CPU'],
     ['concurrency', '-1', 'write a number of threads'],
-  ])('that are wrong are passed over, and named: %s %j', (name, value, hint) => {
+  ])('that are invalid are ignored and reported: %s %j', (name, value, hint) => {
     const { pod, ignored } = injectChecked(decideInput(annotated({ [name]: value })));
     expect(ignored).toEqual({
       reason: 'invalid-override',
@@ -127,7 +127,7 @@ describe('annotations of a pod', () => {
     expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
   });
 
-  test('that are right count beside those that are not', () => {
+  test('that are valid apply beside invalid ones', () => {
     const { pod, ignored } = injectChecked(
       decideInput(annotated({ image: '', concurrency: 'x', 'cpu-limit': '3' })),
     );
@@ -135,16 +135,18 @@ describe('annotations of a pod', () => {
     expect(ignored?.messages).toHaveLength(2);
   });
 
-  test('that do not fit what the template says are passed over together', () => {
+  test('that do not fit the template are ignored together', () => {
     const { pod, ignored } = injectChecked(decideInput(annotated({ 'cpu-limit': '50m', image: 'mine' })));
     expect(ignored).toEqual({
       reason: 'invalid-override',
-      messages: ['container envoy: resources.requests.cpu: 100m is more than the limit 50m'],
+      messages: [
+        'container envoy: resources.requests.cpu: 100m exceeds the limit 50m: lower it, or raise the limit',
+      ],
     });
     expect(envoyOf(pod)).toEqual(envoyOf(injectChecked(decideInput(annotated({}))).pod));
   });
 
-  test('that are right leave nothing to say', () => {
+  test('that are valid cause no message', () => {
     expect(injectChecked(decideInput(annotated({ image: 'mine' }))).ignored).toBeUndefined();
   });
 
@@ -153,13 +155,13 @@ describe('annotations of a pod', () => {
     expect(injectChecked(decideInput(annotated({ 'log-level': 'info' }), { state }))).toMatchObject({
       ignored: {
         messages: [
-          `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to which it could be added`,
+          `annotation ${OPT_IN}-log-level: the template's container has neither args nor command to add the flag to`,
         ],
       },
     });
   });
 
-  test('refuse the pod where the operator wants that', () => {
+  test('that are invalid reject the pod if onConflict is deny', () => {
     const state = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
     expect(inject(decideInput(annotated({ image: '' }), { state }))).toMatchObject({ outcome: 'denied' });
   });

@@ -10,7 +10,7 @@ function good(text: string): Template {
   return parsed.template;
 }
 
-/** The faults of a text, each as the line that people see. */
+/** The faults of a text, each as users see it. */
 function faults(text: string): readonly string[] {
   const parsed = parseTemplate('config', 'config', text);
   return 'faults' in parsed ? parsed.faults.map(formatFault) : [];
@@ -19,7 +19,7 @@ function faults(text: string): readonly string[] {
 const container = (rest: string) => `containers:\n- name: a\n  image: b\n${rest.replaceAll(/^/gm, '  ')}`;
 const volume = (rest: string) => `volumes:\n- name: v\n${rest.replaceAll(/^/gm, '  ')}`;
 
-describe('a good template', () => {
+describe('a valid template', () => {
   test("may be the demo's", () => {
     expect(good(DEMO_TEMPLATE)).toMatchObject({
       name: 'config',
@@ -43,7 +43,7 @@ spec:
     expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
   });
 
-  test('has the same hash in another layout, and another one with other content', () => {
+  test('has a hash that depends on the content, not on the layout', () => {
     const same = `
 # a comment
 spec:
@@ -53,14 +53,14 @@ spec:
     expect(good(DEMO_TEMPLATE.replace('512Mi', '513Mi')).hash).not.toBe(good(DEMO_TEMPLATE).hash);
   });
 
-  test('is frozen through and through', () => {
+  test('is deeply frozen', () => {
     const { containers } = good(DEMO_TEMPLATE);
     expect(() => Object.assign(containers[0]?.resources ?? {}, { limits: {} })).toThrow(TypeError);
     const args = containers[0]?.args as string[];
     expect(() => args.push('x')).toThrow(TypeError);
   });
 
-  test('may be of every kind that is known', () => {
+  test('may use every known field', () => {
     expect(
       good(`
 initContainers:
@@ -87,13 +87,13 @@ volumeMounts: [{name: e, mountPath: /run/e}]`),
     ).toMatchObject({ volumes: [{ projected: { defaultMode: 288 } }, {}] });
   });
 
-  test('leaves out what is null', () => {
+  test('omits null fields', () => {
     expect(good('containers: [{name: a, image: b, args: null}]\nvolumes:').containers).toEqual([
       { name: 'a', image: 'b' },
     ]);
   });
 
-  test('may say a thing once and repeat it by alias', () => {
+  test('may repeat a value by alias', () => {
     const { containers } = good('containers: [{name: a, image: &i b}, {name: c, image: *i}]');
     expect(containers[1]).toEqual({ name: 'c', image: 'b' });
   });
@@ -112,15 +112,19 @@ describe('faults of the text', () => {
     ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
     ['nothing', '', 'config: expected a document, but the input is empty'],
     ['a foreign tag', 'containers: !!js/function x', 'config: line 1, column 13: unknown scalar tag'],
-    ['an alias to nothing', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
+    ['an unknown alias', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
     ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
-    ['an endless number', 'containers: [.inf]', 'config: Infinity is no JSON number'],
-    ['too much', `#${' '.repeat(1024 * 1024)}`, 'config: longer than 1048576 characters'],
+    ['an infinite number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
+    [
+      'too long a text',
+      `#${' '.repeat(1024 * 1024)}`,
+      'config: is longer than 1048576 characters: shorten it',
+    ],
   ])('%s', (_, text, fault) => {
     expect(faults(text)).toEqual([expect.stringContaining(fault)]);
   });
 
-  test('a bomb of aliases is not set off', () => {
+  test('an alias bomb is refused', () => {
     const levels = Array.from(
       { length: 40 },
       (_, i) => `- &a${i} [${i === 0 ? 'x' : `*a${i - 1}, *a${i - 1}`}]`,
@@ -131,16 +135,16 @@ describe('faults of the text', () => {
 
 describe('faults of the shape', () => {
   test.each([
-    ['no mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
+    ['not a mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
     [
       'an unknown field',
       'containers: []\ncontainer: []',
       'config: line 2, column 1: container: unknown field "container": did you mean containers?',
     ],
     [
-      'a field that a template may not have',
+      'a field that is not allowed in a template',
       'hostPID: true',
-      'unknown field "hostPID": known are containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
+      'unknown field "hostPID": expected one of containers, initContainers, volumes, imagePullSecrets, hostAliases, securityContext, dnsConfig, env, volumeMounts',
     ],
     [
       'a misspelt field deep inside',
@@ -150,36 +154,32 @@ describe('faults of the shape', () => {
     ['__proto__', '__proto__: {}\ncontainers: []', 'unknown field "__proto__"'],
     ['constructor', 'constructor: {}', 'unknown field "constructor"'],
     ['a whole pod', 'kind: Pod\nspec: {}', 'kind: unknown field "kind"'],
-    ['metadata that is none', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
+    ['invalid metadata', 'metadata: []', 'metadata: must be a mapping of fields, not a list'],
     [
       'other metadata',
       'metadata: {name: x}\nspec: {}',
-      'metadata.name: unknown field "name": known are labels, annotations',
+      'metadata.name: unknown field "name": expected one of labels, annotations',
     ],
-    ['a list that is none', 'containers: {}', 'containers: must be a list, not a mapping'],
-    [
-      'an item that is nothing',
-      'containers: [null]',
-      'containers[0]: must be a mapping of fields, not nothing',
-    ],
+    ['an invalid list', 'containers: {}', 'containers: must be a list, not a mapping'],
+    ['a null item', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
     [
       'no name',
       'containers: [{image: b}]',
-      'config: line 1, column 14: containers[0].name: required, and not there',
+      'config: line 1, column 14: containers[0].name: required, but missing',
     ],
-    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, and not there'],
+    ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, but missing'],
     [
       'a number for a string',
       container('env: [{name: PORT, value: 8080}]'),
-      'env[0].value: must be a string: write "8080", with the quotes',
+      'env[0].value: must be a string: write "8080" with quotes',
     ],
     [
-      'a truth value for a string',
+      'a boolean for a string',
       container('args: [true]'),
-      'args[0]: must be a string: write "true", with the quotes',
+      'args[0]: must be a string: write "true" with quotes',
     ],
-    ['nothing for a string', container('args: [null]'), 'args[0]: must be a string: it is nothing'],
-    ['yes for a truth value', container('tty: yes'), 'tty: must be true or false, not "yes"'],
+    ['null for a string', container('args: [null]'), 'args[0]: must be a string, not null'],
+    ['yes for a boolean', container('tty: yes'), 'tty: must be true or false, not "yes"'],
     [
       'a string for a number',
       container('ports: [{containerPort: "80"}]'),
@@ -198,30 +198,30 @@ describe('faults of the shape', () => {
     [
       'an octal of YAML 1.1',
       volume('configMap: {name: c, defaultMode: 0644}'),
-      'defaultMode: must be a whole number, and 0644 is octal only in YAML 1.1: write 420 or 0o644',
+      'defaultMode: must be a whole number; 0644 is octal only in YAML 1.1: write 420 or 0o644',
     ],
     [
-      'no quantity',
+      'an invalid quantity',
       container('resources: {limits: {cpu: lots}}'),
       'resources.limits.cpu: must be a quantity such as 100m, 0.5 or 512Mi, not "lots"',
     ],
     [
-      'a value that is none of a few',
+      'a value that is not accepted',
       container('imagePullPolicy: always'),
       'imagePullPolicy: must be one of Always, IfNotPresent, Never: did you mean Always?',
     ],
     [
-      'a protocol that is none',
+      'an invalid protocol',
       container('ports: [{containerPort: 1, protocol: HTTP}]'),
       'protocol: must be one of TCP, UDP, SCTP',
     ],
     [
       'a label that is a number',
       'metadata: {labels: {a: 1}}\nspec: {}',
-      'metadata.labels.a: must be a string: write "1", with the quotes',
+      'metadata.labels.a: must be a string: write "1" with quotes',
     ],
     [
-      'a mapping that is none',
+      'an invalid mapping',
       container('resources: {limits: [1]}'),
       'resources.limits: must be a mapping, not a list',
     ],
@@ -234,7 +234,7 @@ describe('faults of the shape', () => {
     expect(faults(text)).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('are reported all at once, up to twenty', () => {
+  test('are reported together, up to twenty', () => {
     expect(faults('containers: [{nam: a}]\nvolume: []')).toHaveLength(3);
     expect(faults(`containers: [${'{x: 1},'.repeat(1000)}]`)).toHaveLength(20);
   });
@@ -248,7 +248,7 @@ describe('faults that the API server would find in every pod', () => {
       'config: line 1, column 1: adds nothing: write at least a container',
     ],
     [
-      'a name that is none',
+      'an invalid name',
       'containers: [{name: My_App, image: b}]',
       'containers[0].name: must be at most 63 lower-case letters',
     ],
@@ -260,18 +260,18 @@ describe('faults that the API server would find in every pod', () => {
     [
       'more than 100 containers',
       `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
-      'containers: must be at most 100, with initContainers, and there are 101: remove some',
+      'containers: must be at most 100 with initContainers, got 101: remove some',
     ],
-    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: has blanks around it'],
+    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: begins or ends with blanks'],
     [
       'the image auto',
       'containers: [{name: a, image: auto}]',
-      'image: auto is for a pod that overrides the template',
+      'image: auto is only for pods that override the template',
     ],
     [
       'a name twice',
       'containers: [{name: a, image: b}]\ninitContainers: [{name: a, image: b}]',
-      'initContainers[0].name: a is there twice',
+      'initContainers[0].name: a appears twice',
     ],
     [
       'a port out of range',
@@ -285,28 +285,28 @@ describe('faults that the API server would find in every pod', () => {
       'hostPort: must be from 0 to 65535',
     ],
     [
-      'a port name that is none',
+      'an invalid port name',
       container('ports: [{containerPort: 1, name: "8080"}]'),
       'ports[0].name: must be at most 15',
     ],
     [
       'a port twice',
       container('ports: [{containerPort: 1}, {containerPort: 1, protocol: TCP}]'),
-      'ports[1].containerPort: 1/TCP is there twice',
+      'ports[1].containerPort: 1/TCP appears twice',
     ],
     [
       'a port that two containers have',
       'containers: [{name: a, image: b, ports: [{containerPort: 1}]}, {name: c, image: b, ports: [{containerPort: 1}]}]',
       'containers[1].ports[0].containerPort: container a has 1/TCP too',
     ],
-    ['a variable twice', container('env: [{name: A}, {name: A}]'), 'env[1].name: A is there twice'],
+    ['a variable twice', container('env: [{name: A}, {name: A}]'), 'env[1].name: A appears twice'],
     ['a variable name with =', container('env: [{name: "A=B"}]'), 'env[0].name: must be printable ASCII'],
     [
       'a variable of two sources',
       container(
         'env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, secretKeyRef: {name: s, key: k}}}]',
       ),
-      'valueFrom: needs exactly one source, and there are fieldRef and secretKeyRef',
+      'valueFrom: expected exactly one source, got fieldRef and secretKeyRef',
     ],
     [
       'a variable with value and source',
@@ -316,17 +316,17 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a mount of no volume',
       container('volumeMounts: [{name: v, mountPath: /v}]'),
-      'volumeMounts[0].name: no volume of the template is called v',
+      'volumeMounts[0].name: the template has no volume v',
     ],
     [
       'a mount path twice',
       `${container('volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /v}]')}\n${volume('emptyDir: {}')}`,
-      'volumeMounts[1].mountPath: /v is there twice',
+      'volumeMounts[1].mountPath: /v appears twice',
     ],
     [
       'an empty mount path',
       `${container('volumeMounts: [{name: v, mountPath: ""}]')}\n${volume('emptyDir: {}')}`,
-      'mountPath: required, and not there',
+      'mountPath: required, but missing',
     ],
     [
       'a sub path that climbs out',
@@ -336,7 +336,7 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a request above its limit',
       container('resources: {requests: {cpu: 1}, limits: {cpu: 500m}}'),
-      'resources.requests.cpu: 1 is more than the limit 500m',
+      'resources.requests.cpu: 1 exceeds the limit 500m: lower it, or raise the limit',
     ],
     [
       'a negative amount',
@@ -351,17 +351,17 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a probe without a handler',
       container('readinessProbe: {periodSeconds: 1}'),
-      'readinessProbe: needs exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, and there is none',
+      'readinessProbe: expected exactly one handler of exec, grpc, httpGet, sleep, tcpSocket, got none',
     ],
     [
       'a hook with two handlers',
       container('lifecycle: {preStop: {exec: {command: [a]}, sleep: {seconds: 1}}}'),
-      'lifecycle.preStop: needs exactly one handler',
+      'lifecycle.preStop: expected exactly one handler',
     ],
     [
       'a restart policy of a plain container',
       container('restartPolicy: Always'),
-      'containers[0].restartPolicy: is for init containers',
+      'containers[0].restartPolicy: allowed only in init containers',
     ],
     [
       'another restart policy',
@@ -371,15 +371,15 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a probe of an init container',
       'initContainers: [{name: a, image: b, readinessProbe: {grpc: {port: 1}}}]',
-      'readinessProbe: an init container may not have it',
+      'readinessProbe: not allowed in an init container',
     ],
     [
       'a volume without a source',
       'volumes: [{name: v}]',
-      'volumes[0]: needs exactly one source, such as configMap or emptyDir: {}, and there is none',
+      'volumes[0]: expected exactly one source, such as configMap or emptyDir: {}, got none',
     ],
-    ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: needs exactly one source'],
-    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'and there are'],
+    ['a volume whose source is null', volume('emptyDir:'), 'volumes[0]: expected exactly one source'],
+    ['a volume of two sources', volume('emptyDir: {}\nconfigMap: {name: c}'), 'got configMap and emptyDir'],
     ['a ConfigMap without a name', volume('configMap: {}'), 'volumes[0].configMap.name: required'],
     ['a Secret without a name', volume('secret: {}'), 'volumes[0].secret.secretName: required'],
     [
@@ -390,52 +390,52 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a projection of two kinds',
       volume('projected: {sources: [{configMap: {name: c}, secret: {name: s}}]}'),
-      'sources[0]: needs exactly one projection',
+      'sources[0]: expected exactly one projection',
     ],
     [
       'a volume twice',
       'volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]',
-      'volumes[1].name: v is there twice',
+      'volumes[1].name: v appears twice',
     ],
     [
       'a pull secret without a name',
       'imagePullSecrets: [{}]',
-      'imagePullSecrets[0].name: required, and not there',
+      'imagePullSecrets[0].name: required, but missing',
     ],
     [
-      'an address that is none',
+      'an invalid address',
       'hostAliases: [{ip: localhost, hostnames: [a]}]',
       'hostAliases[0].ip: must be an IPv4 or IPv6 address',
     ],
     [
-      'a host name that is none',
+      'an invalid host name',
       'hostAliases: [{ip: 1.2.3.4, hostnames: [a_b]}]',
       'hostAliases[0].hostnames[0]: must be a name such as my-object or example.com',
     ],
     [
-      'a name server that is none',
+      'an invalid name server',
       'dnsConfig: {nameservers: [dns]}',
       'dnsConfig.nameservers[0]: must be an IPv4 or IPv6 address',
     ],
     [
-      'a field path that is none',
+      'an invalid field path',
       container('env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIp}}}]'),
       "fieldPath: must be a field such as metadata.name, status.podIP or metadata.labels['app']: did you mean status.podIP?",
     ],
     [
-      'a resource field that is none',
+      'an invalid resource field',
       container('env: [{name: A, valueFrom: {resourceFieldRef: {resource: cpu}}}]'),
       'resource: must be a field such as limits.cpu',
     ],
     [
-      'a resource that is none',
+      'an invalid resource',
       container('resources: {limits: {mem: 1Gi}}'),
       'resources.limits.mem: must be cpu, memory, ephemeral-storage or a name such as example.com/gpu',
     ],
     [
       'a device without its limit',
       container('resources: {requests: {example.com/gpu: 1}}'),
-      'needs a limit that is just as much',
+      'must equal the limit: give both the same quantity',
     ],
     [
       'a number of more than 32 bits',
@@ -443,7 +443,7 @@ describe('faults that the API server would find in every pod', () => {
       'periodSeconds: must be a number of 32 bits, not 4294967296',
     ],
     [
-      'a user that is none',
+      'an invalid user',
       container('securityContext: {runAsUser: -1}'),
       'runAsUser: must be from 0 to 2147483647, not -1',
     ],
@@ -453,39 +453,39 @@ describe('faults that the API server would find in every pod', () => {
       'initialDelaySeconds: must be from 0 to',
     ],
     [
-      'a probe port that is none',
+      'an invalid probe port',
       container('livenessProbe: {tcpSocket: {port: "80"}}'),
       'port: must be at most 15 lower-case letters',
     ],
     [
       'a liveness probe that must succeed twice',
       container('livenessProbe: {grpc: {port: 1}, successThreshold: 2}'),
-      'successThreshold: must be 1, but for a readinessProbe',
+      'successThreshold: must be 1: only a readinessProbe may have more',
     ],
     [
       'a readiness probe with a grace period',
       container('readinessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 2}'),
-      'a readinessProbe may not have it',
+      'not allowed in a readinessProbe',
     ],
     [
       'an empty command of a probe',
       container('livenessProbe: {exec: {command: []}}'),
-      'exec.command: required, and not there',
+      'exec.command: required, but missing',
     ],
     [
       'a local profile without its file',
       container('securityContext: {seccompProfile: {type: Localhost}}'),
-      'seccompProfile.localhostProfile: must be there if the type is Localhost',
+      'seccompProfile.localhostProfile: must be set if and only if the type is Localhost',
     ],
     [
       'a profile with a file that is not local',
       'securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: p}}',
-      'appArmorProfile.localhostProfile: must be there if the type is Localhost, and only then',
+      'appArmorProfile.localhostProfile: must be set if and only if the type is Localhost',
     ],
     [
       'an envFrom without a source',
       container('envFrom: [{prefix: A_}]'),
-      'envFrom[0]: needs exactly one source',
+      'envFrom[0]: expected exactly one source',
     ],
     [
       'an empty host name',
@@ -493,21 +493,21 @@ describe('faults that the API server would find in every pod', () => {
       'hostnames[0]: must not be empty',
     ],
     [
-      'a search domain that is none',
+      'an invalid search domain',
       'dnsConfig: {searches: ["a b"]}',
       'dnsConfig.searches[0]: must be a DNS name',
     ],
     [
       'too many name servers',
       'dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}',
-      'dnsConfig.nameservers: must be at most 3',
+      'dnsConfig.nameservers: must have at most 3 entries',
     ],
     [
       'a resize policy twice',
       container(
         'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: cpu, restartPolicy: NotRequired}]',
       ),
-      'resizePolicy[1].resourceName: cpu is there twice',
+      'resizePolicy[1].resourceName: cpu appears twice',
     ],
     [
       'a mount with two sub paths',
@@ -517,32 +517,32 @@ describe('faults that the API server would find in every pod', () => {
     [
       'a file of the downward API without a source',
       volume('downwardAPI: {items: [{path: p}]}'),
-      'volumes[0].downwardAPI.items[0]: needs exactly one source, and there is none',
+      'volumes[0].downwardAPI.items[0]: expected exactly one source, got none',
     ],
     [
       'a projected file of two sources',
       volume(
         'projected: {sources: [{downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}]}}]}',
       ),
-      'sources[0].downwardAPI.items[0]: needs exactly one source',
+      'sources[0].downwardAPI.items[0]: expected exactly one source',
     ],
     [
-      'a sysctl that is none',
+      'an invalid sysctl',
       'securityContext: {sysctls: [{name: /proc/x, value: "1"}]}',
       'sysctls[0].name: must be a name such as net.ipv4.ip_unprivileged_port_start',
     ],
     [
-      'a label key that is none',
+      'an invalid label key',
       'metadata: {labels: {"a b": c}}\nspec: {}',
       'metadata.labels["a b"]: must be a key such as app or example.com/team',
     ],
     [
-      'a label value that is none',
+      'an invalid label value',
       'metadata: {labels: {a: "b c"}}\nspec: {}',
       'metadata.labels.a: must be at most 63 letters',
     ],
     [
-      'an annotation key that is none',
+      'an invalid annotation key',
       'metadata: {annotations: {"a/b/c": d}}\nspec: {}',
       'metadata.annotations["a/b/c"]: must be a key',
     ],
@@ -550,7 +550,7 @@ describe('faults that the API server would find in every pod', () => {
     expect(faults(text)).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('places of what is in metadata and spec are found too', () => {
+  test('have places in metadata and spec too', () => {
     expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
       'config: line 4, column 7: spec.containers[0].image: required: write the image to run',
     ]);

@@ -4,7 +4,7 @@ import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
 import { DEMO_TEMPLATE } from '../../../support/demo.ts';
 
-/** What is doubtful in a template set, each as the line that people see. */
+/** The warnings about a template set, each as users see it. */
 function advice(data: Readonly<Record<string, string>>): readonly string[] {
   const parsed = parseTemplateSet(data);
   if ('faults' in parsed) throw new Error(parsed.faults.map(formatFault).join('\n'));
@@ -15,7 +15,7 @@ const SAFE =
   'resources: {requests: {cpu: 1m}, limits: {memory: 1Mi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
 const sidecar = (fields: string, list = 'containers') => ({ config: `${list}: [{${fields}, ${SAFE}}]` });
 
-describe('nothing is doubtful in', () => {
+describe('there is no warning about', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the template that an installation starts with', { config: DEFAULT_TEMPLATE }],
     ['an image by tag', sidecar('name: a, image: "registry:5000/a:v1"')],
@@ -23,7 +23,7 @@ describe('nothing is doubtful in', () => {
     ['flags of Envoy in two entries', sidecar('name: a, image: "envoy:v1", args: [--concurrency, "2"]')],
     ['flags of others with =', sidecar('name: a, image: "app:v1", args: ["--threads=2"]')],
     [
-      'a native sidecar that says when it has started',
+      'a native sidecar with a startup probe',
       sidecar(
         'name: a, image: "a:v1", restartPolicy: Always, startupProbe: {httpGet: {port: 1}}',
         'initContainers',
@@ -42,57 +42,57 @@ describe('nothing is doubtful in', () => {
   });
 });
 
-describe('doubtful is', () => {
+describe('there is a warning about', () => {
   test.each<[string, Readonly<Record<string, string>>, string]>([
     [
       'an image that changes',
       sidecar('name: a, image: "registry:5000/a"'),
-      'config: line 1, column 24: containers[0].image: registry:5000/a is another image whenever somebody pushes one: write a version or a digest',
+      'config: line 1, column 24: containers[0].image: registry:5000/a changes with each push: write a version or a digest',
     ],
     [
       'an image that changes, by name',
       sidecar('name: a, image: "a:latest"', 'initContainers'),
-      'config: line 1, column 28: initContainers[0].image: a:latest is another image whenever somebody pushes one: write a version or a digest',
+      'config: line 1, column 28: initContainers[0].image: a:latest changes with each push: write a version or a digest',
     ],
     [
-      'a flag that Envoy refuses',
+      'a flag that Envoy rejects',
       sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
-      'config: line 1, column 59: containers[0].args[1]: Envoy takes no "=" after a flag: write "--concurrency" and "2" as two entries',
+      'config: line 1, column 59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
     ],
     [
       'a container that requests no memory',
       { config: `containers: [{name: a, image: "a:v1", ${SAFE.replace(', limits: {memory: 1Mi}', '')}}]` },
-      'config: line 1, column 39: containers[0].resources: requests no memory: quotas refuse such pods, and autoscalers by utilization fail for them',
+      'config: line 1, column 39: containers[0].resources: requests no memory: quotas reject such pods, and autoscalers cannot compute their utilization',
     ],
     [
-      'a native sidecar that nothing waits for, in the other form of a template',
+      'a native sidecar without a startup probe, in the other form of a template',
       { config: `spec: {initContainers: [{name: a, image: "a:v1", restartPolicy: Always, ${SAFE}}]}` },
       'config: line 1, column 25: spec.initContainers[0]: has no startupProbe: the containers after it start before it is ready',
     ],
     [
-      'what the level baseline forbids, and restricted too',
+      'a violation of the levels baseline and restricted',
       {
         config: `volumes: [{name: h, hostPath: {path: /}}]\ncontainers: [{name: a, image: "a:v1", ${SAFE}}]`,
       },
-      'config: line 1, column 1: pods stay without it in namespaces that enforce baseline pod security: volume h must not be a hostPath',
+      'config: line 1, column 1: not injected in namespaces that enforce baseline pod security: volume h must not be a hostPath',
     ],
     [
-      'a key that only looks like options',
+      'a key that resembles options',
       { ...sidecar('name: a, image: "a:v1"'), option: '' },
-      'option: the key is not looked at: did you mean options?',
+      'option: unknown key: did you mean options?',
     ],
     [
-      'a key that only looks like a template',
+      'a key that resembles a template',
       { ...sidecar('name: a, image: "a:v1"'), 'config-logs': '' },
-      'config-logs: the key is not looked at: did you mean config.logs?',
+      'config-logs: unknown key: did you mean config.logs?',
     ],
   ])('%s', (_, data, want) => {
     expect(advice(data)).toEqual([want]);
   });
 
-  test("at most one thing about pod security, the demo's for example", () => {
+  test('pod security only once, as for the demo', () => {
     expect(advice({ config: DEMO_TEMPLATE })).toEqual([
-      'config: line 1, column 1: pods stay without it in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more)',
+      'config: line 1, column 1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more)',
     ]);
   });
 });

@@ -26,16 +26,16 @@ describe('the data of a ConfigMap', () => {
   });
 
   test.each<[string, Record<string, string>, string[]]>([
-    ['no default template', { 'config.a': DEMO_TEMPLATE }, ['config: required: the key is not there']],
+    ['no default template', { 'config.a': DEMO_TEMPLATE }, ['config: required, but the key is missing']],
     [
-      'a name that is none',
+      'an invalid name',
       { config: DEMO_TEMPLATE, 'config.A B': DEMO_TEMPLATE },
       ['config.A B: the name after "config." must be at most 63 lower-case letters, digits and hyphens'],
     ],
     [
       'a second default template',
       { config: DEMO_TEMPLATE, 'config.config': DEMO_TEMPLATE },
-      ['config.config: config is the name of the default template: call this one otherwise'],
+      ['config.config: config is the name of the default template: use another name'],
     ],
     [
       'faults in several keys',
@@ -48,11 +48,11 @@ describe('the data of a ConfigMap', () => {
         'config: line 1, column 14: unexpected end of the stream within a flow collection',
         'config.a: line 1, column 1: container: unknown field "container": did you mean containers?',
         'options: line 1, column 1: onConflict: must be one of skip, deny',
-        'options: line 3, column 1: native: unknown field "native": known are onConflict, nativeSidecar, position',
+        'options: line 3, column 1: native: unknown field "native": expected one of onConflict, nativeSidecar, position',
       ],
     ],
     [
-      'options that are no YAML',
+      'options that are not YAML',
       { config: DEMO_TEMPLATE, options: '"' },
       ['options: line 1, column 2: unexpected end of the stream within a double quoted scalar'],
     ],
