@@ -16,15 +16,15 @@ export interface RangeSourcesOptions {
   readonly ranges: ClusterRanges;
 }
 
-/** Follows what uses ranges of the cluster, the nodes and their pods apart: the Services and the API server. */
+/** Watches the ranges of Services and of the API server. */
 export interface RangeSources {
-  /** Keeps the caches until the signal aborts. */
+  /** Runs the caches until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
-  /** Resolves when all ranges are known that the API server can tell of, or the signal aborts. */
+  /** Resolves when all available ranges are known, or the signal aborts. */
   known(signal: AbortSignal): Promise<void>;
 }
 
-/** The EndpointSlice that each API server keeps for itself. */
+/** The EndpointSlice of the API servers. */
 const API_SERVER = { namespace: 'default', fieldSelector: 'metadata.name=kubernetes' };
 
 export function rangeSources({ client, clock, log, ranges }: RangeSourcesOptions): RangeSources {
@@ -34,7 +34,7 @@ export function rangeSources({ client, clock, log, ranges }: RangeSourcesOptions
     const informer = new Informer({
       ...{ client, clock, resource, ...selection },
       onError(error, doing) {
-        // ServiceCIDRs are of Kubernetes 1.33 and newer.
+        // Before Kubernetes 1.33, ServiceCIDRs do not exist.
         if (isNotFound(error)) absent.abort();
         else logged(error, doing);
       },

@@ -183,7 +183,7 @@ describe('in every situation', () => {
 
 describe('a spec that the CRD should have refused', () => {
   test.each([
-    ['10.0.0.5/16', '10.0.0.1', 'spec.cidr 10.0.0.5/16 is no range in canonical form'],
+    ['10.0.0.5/16', '10.0.0.1', 'spec.cidr 10.0.0.5/16 is not a range in canonical form'],
     ['10.0.0.0/31', '10.0.0.1', 'leaves no address for a pod'],
     ['10.0.0.0/16', '10.1.0.1', 'spec.gateway 10.1.0.1 is not inside 10.0.0.0/16'],
     ['10.0.0.0/16', '10.0.255.255', 'spec.gateway 10.0.255.255 is the broadcast address'],

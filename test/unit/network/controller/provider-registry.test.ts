@@ -32,7 +32,7 @@ describe('a Network is with', () => {
 
 test('a provider that is not configured refuses, makes nothing, and does not let go of what it made', async () => {
   const provider = new ProviderRegistry([multus], 'neutron').of(newNetwork());
-  const message = 'this operator is not set up for provider neutron, only for multus';
+  const message = 'provider neutron is not configured in this operator: use one of multus';
   expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
   expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
 });

@@ -90,7 +90,7 @@ describe('a gateway', () => {
   });
 
   test.each([
-    ['banana', '10.0.0.0/24', 'is no IPv4 or IPv6 address'],
+    ['banana', '10.0.0.0/24', 'is not an IPv4 or IPv6 address'],
     ['FD00::1', 'fd00::/64', 'is not in canonical form'],
     ['fd00::1%eth0', 'fd00::/64', 'is not in canonical form'],
     ['10.0.1.1', '10.0.0.0/24', 'is not inside 10.0.0.0/24'],

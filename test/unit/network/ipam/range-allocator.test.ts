@@ -81,7 +81,7 @@ describe('a range of another Network', () => {
     const holder = network('10.1.0.0/16', { name: 'holder' });
     expect(allocator.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
     const loser = network('10.1.7.0/24', { name: 'loser' });
-    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range apart from it`;
+    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
     for (const _ of [1, 2]) expect(allocator.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
     expect(told).toEqual([`default/loser ${namespace}/holder`]);
   });
@@ -93,7 +93,7 @@ describe('a range that the cluster uses', () => {
     cluster.set('node n1', ['10.201.0.3']);
     expect(allocator.specErrorOf(network('10.201.0.0/25'))).toEqual({
       reason: 'RangeTaken',
-      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range apart from it',
+      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range that does not overlap it',
     });
     expect(allocator.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
   });
@@ -115,7 +115,7 @@ describe('a range that the cluster uses', () => {
     expect(judgedAgain).toEqual([keyOf(live)]);
     expect(allocator.specErrorOf(live)).toBeUndefined();
     expect(allocator.warningFor(live)).toBe(
-      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach what has an address of both',
+      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
     );
     cluster.set('node n1', []);
     expect([judgedAgain.length, allocator.warningFor(live)]).toEqual([2, undefined]);

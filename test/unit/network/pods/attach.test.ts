@@ -96,19 +96,23 @@ test('a static pod is left as it is, with a warning', () => {
 describe('refused is', () => {
   test.each([
     ['nothing', '', 'is empty'],
-    ['a name left out', 'blue,,green', 'has "", which is no name'],
-    ['a bad name', 'Blue', 'has "Blue", which is no name of a Network'],
-    ['a name with a dot', 'blue.green', 'has "blue.green", which is no name of a Network'],
-    ['too many slashes', 'a/b/c', 'has "a/b/c", which is no name'],
-    ['another namespace', 'green/blue', 'names a Network of namespace green, which pods of red may not use'],
+    ['a name left out', 'blue,,green', 'has "", which is not a name'],
+    ['a bad name', 'Blue', 'has "Blue", which is not a valid name of a Network'],
+    ['a name with a dot', 'blue.green', 'has "blue.green", which is not a valid name of a Network'],
+    ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
+    [
+      'another namespace',
+      'green/blue',
+      'names a Network of namespace green, which pods of namespace red may not use',
+    ],
     ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
     ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
     ['an interface with too long a name', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
-    ['no JSON', '[{"name":', 'is no list in JSON'],
-    ['an object', '{"name":"blue"}', 'is no list in JSON'],
+    ['no JSON', '[{"name":', 'is not a JSON list'],
+    ['an object', '{"name":"blue"}', 'is not a JSON list'],
     ['an empty list', '[]', 'names no Network'],
-    ['an element without a name', '[{"namespace":"red"}]', 'names no network in [0]'],
-    ['an element that is no object', '["blue"]', 'names no network in [0]'],
+    ['an element without a name', '[{"namespace":"red"}]', 'has no name in [0]'],
+    ['an element that is no object', '["blue"]', 'has no name in [0]'],
     ['an address that is none', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
     ['a MAC address that is none', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
     ['a namespace that is none', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
@@ -121,12 +125,12 @@ describe('refused is', () => {
   });
 
   test.each([
-    ['what Multus cannot read', 'blue', '[{', `annotation ${MULTUS} is no list in JSON`],
+    ['what Multus cannot read', 'blue', '[{', `annotation ${MULTUS} is not a JSON list`],
     [
       'one Network with and without an address',
       '[{"name":"blue","ips":["10.0.0.7/24"]}]',
       'blue',
-      `annotation ${MULTUS} asks for red/blue, too, but otherwise`,
+      `annotation ${MULTUS} also asks for red/blue, but with other options`,
     ],
   ])('%s', (_, asked, multus, message) => {
     const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
@@ -189,7 +193,7 @@ describe('an annotation beyond its bounds', () => {
   });
 
   test('refuses the pod where Multus would be told of more than 100 networks', () => {
-    const message = `annotation ${MULTUS} names 100 networks, 101 with those of ${ASKED}: write at most 100 in all`;
+    const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
     const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
     expect(result).toEqual({ outcome: 'refused', message });
     expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) })).outcome).toBe('attached');
@@ -197,7 +201,7 @@ describe('an annotation beyond its bounds', () => {
 
   test('refuses the pod where Multus would be told at too great a length', () => {
     const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
-    const message = `annotation ${MULTUS} has 32784 characters with what ${ASKED} adds: write at most 32768 in all`;
+    const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
     const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
     expect(result).toEqual({ outcome: 'refused', message });
   });

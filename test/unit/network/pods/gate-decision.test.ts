@@ -32,8 +32,8 @@ test.each([
   ['waits for one that can never be', 'late,never', undefined, 'ProviderCannotAttach', 'Network red/never'],
   ['has an annotation that nobody can read', 'blue,', undefined, 'InvalidNetworkAnnotation', 'has ""'],
   ['asks for another namespace', 'green/blue', undefined, 'InvalidNetworkAnnotation', 'may not use'],
-  ['asks for what Multus was not told', 'blue', 'late', 'InvalidNetworkAnnotation', 'was changed after'],
-  ['tells Multus what it cannot read', 'blue', '[', 'InvalidNetworkAnnotation', 'is no list in JSON'],
+  ['asks for what Multus was not told', 'blue', 'late', 'InvalidNetworkAnnotation', 'changed after the creation'],
+  ['tells Multus what it cannot read', 'blue', '[', 'InvalidNetworkAnnotation', 'is not a JSON list'],
 ])('a pod stays where it is when it %s', (_, asked, multus, reason, why) => {
   expect(decision(asked, multus ?? asked)).toMatchObject({
     kind: 'wait',

@@ -45,7 +45,7 @@ describe('addresses', () => {
   });
 
   test('are not parsed where there are more', () => {
-    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with the length of their prefix, such as ["192.168.7.7/16"]`;
+    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
     expect(ask({ ips: many(33) })).toEqual({ problem });
     expect(ask({ ips: many(6_000) })).toEqual({ problem });
     expect(parsed()).toBe(0);

@@ -67,7 +67,7 @@ describe('a clouds.yaml', () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ['is no YAML', 'a: [', /it is no YAML/],
+    ['is not YAML', 'a: [', /expected YAML/],
     ['has none', 'a: 1', /a mapping `clouds`/],
     ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
     [
@@ -86,7 +86,7 @@ describe('a clouds.yaml', () => {
   test('is told of a certificate that is none, and of where to put it', () => {
     const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
     const told = (where: string) =>
-      `${where} cannot be used: expected certificates and no path: put the authority's certificate`;
+      `${where} is invalid: expected certificates and no path: put the authority's certificate`;
     for (const none of ['', 'rubbish', broken]) {
       expect(() => parseClouds(cloud({ auth }), none)).toThrow(told('key cacert'));
     }
