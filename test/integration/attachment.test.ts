@@ -201,7 +201,11 @@ describe('a pod that asks for a Network', () => {
     ],
     ['has hostNetwork', pod('bad', 'absent', { hostNetwork: true }), 'hostNetwork'],
     ['writes it wrong', pod('bad', 'absent,'), 'has "", which is not a name'],
-    ['asks for one of another namespace', pod('bad', 'kube-system/x'), 'which pods of namespace default may not use'],
+    [
+      'asks for one of another namespace',
+      pod('bad', 'kube-system/x'),
+      'which pods of namespace default may not use',
+    ],
   ])('is refused when it %s', async (_, object, message) => {
     const said = await refusal(object);
     expect(said).toContain('admission webhook "network.samplecrd.k8s.io" denied the request');

@@ -53,8 +53,7 @@ describe('the API server refuses, and says what to write instead', () => {
   const hostBits = 'spec.cidr: Invalid value: must not have host bits set: write the network address';
   const canonicalCidr = 'spec.cidr: Invalid value: must be in canonical form: write for example';
   const canonicalGateway = 'spec.gateway: Invalid value: must be in canonical form: write for example';
-  const tooSmall =
-    'spec.cidr: Invalid value: leaves no address for a pod: write a range of at least';
+  const tooSmall = 'spec.cidr: Invalid value: leaves no address for a pod: write a range of at least';
   const unusable = 'spec.cidr: Invalid value: must not overlap 0.0.0.0/8, loopback';
   const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
   const network = 'spec.gateway: Invalid value: must not be the network address: write another';
