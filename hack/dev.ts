@@ -4,7 +4,7 @@ import { shellExports } from '../test/env/control-plane/shell-exports.ts';
 import { startControlPlane } from '../test/env/control-plane/start.ts';
 import { must, startOperator } from '../test/env/operator.ts';
 
-// An embedded control plane and the operator from source: each change of src/ restarts it, and a debugger can attach.
+// Starts a control plane and the operator from source. Each change of src/ restarts the operator. A debugger can attach.
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const stop = new Promise<void>((resolve) => {
@@ -25,7 +25,7 @@ try {
   say('\nThe operator runs from src/ and restarts when a file changes. In another terminal:\n');
   for (const line of await shellExports(controlPlane.kubeconfigPath)) say(`  ${line}`);
   say(`  curl ${metricsUrl}/debug/controllers`);
-  say('\nThe line "Debugger listening on …" below has the address for a debugger. Ctrl-C ends everything.\n');
+  say('\nThe line "Debugger listening on …" below has the address for a debugger. Ctrl-C ends all.\n');
   const output = { onLine: say };
   await controlPlane.supervisor.start({
     name: 'log',

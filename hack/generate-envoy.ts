@@ -2,8 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { ENVOY_FILES } from '../src/sidecar/envoy/configurations.ts';
 
 /**
- * Writes the files of the ConfigMap `envoy` that comes with the operator into deploy/envoy, for those who read or apply them by
- * hand; `--check` only compares and exits 1 where they differ.
+ * Writes the files of the default ConfigMap `envoy` into deploy/envoy, for users who read or apply them by hand.
+ * `--check` only compares, and exits 1 if they differ.
  */
 const DIRECTORY = new URL('../deploy/envoy/', import.meta.url);
 const COMMAND = 'node hack/generate-envoy.ts';
@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (!args.includes('--check')) await writeFile(file, wanted);
     else if ((await readFile(file, 'utf8').catch(() => '')) !== wanted) {
       console.error(
-        `deploy/envoy/${name} is not what src/sidecar/envoy makes: run \`${COMMAND}\` and commit the result.`,
+        `deploy/envoy/${name} does not match src/sidecar/envoy: run \`${COMMAND}\` and commit the result.`,
       );
       return 1;
     }

@@ -5,8 +5,8 @@ import { projectDirectory } from '../test/env/control-plane/project-directory.ts
 import { runCommand } from '../test/env/control-plane/run-command.ts';
 
 /**
- * Renders deploy/overlays/default into one file, for those who have no kustomize or no copy of the project:
- * `node hack/generate-install.ts` writes it, `--check` only compares and exits 1 where it differs.
+ * Renders deploy/overlays/default into one file, for users without kustomize or a checkout.
+ * `node hack/generate-install.ts` writes it. `--check` only compares, and exits 1 if it differs.
  */
 const FILE = join(projectDirectory(), 'deploy/install.yaml');
 const OVERLAY = join(projectDirectory(), 'deploy/overlays/default');
@@ -18,8 +18,6 @@ if (code !== 0) throw new Error(`kubectl kustomize ${OVERLAY}: ${stderr.trim()}`
 const rendered = `${HEADER}${stdout}`;
 if (!process.argv.includes('--check')) await writeFile(FILE, rendered);
 else if ((await readFile(FILE, 'utf8')) !== rendered) {
-  process.stderr.write(
-    'deploy/install.yaml is not what deploy/overlays/default makes: run `make manifests`\n',
-  );
+  process.stderr.write('deploy/install.yaml does not match deploy/overlays/default: run `make manifests`\n');
   process.exitCode = 1;
 }

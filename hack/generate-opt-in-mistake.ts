@@ -27,7 +27,7 @@ function resourceRules(): string {
   return rules.join('');
 }
 
-/** The longest path first: the other kinds do not have its first keys. */
+/** Tries the longest path first: the other kinds do not have its first keys. */
 function podExpression(): string {
   const paths = new Set(applied.map(({ path }) => path.join('.')));
   const [shortest, ...others] = [...paths].toSorted((a, b) => a.length - b.length);

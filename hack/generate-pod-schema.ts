@@ -1,6 +1,6 @@
 /**
- * Writes src/podspec/schema/pod-schema.ts: the fields of everything that a template may add to a pod, from the
- * OpenAPI document of Kubernetes.
+ * Writes src/podspec/schema/pod-schema.ts from the OpenAPI document of Kubernetes: the fields of everything that a
+ * template may add to a pod.
  *
  *   node hack/generate-pod-schema.ts VERSION < api/openapi-spec/v3/api__v1_openapi.json
  */
@@ -41,8 +41,8 @@ const COUNT = { range: [0, INT32_MAX] } as const;
 const NAME = { required: true, format: 'dns-subdomain' } as const;
 
 /**
- * What the API server's validation asks for beyond the OpenAPI document
- * (k8s.io/kubernetes/pkg/apis/core/validation), for what sidecars are made of.
+ * What the API server's validation requires beyond the OpenAPI document (k8s.io/kubernetes/pkg/apis/core/validation),
+ * for the types that sidecars use.
  */
 const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
@@ -175,7 +175,7 @@ function isField(path: string, types: ReadonlyMap<string, string>): boolean {
   return types.get(type)?.includes(`${field}: `) ?? false;
 }
 
-/** The text of every type that can be reached from the roots, by its short name. */
+/** The text of each type that is reachable from the roots, by its short name. */
 function reachable(schemas: Readonly<Record<string, Definition>>): Map<string, string> {
   const found = new Map<string, string>();
   const pending = ROOTS.map((name) => `io.k8s.api.core.v1.${name}`);

@@ -3,8 +3,8 @@ import { load } from 'js-yaml';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 
 /**
- * Generates the TypeScript types of Network from its CRD, so that both have one source:
- * `node hack/generate-types.ts` writes them, `--check` only compares and exits 1 where they differ.
+ * Generates the TypeScript types of Network from its CRD, so that both have one source.
+ * `node hack/generate-types.ts` writes them. `--check` only compares, and exits 1 if they differ.
  */
 const CRD_FILE = new URL('../crd/networks.yaml', import.meta.url);
 const TYPES_FILE = new URL('../src/network/api/types.ts', import.meta.url);
@@ -15,7 +15,7 @@ const BANNER = `// Generated from crd/networks.yaml by \`${COMMAND}\`: do not ed
 import type { ObjectMeta } from '../../kube/api/object.ts';
 `;
 
-/** Names of the types for the objects of the schema, by their path in it; others stand where they are used. */
+/** Names of types by the path of their object in the schema. Other types are inline. */
 const TITLES: ReadonlyMap<string, string> = new Map([
   ['spec', 'NetworkSpec'],
   ['status', 'NetworkStatus'],
@@ -23,7 +23,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ['status.capacity', 'NetworkCapacity'],
 ]);
 
-/** The file's text as the CRD (YAML) makes it. */
+/** The text of types.ts for a CRD (YAML). */
 export async function typesOf(crd: string): Promise<string> {
   const given = schemaOf(crd);
   const schema: JSONSchema = {
@@ -49,7 +49,7 @@ function schemaOf(crd: string): JSONSchema {
   return version.schema.openAPIV3Schema;
 }
 
-/** The schema with a title on each object that gets a type of its own. */
+/** The schema with a title on each object that gets its own type. */
 function named(schema: JSONSchema, path: string): JSONSchema {
   const title = TITLES.get(path);
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]): [string, JSONSchema] => [
@@ -64,7 +64,7 @@ function named(schema: JSONSchema, path: string): JSONSchema {
   };
 }
 
-/** Makes every property and array readonly: objects come from a cache that all share. The generator has no option for it. */
+/** Makes each property and array readonly, because objects come from a shared cache. The generator has no option for it. */
 function readonly(code: string): string {
   return code.replace(/^( +)(\w+\??: )/gm, '$1readonly $2').replace(/: (\w+\[\])/g, ': readonly $1');
 }

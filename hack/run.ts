@@ -10,9 +10,9 @@ import { Narrator } from './demo/narrator.ts';
 import { playNetwork } from './demo/network.ts';
 import { quietly, type Stage } from './demo/stage.ts';
 
-// The main job, shown: a control plane, the operator beside it, and the demo played with kubectl.
-// `--once` checks each claim and ends: 0 when all hold, 1 when one does not.
-// `--api-server-arg=--feature-gates=WatchList=false` is passed on to kube-apiserver.
+// Starts a control plane and the operator, and plays the demo with kubectl.
+// `--once` ends after the demo: with 0 if all claims hold, with 1 otherwise.
+// `--api-server-arg=--feature-gates=WatchList=false` passes an argument to kube-apiserver.
 
 const { values } = parseArgs({
   options: {
@@ -22,11 +22,11 @@ const { values } = parseArgs({
 });
 const TO_TRY = [
   'kubectl run mine --image=busybox --labels=initializer.kubernetes.io/envoy=true   # gets a sidecar',
-  'kubectl edit configmap envoy-initializer -n envoy-initializer                    # misspell a field: it is refused',
+  'kubectl edit configmap envoy-initializer -n envoy-initializer                    # misspell a field: the API server refuses it',
   'kubectl apply -f deploy/examples/network-ping.yaml && kubectl get networks -o wide',
 ];
 const stop = stopOnSignals();
-// As Node decides: a terminal, NO_COLOR, FORCE_COLOR.
+// Node decides by terminal, NO_COLOR and FORCE_COLOR.
 const color = styleText('bold', ' ', { stream: process.stdout }) !== ' ';
 const narrator = new Narrator((text) => process.stdout.write(text), color);
 
@@ -37,7 +37,7 @@ const controlPlane = await startControlPlane({
 });
 try {
   const finished = play(controlPlane);
-  // A Ctrl-C in the middle of it ends it there: what it was doing fails with the control plane.
+  // Ctrl-C ends the demo at any point: its current step fails together with the control plane.
   await Promise.race([finished, stop, controlPlane.failure.then((error) => Promise.reject(error))]);
 } finally {
   await controlPlane.stop();

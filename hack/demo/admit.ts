@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Operation } from 'fast-json-patch';
 import type { Stage } from './stage.ts';
 
-/** Asks the webhook as the API server does for a pod that is about to be created; the patch it answers, empty for none. */
+/** Sends the webhook a review of a new pod, as the API server does. Returns its patch, empty without one. */
 export async function admit({ webhookUrl, caPem }: Stage, pod: unknown): Promise<readonly Operation[]> {
   const review = {
     apiVersion: 'admission.k8s.io/v1',
@@ -31,7 +31,7 @@ function post(url: string, ca: string, body: string): Promise<string> {
     call.on('response', (response) => {
       text(response).then((answer) => {
         if (response.statusCode === 200) resolve(answer);
-        else reject(new Error(`the webhook answered ${response.statusCode}: ${answer}`));
+        else reject(new Error(`expected 200 from the webhook, got ${response.statusCode}: ${answer}`));
       }, reject);
     });
     call.end(body);

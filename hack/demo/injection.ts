@@ -62,12 +62,12 @@ async function notOptedIn(stage: Stage, withoutUs: string): Promise<void> {
   const before = await injectionRequests(stage.metricsUrl);
   await change(stage, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const stored = await storedPod(stage, 'myapp-pod-plain');
-  narrator.claim('it is stored as it was without the operator', stored === withoutUs, stored);
+  narrator.claim('it is stored as without the operator', stored === withoutUs, stored);
   const after = await injectionRequests(stage.metricsUrl);
-  narrator.claim('the API server did not ask the webhook', before === after, `${after - before} requests`);
+  narrator.claim('the API server did not call the webhook', before === after, `${after - before} requests`);
 }
 
-/** A pod as it is stored, without what differs each time: identity, times, the random name of the token's volume. */
+/** A stored pod without what differs each time: identity, times, the random name of the token's volume. */
 export async function storedPod(stage: Stage, name: string): Promise<string> {
   const pod = JSON.parse(await quietly(stage, ['get', 'pod', name, '-o', 'json']));
   for (const field of ['uid', 'resourceVersion', 'creationTimestamp', 'managedFields'])

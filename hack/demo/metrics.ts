@@ -1,4 +1,4 @@
-/** How many pods the webhook has been asked about, by its own count. */
+/** The number of reviews that the webhook counts in its metrics. */
 export async function injectionRequests(metricsUrl: string): Promise<number> {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text();
   const samples = text.matchAll(

@@ -1,6 +1,6 @@
 import { type InspectColor, styleText } from 'node:util';
 
-/** Tells a demo on standard output: headings, commands with what they printed, and claims with whether they hold. */
+/** Prints a demo: headings, commands with their output, and claims with their result. */
 export class Narrator {
   #claims = 0;
   readonly #broken: string[] = [];
@@ -12,7 +12,7 @@ export class Narrator {
     this.#color = color;
   }
 
-  /** The claims that did not hold. */
+  /** The claims that do not hold. */
   get broken(): readonly string[] {
     return this.#broken;
   }
@@ -36,7 +36,7 @@ export class Narrator {
     }
   }
 
-  /** A claim is a sentence; `detail` is what was found in place of it. */
+  /** Prints a claim, and `detail` if it does not hold. */
   claim(sentence: string, holds: boolean, detail = ''): void {
     this.#claims++;
     if (!holds) this.#broken.push(sentence);

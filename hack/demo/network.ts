@@ -4,7 +4,7 @@ const NETWORK = 'network/example-network';
 const DEFINITION = 'network-attachment-definition/example-network';
 const CONFIG = ['get', DEFINITION, '-o', 'jsonpath={.spec.config}'];
 
-/** A Network that is created, changed, refused and deleted. */
+/** Creates, changes and deletes a Network, and tries an invalid one. */
 export async function playNetwork(stage: Stage): Promise<void> {
   await create(stage);
   await update(stage);
@@ -52,7 +52,7 @@ async function refuse(stage: Stage): Promise<void> {
   const { narrator } = stage;
   const { code, stderr } = await show(stage, ['apply', '-f', 'deploy/examples/bad-network.yaml']);
   narrator.claim(
-    'an invalid Network is refused by field',
+    'the API server refuses an invalid Network and names the field',
     code !== 0 && stderr.includes('spec.gateway'),
     stderr,
   );

@@ -4,7 +4,7 @@ import { projectDirectory } from '../../test/env/control-plane/project-directory
 import type { CommandResult } from '../../test/env/control-plane/run-command.ts';
 import type { Narrator } from './narrator.ts';
 
-/** What every act of the demo has at hand. */
+/** What each part of the demo uses. */
 export interface Stage {
   readonly narrator: Narrator;
   readonly controlPlane: ControlPlane;
@@ -13,7 +13,7 @@ export interface Stage {
   readonly caPem: string;
 }
 
-/** Runs kubectl and shows the command with what it printed. */
+/** Runs kubectl, and shows the command and its output. */
 export async function show(
   { narrator, controlPlane }: Stage,
   args: readonly string[],
@@ -23,20 +23,20 @@ export async function show(
   return result;
 }
 
-/** Runs kubectl and shows the command alone: what it prints says no more than that it worked. */
+/** Runs kubectl, and shows the command without its output. */
 export async function change(stage: Stage, args: readonly string[]): Promise<void> {
   await quietly(stage, args);
   stage.narrator.command(`kubectl ${args.map(quoted).join(' ')}`);
 }
 
-/** Runs kubectl unseen; what it printed, or an error with what it complained of. */
+/** Runs kubectl without showing it. Returns its output. @throws Error with its standard error if it fails. */
 export async function quietly({ controlPlane }: Stage, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await controlPlane.kubectl(args.map(fromProject));
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`);
   return stdout;
 }
 
-/** Files are shown as a reader in the project's root would type them, wherever this runs. */
+/** The output shows paths relative to the project; kubectl gets absolute ones. */
 function fromProject(arg: string): string {
   return arg.startsWith('deploy/') || arg.startsWith('crd/') ? join(projectDirectory(), arg) : arg;
 }

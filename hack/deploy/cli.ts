@@ -6,11 +6,11 @@ import { undeploy } from './undeploy.ts';
 const USAGE = `usage: node hack/deploy/cli.ts deploy [--overlay NAME] [--image REFERENCE] | undeploy [--force]
 
   deploy    apply an overlay of deploy/overlays (default: default) with an image, and wait until the operator is ready
-  undeploy  remove the operator and all that belongs to it; refuses while there are Networks, unless --force
+  undeploy  remove the operator and all its objects; refuses while Networks exist, unless --force
 
-  --timeout SECONDS  how long to wait for each step (default: 180)
+  --timeout SECONDS  maximum time of each step (default: 180)
 
-The cluster is kubectl's own: $KUBECONFIG and its current context. KUBECTL names another kubectl.
+The cluster is kubectl's: $KUBECONFIG and its current context. KUBECTL is the kubectl to run.
 `;
 
 class UsageError extends Error {}

@@ -1,7 +1,7 @@
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../src/drift/copy-plan.ts';
 import { type Kubectl, output } from './kubectl.ts';
 
-/** Deletes the copies of Envoy's ConfigMap, and takes the label off those that users have made their own. Names the copies. */
+/** Deletes the copies of Envoy's ConfigMap. Removes only the label from copies that users changed. Returns the deleted ones. */
 export async function removeCopies(kubectl: Kubectl): Promise<readonly string[]> {
   const selector = [`--selector=${COPY_LABEL}`, '--all-namespaces', '--show-managed-fields', '--output=json'];
   const { items } = JSON.parse(await output(kubectl, ['get', 'configmaps', ...selector])) as {

@@ -10,16 +10,16 @@ export interface DeployOptions {
   readonly kubectl: Kubectl;
   /** A directory of deploy/overlays, or any path. */
   readonly overlay: string;
-  /** What takes the place of the image that the manifests name. */
+  /** The image to use instead of the one in the manifests. */
   readonly image: string;
   readonly timeoutSeconds: number;
-  /** Told what is done. */
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
-/** Applies an overlay and waits until the operator is ready. @throws Refusal where it does not become so. */
+/** Applies an overlay and waits until the operator is ready. @throws Refusal if it is not ready in time. */
 export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: DeployOptions): Promise<void> {
-  // kustomize follows symbolic links before it takes `..` from a path.
+  // kustomize resolves symbolic links before `..` in a path.
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'envoy-initializer-deploy-')));
   try {
     await writeKustomization(directory, overlay, image);
@@ -42,12 +42,12 @@ export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: D
   }
 }
 
-/** A kustomization over the overlay that puts the image in: the project's files are left as they are. */
+/** Writes a kustomization that sets the image over the overlay, so that the project's files do not change. */
 async function writeKustomization(directory: string, overlay: string, image: string): Promise<void> {
   const ours = join(projectDirectory(), 'deploy', 'overlays', overlay);
   const path = existsSync(ours) ? ours : overlay;
   if (!existsSync(path))
-    throw new Refusal(`there is no overlay ${overlay}: name one of deploy/overlays, or a path`);
+    throw new Refusal(`overlay ${overlay} does not exist: write one of deploy/overlays, or a path`);
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',

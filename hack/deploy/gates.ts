@@ -2,7 +2,7 @@ import { type Kubectl, lines, output } from './kubectl.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
 
-/** Lets the pods go that wait for a Network: nobody else would any more. Names them, `namespace/name`. */
+/** Removes the gate of pods that wait for a Network, because no operator will. Returns their keys, `namespace/name`. */
 export async function liftGates(kubectl: Kubectl): Promise<readonly string[]> {
   const gates = '{range .spec.schedulingGates[*]}{" "}{.name}{end}';
   const pods = await lines(kubectl, [
@@ -13,7 +13,7 @@ export async function liftGates(kubectl: Kubectl): Promise<readonly string[]> {
     .map((line) => line.split(' '))
     .filter(([, ...names]) => names.includes(GATE))
     .map(([key = '']) => key);
-  // Of the list that merges by name: other gates stay.
+  // The list merges by name, so other gates stay.
   const patch = JSON.stringify({ spec: { schedulingGates: [{ name: GATE, $patch: 'delete' }] } });
   for (const key of waiting) {
     const [namespace = '', name = ''] = key.split('/');

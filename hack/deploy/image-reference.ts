@@ -1,11 +1,11 @@
-/** An image as kustomize is told of it: `newTag` or `digest`, whichever the reference has. */
+/** An image in the fields of kustomize: `newTag` or `digest`, as in the reference. */
 export interface ImageParts {
   readonly newName: string;
   readonly newTag?: string;
   readonly digest?: string;
 }
 
-/** Takes `registry:5000/name:tag` or `name@sha256:…` apart. A colon before the last slash is a port's. */
+/** Splits `registry:5000/name:tag` or `name@sha256:…`. A colon before the last slash precedes a port. */
 export function imageParts(reference: string): ImageParts {
   const [beforeDigest = '', digest] = reference.split('@');
   const colon = beforeDigest.lastIndexOf(':');

@@ -1,12 +1,12 @@
 import { type CommandResult, runCommand } from '../../test/env/control-plane/run-command.ts';
 
-/** Runs kubectl with these arguments. Resolves however it ends. */
+/** Runs kubectl with these arguments. Resolves with any exit code. */
 export type Kubectl = (
   args: readonly string[],
   options?: { readonly input?: string },
 ) => Promise<CommandResult>;
 
-/** What the user has to do something about: one line, and nothing to look up in a stack trace. */
+/** An error that the user can solve: one line, without a stack trace. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }
@@ -19,21 +19,21 @@ export function kubectlOf(command: string): Kubectl {
       return await runCommand(command, args, env, input);
     } catch (cause) {
       const what = cause instanceof Error ? cause.message : String(cause);
-      throw new Refusal(`${command} cannot be run (${what}): install kubectl, or name it by KUBECTL=…`, {
+      throw new Refusal(`cannot run ${command} (${what}): install kubectl, or write KUBECTL=…`, {
         cause,
       });
     }
   };
 }
 
-/** What kubectl printed. @throws Refusal with its last words where it failed. */
+/** Returns kubectl's output. @throws Refusal with its standard error if it fails. */
 export async function output(kubectl: Kubectl, args: readonly string[], input?: string): Promise<string> {
   const { code, stdout, stderr } = await kubectl(args, input === undefined ? {} : { input });
   if (code !== 0) throw new Refusal(`kubectl ${args.join(' ')}: ${stderr.trim()}`);
   return stdout;
 }
 
-/** The lines of what kubectl printed, without empty ones. */
+/** The lines of kubectl's output, without empty ones. */
 export async function lines(kubectl: Kubectl, args: readonly string[]): Promise<readonly string[]> {
   return (await output(kubectl, args)).split('\n').filter((line) => line !== '');
 }

@@ -5,11 +5,11 @@ export const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 const NAMED = 5;
 const POLL_MS = 1_000;
 
-/** A Network, as far as it matters to whoever wants it gone. */
+/** A Network that is not deleted yet. */
 export interface RemainingNetwork {
   /** `namespace/name` */
   readonly key: string;
-  /** What its deletion waits for, in the operator's words. */
+  /** What its deletion waits for, from its status. */
   readonly message: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface NetworkList {
   }[];
 }
 
-/** All Networks of the cluster; none where their CRD is not there. */
+/** All Networks of the cluster; none if their CRD does not exist. */
 export async function findNetworks(kubectl: Kubectl): Promise<readonly RemainingNetwork[]> {
   const crd = await output(kubectl, ['get', 'crd', NETWORK_CRD, '--ignore-not-found', '--output=name']);
   if (crd === '') return [];
@@ -38,7 +38,7 @@ export async function findNetworks(kubectl: Kubectl): Promise<readonly Remaining
   }));
 }
 
-/** Deletes all Networks, and waits until the operator has taken down what they made. @throws Refusal when the time is up. */
+/** Deletes all Networks, and waits until the operator has removed the real networks. @throws Refusal on timeout. */
 export async function deleteNetworks(kubectl: Kubectl, timeoutSeconds: number): Promise<void> {
   await output(kubectl, ['delete', NETWORK_CRD, '--all', '--all-namespaces', '--wait=false']);
   const deadline = performance.now() + timeoutSeconds * 1_000;
@@ -46,7 +46,7 @@ export async function deleteNetworks(kubectl: Kubectl, timeoutSeconds: number): 
   while (remaining.length > 0) {
     if (performance.now() > deadline) {
       throw new Refusal(
-        `after ${timeoutSeconds} s these Networks are still there: ${named(remaining)}. See docs/install.md#a-network-that-does-not-go, and run this again`,
+        `after ${timeoutSeconds} s these Networks still exist: ${named(remaining)}. See docs/install.md#a-network-that-does-not-go, and retry`,
       );
     }
     await delay(POLL_MS);

@@ -5,33 +5,32 @@ import { deleteNetworks, findNetworks, NETWORK_CRD, named } from './networks.ts'
 
 export interface UndeployOptions {
   readonly kubectl: Kubectl;
-  /** Users' Networks are deleted, too. */
+  /** Also deletes users' Networks. */
   readonly force: boolean;
-  /** How long to wait for each thing to go. */
+  /** How long to wait for each deletion. */
   readonly timeoutSeconds: number;
-  /** Told what is done. */
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
 const NAMESPACE = 'envoy-initializer';
-/** Of deploy/overlays/node-agent: it stays until all Networks are gone, to clean up after them. */
+/** Namespace of deploy/overlays/node-agent, which stays until all Networks are gone, to remove their leftovers. */
 const NODE_AGENT = 'envoy-initializer-node-agent';
-/** What the manifests make, and what the operator itself makes. */
+/** Labels of the objects of the manifests, and of those that the operator creates. */
 const OURS = ['app=envoy-initializer', 'app.kubernetes.io/managed-by=envoy-initializer'];
-/** What holds the operator's account to its own objects, for as long as the account has rights. */
+/** Limits the operator's account to its own objects while the account has rights. */
 const FENCE = 'envoy-initializer-fence';
 
 /**
- * Removes the operator and all that belongs to it, in the order in which nothing is harmed: first what could block pods,
- * last what gives the operator its rights. What is gone already is passed over, so it can be run again at any point.
- * @throws Refusal, with nothing changed, while there are Networks and it is not told to delete them; and where
- * something does not go.
+ * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator its
+ * rights. It ignores what does not exist, so you can run it again after a failure.
+ * @throws Refusal without changes if Networks exist and `force` is false; and if a deletion does not end in time.
  */
 export async function undeploy({ kubectl, force, timeoutSeconds, say }: UndeployOptions): Promise<void> {
   const networks = await findNetworks(kubectl);
   if (networks.length > 0 && !force) {
     throw new Refusal(
-      `nothing is removed while there are users' Networks (${named(networks)}): delete them, or let FORCE=1 delete them and the networks behind them`,
+      `Networks exist, so nothing was removed (${named(networks)}): delete them, or write FORCE=1 to delete them and their real networks`,
     );
   }
   const timeout = `--timeout=${timeoutSeconds}s`;
@@ -48,14 +47,14 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   await removeWebhooks();
   if (networks.length > 0) {
     say(`deleting Networks: ${named(networks)}`);
-    // While the operator still runs: it takes down what they made.
+    // The operator still runs, because it removes the real networks.
     await deleteNetworks(kubectl, timeoutSeconds);
   }
-  // In the foreground, so that its pods are gone, too, and write nothing any more.
+  // In the foreground, so that its pods are gone, too, and write nothing more.
   await remove('deployments', `--namespace=${NAMESPACE}`, `--selector=${OURS[0]}`, '--cascade=foreground');
-  // What it may have made in the meantime.
+  // The operator may have created some in the meantime.
   await removeWebhooks();
-  for (const pod of await liftGates(kubectl)) say(`pod ${pod} waits for its Network no longer`);
+  for (const pod of await liftGates(kubectl)) say(`pod ${pod} no longer waits for its Network`);
   for (const copy of await removeCopies(kubectl)) say(`configmap ${copy} deleted`);
   await remove('namespaces', NAMESPACE, NODE_AGENT);
   await remove('clusterrolebindings,clusterroles', `--selector=${OURS[0]}`);
@@ -63,7 +62,7 @@ export async function undeploy({ kubectl, force, timeoutSeconds, say }: Undeploy
   await remove('crd', NETWORK_CRD);
 }
 
-/** The kinds by which the API server is told to change or refuse objects: those that this one has. */
+/** The kinds of admission configuration that this API server has. */
 async function admissionKinds(kubectl: Kubectl): Promise<string> {
   const group = '--api-group=admissionregistration.k8s.io';
   const names = await output(kubectl, ['api-resources', group, '--verbs=delete', '--output=name']);

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Makes the root of the image below the directory $1, in three parts, each a layer that seldom changes without those
-# before it: Node with the libraries that it is linked with, the packages, the program. There is no shell and no package
-# manager, and of other programs only chroot, by which the node agent runs those of its node, and CNI plugins, which it
-# puts onto nodes that lack them. $2 is the time of all
-# files, in seconds since 1970.
+# Creates the root of the image below the directory $1, as three layers: Node with its libraries, the packages, the
+# program. The first ones change the least. The image has no shell and no package manager. It has chroot, with which the
+# node agent runs programs of its node, and CNI plugins for nodes that lack them. $2 is the time of all files, in
+# seconds since 1970.
 set -eu
 root=$1
 time=$2
@@ -12,8 +11,8 @@ time=$2
 copy_program() {
   mkdir -p "$root/node$(dirname "$2")"
   cp -L "$1" "$root/node$2"
-  # glibc's loader, asked to list what it would load, in place of running it. A program without libraries is run after all,
-  # and ends for want of arguments.
+  # This makes glibc's loader list the libraries and not run the program. A program without libraries runs nevertheless,
+  # and ends because it gets no arguments.
   { LD_TRACE_LOADED_OBJECTS=1 "$1" 2>/dev/null || true; } | grep -o '/[^ ]*' | while read -r library; do
     mkdir -p "$root/node$(dirname "$library")"
     cp -L "$library" "$root/node$library"
@@ -22,7 +21,7 @@ copy_program() {
 
 copy_program "$(node --print process.execPath)" /usr/local/bin/node
 copy_program "$(which chroot)" /usr/sbin/chroot
-# For nodes that lack them: the node agent puts them there.
+# The node agent installs them on nodes that lack them.
 mkdir -p "$root/node/opt/cni/bin"
 cp -L /usr/lib/cni/bridge /usr/lib/cni/host-local "$root/node/opt/cni/bin"
 mkdir -p "$root/node/etc"
@@ -31,7 +30,7 @@ echo 'nonroot:x:65532:' >"$root/node/etc/group"
 
 mkdir -p "$root/packages/app"
 cp -R node_modules "$root/packages/app"
-# Types, source maps and manuals are for those who develop; licences stay.
+# Types, source maps and manuals are for development; licences stay.
 find "$root/packages" -type f \
   \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' -exec rm {} +
 rm -f "$root/packages/app/node_modules/.package-lock.json"

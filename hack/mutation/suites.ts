@@ -6,9 +6,9 @@ import { getState, resetState, type State } from 'jest-circus';
 
 /** One test of a suite. */
 export interface Test {
-  /** The names of its describe blocks and its own. */
+  /** The names of its describe blocks and its own name. */
   readonly name: string;
-  /** Throws, or rejects, where it fails. */
+  /** Throws or rejects if it fails. */
   readonly run: () => unknown;
 }
 
@@ -17,15 +17,15 @@ type Block = State['rootDescribeBlock'];
 const GLOBALS = new URL('./globals.ts', import.meta.url).href;
 
 /**
- * Jest suites compiled by tsc, in this process: described by jest-circus as under jest, and run as plain functions. They
- * have no hooks and no state of their own. All modules of the build can be loaded anew.
+ * Runs compiled jest suites in this process. jest-circus collects the tests, which then run as plain functions. The suites
+ * have no hooks and no state. All modules of the build can be reloaded.
  */
 export class Suites {
   readonly #build: string;
   readonly #directories: readonly string[];
   #generation = 0;
 
-  /** All absolute: what is loaded anew, and the folders in it whose suites run, with what is below them. */
+  /** Absolute paths: the modules to reload, and the folders in it with the suites to run. */
   constructor(build: string, directories: readonly string[]) {
     this.#build = pathToFileURL(build).href;
     this.#directories = directories;
@@ -39,7 +39,7 @@ export class Suites {
     });
   }
 
-  /** Rejects with what a module threw while it was loaded. */
+  /** Loads all suites. Rejects with the error of a module that fails to load. */
   async load(): Promise<readonly Test[]> {
     this.#generation += 1;
     resetState();

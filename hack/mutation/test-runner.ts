@@ -15,13 +15,13 @@ import {
 } from '@stryker-mutator/api/test-runner';
 import { Suites, type Test } from './suites.ts';
 
-/** What the instrumented code looks at. */
+/** The instrumented code reads this object. */
 const stryker: InstrumenterContext = {};
 Object.assign(globalThis, { __stryker__: stryker });
 
 /**
- * Runs the suites of the rooms without I/O for Stryker in its own process. Jest, which makes a world of its own for each run, takes
- * a hundred times as long for each of some thousand mutants.
+ * Runs the suites of the pure rooms in Stryker's own process. Jest creates a new environment for each run, which takes a
+ * hundred times as long for each of some thousand mutants.
  */
 class CircusRunner implements TestRunner {
   readonly #suites = new Suites(
@@ -56,7 +56,7 @@ class CircusRunner implements TestRunner {
       const endless = determineHitLimitReached(stryker.hitCount, hitLimit);
       return toMutantRunResult(endless ?? { status: DryRunStatus.Complete, tests });
     } catch (error) {
-      // What cannot even be loaded has been found, as under jest.
+      // A mutant that does not load is killed, as in jest.
       return {
         status: MutantRunStatus.Killed,
         killedBy: [],
@@ -64,7 +64,7 @@ class CircusRunner implements TestRunner {
         nrOfTests: 0,
       };
     } finally {
-      // What was loaded with a mutant holds traces of it.
+      // Modules that were loaded with a mutant keep its traces.
       if (isStatic) this.#tests = undefined;
       delete stryker.activeMutant;
     }

@@ -6,7 +6,7 @@ import { runCommand } from '../../test/env/control-plane/run-command.ts';
 import { growthPlot } from './growth-plot.ts';
 import { terminalPicture } from './terminal-picture.ts';
 
-// Draws the pictures of the documents: what `make run` prints, and the curve that BENCH_RECORD=1 make bench measured last.
+// Draws the pictures of the documents: the output of `make run`, and the last curve of BENCH_RECORD=1 make bench.
 
 const CHAPTERS = [
   'A pod that opts in',
@@ -19,7 +19,7 @@ const path = (file: string) => join(projectDirectory(), file);
 
 const env = { ...(process.env as Record<string, string>), FORCE_COLOR: '1' };
 const { stdout, stderr, code } = await runCommand(process.execPath, [path('hack/run.ts'), '--once'], env, '');
-if (code !== 0) throw new Error(`the demo ended with ${code}:\n${stdout}${stderr}`);
+if (code !== 0) throw new Error(`expected exit code 0 of the demo, got ${code}:\n${stdout}${stderr}`);
 await writeFile(path('docs/run.svg'), terminalPicture(stdout, CHAPTERS));
 process.stdout.write('docs/run.svg\n');
 
@@ -28,4 +28,6 @@ if (existsSync(measured)) {
   await writeFile(path('test/bench/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
   process.stdout.write('test/bench/growth.svg\n');
 } else
-  process.stdout.write('no test/bench/growth.svg: BENCH_RECORD=1 BENCH_ONLY=growth make bench measures it\n');
+  process.stdout.write(
+    'test/bench/growth.json does not exist: run BENCH_RECORD=1 BENCH_ONLY=growth make bench\n',
+  );

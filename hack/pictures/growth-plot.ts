@@ -51,7 +51,7 @@ function text(x: number, y: number, content: string, anchor: string, colour = '#
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" fill="${colour}">${content}</text>`;
 }
 
-/** The next 1, 2, 4 or 8 with zeros: what quarters well. */
+/** The next 1, 2, 4 or 8 with zeros, which divides well by four. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 4, 8, 10].find((step) => step * power >= value) ?? 10) * power;

@@ -1,10 +1,10 @@
-/** Columns that are shown; longer lines are cut. */
+/** Longer lines are cut. */
 const COLUMNS = 104;
-/** Of what one command printed, this many lines at most. */
+/** The most lines of output to show for one command. */
 const OUTPUT_LINES = 7;
 const CELL = { width: 7.8, height: 18 };
 const MARGIN = 16;
-/** SGR codes of the narrator's, and what they look like here. */
+/** The narrator's SGR codes, and their styles. */
 const STYLES: Readonly<Record<string, string>> = {
   1: 'font-weight="bold" fill="#ffffff"',
   31: 'fill="#ff7b72"',
@@ -13,7 +13,7 @@ const STYLES: Readonly<Record<string, string>> = {
 };
 const ESCAPE = '\u001b';
 
-/** What a program printed on a terminal in colour, as an SVG; of its chapters, which begin with ▸, those that are named. */
+/** Draws the coloured output of a program as an SVG. Shows only the named chapters, which begin with ▸. */
 export function terminalPicture(printed: string, chapters: readonly string[]): string {
   const lines = chapters.flatMap((title) => shortened(chapter(printed, title)));
   const width = COLUMNS * CELL.width + 2 * MARGIN;
@@ -30,11 +30,11 @@ ${rows.join('\n')}
 /** The lines of a chapter, from its heading on. */
 function chapter(printed: string, title: string): readonly string[] {
   const found = printed.split(/\n(?=\S*▸)/).find((each) => plain(each).startsWith(`▸ ${title}\n`));
-  if (found === undefined) throw new Error(`expected a chapter ▸ ${title}`);
+  if (found === undefined) throw new Error(`expected a chapter ▸ ${title}, got none`);
   return [...found.trimEnd().split('\n'), ''];
 }
 
-/** Without most of what commands print at length: lines in colour are the narrator's own. */
+/** Shortens the output of commands. Lines in colour are the narrator's, and stay. */
 function shortened(lines: readonly string[]): readonly string[] {
   let printed = 0;
   return lines.flatMap((line) => {
@@ -55,7 +55,7 @@ function row(line: string, y: number): string {
   return `<text x="${MARGIN}" y="${y.toFixed(1)}" fill="#c9d1d9" xml:space="preserve">${spans.join('')}</text>`;
 }
 
-/** Colour takes no column; of a line that is cut, the first one stays. */
+/** Cuts a long line, and keeps its first colour. Colours take no columns. */
 function cut(line: string): string {
   const text = plain(line);
   if (text.length <= COLUMNS) return line;

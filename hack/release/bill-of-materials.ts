@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { run } from './run.ts';
 
-/** Where the Dockerfile puts it. */
+/** The file that the Dockerfile writes. */
 const BILL = 'app/sbom.cdx.json';
 
-/** Reads the bill of materials (CycloneDX) out of an image in a registry, so that it is of that image and no other. */
+/** Reads the bill of materials (CycloneDX) from an image in a registry, so that it describes exactly that image. */
 export async function readBillOfMaterials(
   crane: string,
   reference: string,

@@ -4,12 +4,12 @@ import { projectDirectory } from '../../test/env/control-plane/project-directory
 import type { ReleaseSettings } from './obstacles.ts';
 import { Refusal } from './run.ts';
 
-/** Builds the image by `make image`, whose output the user sees. */
+/** Builds the image with `make image`, and shows its output. */
 export async function build({ image, base, builder }: ReleaseSettings): Promise<void> {
   const variables = [`IMAGE=${image}`, `BASE=${base}`, `BUILDER=${builder}`];
   const make = spawn('make', ['--no-print-directory', 'image', ...variables], {
     cwd: projectDirectory(),
-    // The output of a release is its result.
+    // Standard output is for the result of the release.
     stdio: ['ignore', 2, 2],
   });
   const [code] = await once(make, 'close');

@@ -11,16 +11,16 @@ import { ensureTool } from './tools.ts';
 const USAGE = `usage: node hack/release/cli.ts release --image REFERENCE --key KEY [OPTION…] | base-digest | tools
 
   release      build, push and sign the image, and attach its bill of materials and its provenance
-  base-digest  write the present digests of the base images into the Dockerfiles
+  base-digest  write the current digests of the base images into the Dockerfiles
   tools        build cosign and crane into the cache
 
   --base REFERENCE    the base image, by digest (default: the Dockerfile's)
   --builder PROGRAM   docker, podman or buildah
-  --push-flags FLAGS  more arguments of its push, between spaces
+  --push-flags FLAGS  more arguments of its push, separated by spaces
   --force             release a tree with uncommitted changes
   --transparency-log  publish each signature in sigstore's log
 
-COSIGN_PASSWORD is the password of the key. COSIGN and CRANE name these programs; else they are built once, by Go.
+COSIGN_PASSWORD is the password of the key. COSIGN and CRANE are paths of these programs; by default, Go builds them once.
 `;
 
 class UsageError extends Error {}

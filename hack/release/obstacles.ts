@@ -1,21 +1,21 @@
 import { hasDigest } from './base-image.ts';
 import type { Source } from './source.ts';
 
-/** What the user asks of a release. */
+/** The user's settings for a release. */
 export interface ReleaseSettings {
-  /** Where the image is pushed, as in `registry.example.com/envoy-initializer:0.0.1`. */
+  /** The image to push, such as `registry.example.com/envoy-initializer:0.0.1`. */
   readonly image: string;
-  /** The image that the build starts from, by digest. */
+  /** The base image, by digest. */
   readonly base: string;
   /** The private key: a file, or a URI of cosign such as `awskms://…`. */
   readonly key: string;
-  /** The program that builds and pushes: docker, podman or buildah, or a path of one. */
+  /** The program that builds and pushes: docker, podman or buildah, or its path. */
   readonly builder: string;
   /** More arguments of `push`. */
   readonly pushFlags: readonly string[];
-  /** Whether a tree with uncommitted changes is released all the same. */
+  /** Releases a tree with uncommitted changes, too. */
   readonly force: boolean;
-  /** Whether each signature is published in the transparency log of sigstore. */
+  /** Publishes each signature in the transparency log of sigstore. */
   readonly transparencyLog: boolean;
 }
 
@@ -26,20 +26,20 @@ export interface Surroundings {
   readonly hasPassword: boolean;
 }
 
-/** Changed files that an obstacle names. */
+/** The most changed files that a message names. */
 const NAMED_FILES = 3;
 
-/** Everything that stops a release, one line each; empty where nothing does. */
+/** Returns everything that prevents a release, one line each. */
 export function obstacles(settings: ReleaseSettings, found: Surroundings): string[] {
   return [
     ...imageObstacles(settings.image),
     ...(hasDigest(settings.base)
       ? []
       : [
-          `BASE=${settings.base} has no digest, so another base may be pulled the next time: ` +
+          `BASE=${settings.base} has no digest, so the next build may get another base: ` +
             'write BASE=image:tag@sha256:…, or run `make base-digest`',
         ]),
-    ...(settings.builder === '' ? ['no docker, podman or buildah is here: install one'] : []),
+    ...(settings.builder === '' ? ['docker, podman and buildah are not on the PATH: install one'] : []),
     ...keyObstacles(settings.key, found),
     ...treeObstacles(settings, found),
   ];
@@ -47,20 +47,20 @@ export function obstacles(settings: ReleaseSettings, found: Surroundings): strin
 
 function imageObstacles(image: string): string[] {
   const example = 'write IMAGE=registry.example.com/envoy-initializer:0.0.1';
-  if (image.includes('@')) return [`IMAGE=${image} has a digest, which only the build can tell: ${example}`];
+  if (image.includes('@')) return [`IMAGE=${image} has a digest, which only the build can set: ${example}`];
   const [host = '', ...path] = image.split('/');
   const hasHost = path.length > 0 && (host === 'localhost' || /[.:]/.test(host));
-  return hasHost ? [] : [`IMAGE=${image} names no registry: ${example}`];
+  return hasHost ? [] : [`IMAGE=${image} has no registry: ${example}`];
 }
 
 function keyObstacles(key: string, { hasKeyFile, hasPassword }: Surroundings): string[] {
   if (key === '') {
     return [
-      'KEY is not set: write KEY=cosign.key (`cosign generate-key-pair` makes one), or a URI as KEY=awskms://…',
+      'KEY is not set: write KEY=cosign.key (`cosign generate-key-pair` creates one), or a URI such as KEY=awskms://…',
     ];
   }
   if (key.includes('://')) return [];
-  if (!hasKeyFile) return [`KEY=${key}: there is no such file: \`cosign generate-key-pair\` makes one`];
+  if (!hasKeyFile) return [`KEY=${key}: the file does not exist: \`cosign generate-key-pair\` creates one`];
   return hasPassword
     ? []
     : [`COSIGN_PASSWORD is not set: set it to the password of ${key}, which may be empty`];

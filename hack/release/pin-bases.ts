@@ -4,10 +4,10 @@ import { type ProgressStream, withProgress } from '../../test/env/control-plane/
 import { baseOf, withBaseDigest, withoutDigest } from './base-image.ts';
 import { run } from './run.ts';
 
-/** Those of the images that this project builds. */
+/** The Dockerfiles of this project. */
 export const DOCKERFILES = ['Dockerfile', 'deploy/transparent/Dockerfile'];
 
-/** Asks registries what the bases of these Dockerfiles are today, and writes their digests there. */
+/** Reads the current digests of the base images from their registries, and writes them into the Dockerfiles. */
 export async function pinBases(
   crane: string,
   directory: string,
@@ -18,7 +18,7 @@ export async function pinBases(
     const file = join(directory, path);
     const text = await readFile(file, 'utf8');
     const tag = withoutDigest(baseOf(text));
-    const digest = await withProgress(progress, `${path}: asking for the digest of ${tag}`, () =>
+    const digest = await withProgress(progress, `${path}: reading the digest of ${tag}`, () =>
       run(crane, ['digest', tag]),
     );
     await writeFile(file, withBaseDigest(text, digest.trim()));

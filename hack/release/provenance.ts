@@ -2,20 +2,20 @@ import { withoutDigest } from './base-image.ts';
 import type { ReleaseSettings } from './obstacles.ts';
 import type { Source } from './source.ts';
 
-/** Names how `make release` builds; an image of another build has another type. */
+/** The build type of `make release`. */
 const BUILD_TYPE = 'urn:envoy-initializer:make-release:v1';
 
 /** A build that has ended. */
 export interface Build {
   readonly settings: ReleaseSettings;
   readonly source: Source;
-  /** What the builder says of its version. */
+  /** The builder's own text for its version. */
   readonly builderVersion: string;
   readonly startedOn: Date;
   readonly finishedOn: Date;
 }
 
-/** What was built from what, and how: the predicate of SLSA provenance v1 (https://slsa.dev/spec/v1.0/provenance). */
+/** The predicate of SLSA provenance v1 for a build (https://slsa.dev/spec/v1.0/provenance). */
 export function provenance({ settings, source, builderVersion, startedOn, finishedOn }: Build) {
   const { image, base, force } = settings;
   return {

@@ -4,10 +4,10 @@ import type { ReleaseSettings } from './obstacles.ts';
 import { Refusal, run } from './run.ts';
 
 const DIGEST = /sha256:[0-9a-f]{64}/;
-/** How registries and builders say that the user may not push. */
+/** The messages of registries and builders when the user may not push. */
 const NOT_ALLOWED = /unauthorized|denied|authentication required/i;
 
-/** Pushes the image, and resolves to its digest in the registry. Rejects with a Refusal where the registry refuses. */
+/** Pushes the image, and resolves to its digest in the registry. Rejects with a Refusal if the registry refuses. */
 export async function push(
   { builder, image, pushFlags }: Pick<ReleaseSettings, 'builder' | 'image' | 'pushFlags'>,
   scratch: string,
@@ -26,8 +26,8 @@ export async function push(
     const logIn = `run \`${basename(builder)} login ${registry}\` as a user who may push there`;
     throw new Refusal(`${registry} refuses the push: ${logIn}.\n${err.message}`, { cause: err });
   });
-  const told = isDocker ? printed : await readFile(file, 'utf8');
-  const digest = DIGEST.exec(told)?.[0];
-  if (digest === undefined) throw new Error(`expected a digest from ${builder} push, got ${told}`);
+  const text = isDocker ? printed : await readFile(file, 'utf8');
+  const digest = DIGEST.exec(text)?.[0];
+  if (digest === undefined) throw new Error(`expected a digest from ${builder} push, got ${text}`);
   return digest;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { run } from './run.ts';
 
-/** Statements about an image, by the types that cosign knows them by. */
+/** Statements about an image, by cosign's name for their type. */
 export interface Statements {
   readonly cyclonedx: string;
   readonly slsaprovenance1: string;
@@ -19,10 +19,10 @@ export interface Signer {
   readonly scratch: string;
 }
 
-/** Without it cosign publishes the signature in sigstore's log, with the name of the image. */
+/** Without this configuration, cosign publishes the signature and the name of the image in sigstore's log. */
 const NO_LOG = join(projectDirectory(), 'hack', 'release', 'signing-config.json');
 
-/** Signs an image, named by digest, and attaches each statement to it, signed too. */
+/** Signs an image, named by digest. Attaches each statement to it, also signed. */
 export async function sign(signer: Signer, reference: string, statements: Statements): Promise<void> {
   const { cosign, key, transparencyLog, scratch } = signer;
   const flags = ['--yes', '--key', key, ...(transparencyLog ? [] : ['--signing-config', NO_LOG])];

@@ -1,16 +1,16 @@
 import { run } from './run.ts';
 
-/** The sources of a release, as git knows them. */
+/** The sources of a release, from git. */
 export interface Source {
   /** The commit, 40 hex digits. */
   readonly revision: string;
-  /** Files with uncommitted changes, those that git does not know among them. */
+  /** Files with uncommitted changes, and untracked files. */
   readonly changed: readonly string[];
-  /** Where the commit comes from, as in `git+https://example.com/project`; undefined where git knows no URL of it. */
+  /** The origin of the commit, such as `git+https://example.com/project`; undefined without a URL. */
   readonly uri: string | undefined;
 }
 
-/** Asks git about a directory. Rejects where the directory is no checkout. */
+/** Reads a checkout with git. Rejects if the directory is not a checkout. */
 export async function readSource(directory: string): Promise<Source> {
   const git = (...args: readonly string[]) => run('git', ['-C', directory, ...args]);
   const revision = (await git('rev-parse', 'HEAD')).trim();
@@ -23,7 +23,7 @@ export async function readSource(directory: string): Promise<Source> {
   };
 }
 
-/** The URI of a remote, without the user and the password in it; undefined for a path of this machine. */
+/** The URI of a remote, without user and password; undefined for a local path. */
 export function sourceUri(remote: string): string | undefined {
   const scp = /^(?:[^/@]+@)?([^/:@]+):(?!\/\/)(.+)$/.exec(remote);
   if (scp !== null) return `git+ssh://${scp[1]}/${scp[2]}`;

@@ -7,14 +7,17 @@ import { USER_AGENT } from '../kube/util/version.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
 import type { ClusterOptions } from './tool-options.ts';
 
-/** The API server, with the credentials of whoever runs the command. */
+/** The API server, with the user's own credentials. */
 export interface Cluster {
   readonly client: KubeClient;
-  /** Of the kubeconfig's current context, as kubectl takes it. */
+  /** The namespace of the kubeconfig's current context, as in kubectl. */
   readonly namespace: string;
 }
 
-/** Runs something with a connection, and closes it. What the server says no to is a UsageError of one line. */
+/**
+ * Calls `run` with a connection, and closes it.
+ * @throws UsageError of one line if the API server refuses a request or is not reachable.
+ */
 export async function withCluster<T>(
   options: ClusterOptions,
   run: (cluster: Cluster) => Promise<T>,
@@ -26,9 +29,10 @@ export async function withCluster<T>(
     const context = config.getContextObject(config.getCurrentContext());
     return await run({ client, namespace: context?.namespace ?? 'default' });
   } catch (cause) {
-    if (cause instanceof ApiError) throw new UsageError(`the API server says: ${cause.message}`, { cause });
+    if (cause instanceof ApiError)
+      throw new UsageError(`the API server answers: ${cause.message}`, { cause });
     if (cause instanceof TransportError)
-      throw new UsageError(`the API server was not reached: ${cause.message}`, { cause });
+      throw new UsageError(`cannot reach the API server: ${cause.message}`, { cause });
     throw cause;
   } finally {
     await transport.close();

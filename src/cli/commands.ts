@@ -10,10 +10,10 @@ import type { ServeOptions } from './serve-options.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
 import type { UninjectOptions } from './uninject.ts';
 
-/** What a command is run with. */
+/** What each command gets. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** Takes the exit code. */
+  /** Receives the exit code. */
   readonly ended: (code: ExitCode) => void;
 }
 
@@ -21,7 +21,7 @@ export interface CommandContext {
 interface CommandEntry {
   readonly name: string;
   readonly description: string;
-  /** Loads its modules, which takes the time of its start, and so is done for the one that is asked for alone. */
+  /** Loads the modules of the command. The program calls it only for the command that runs, to start fast. */
   readonly load: (command: Command, context: CommandContext) => Promise<unknown>;
 }
 
@@ -36,14 +36,14 @@ export const COMMANDS: readonly CommandEntry[] = [
         import('../operator/serve.ts'),
       ]);
       addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
-        // At once: a step of the shutdown that was left behind must not keep the process.
+        // process.exit: a shutdown step that timed out must not keep the process alive.
         process.exit(await serve(options, stopSignal())),
       );
     },
   },
   {
     name: 'node-agent',
-    description: 'look after the Networks of a node: clean up after them, and join it with the other nodes',
+    description: 'manage the Networks of a node: connect it with other nodes, and remove leftovers',
     async load(command, { ended }) {
       const [{ addNodeAgentOptions }, { nodeAgent }] = await Promise.all([
         import('./node-agent-options.ts'),
@@ -76,7 +76,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'check',
-    description: 'say why a pod or workload is, or is not, injected',
+    description: 'explain why a pod or workload is injected or not',
     async load(command, { terminal, ended }) {
       const { addCheckOptions, checkCommand } = await import('./check/check.ts');
       addCheckOptions(command).action(async (target: string | undefined, options: CheckOptions) =>
@@ -86,7 +86,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'lint',
-    description: 'find the faults of templates',
+    description: 'find faults in templates',
     async load(command, { terminal, ended }) {
       const { addLintOptions, lintCommand } = await import('./lint/lint.ts');
       addLintOptions(command).action(async (files: string[], options: LintOptions) =>
@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'policy',
-    description: 'print what makes the API server inject a template by itself (Kubernetes 1.36)',
+    description: 'print admission policies that inject a template in the API server (Kubernetes 1.36)',
     async load(command, { terminal, ended }) {
       const { addPolicyOptions, policyCommand } = await import('./policy.ts');
       addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>

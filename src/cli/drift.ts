@@ -23,12 +23,12 @@ export interface DriftOptions extends ClusterOptions {
   readonly output: OutputFormat;
 }
 
-/** A pod whose sidecar is missing, or of another state of the template. */
+/** A pod with a missing sidecar, or with one of another template version. */
 interface DriftedPod {
   readonly namespace: string;
   readonly name: string;
   readonly sidecar: 'missed' | 'stale';
-  /** What would have to be created again: `ReplicaSet/web-5d8`; empty for a pod of its own. */
+  /** The controller that would recreate the pod, such as `ReplicaSet/web-5d8`; empty for a standalone pod. */
   readonly controller: string;
 }
 
@@ -37,10 +37,10 @@ const PAGE = 500;
 
 export function addDriftOptions(command: Command): Command {
   command
-    .addOption(namespaceOption("namespace to look at (default: the kubeconfig's)"))
-    .option('-A, --all-namespaces', 'look at all namespaces')
+    .addOption(namespaceOption("namespace to check (default: the kubeconfig's)"))
+    .option('-A, --all-namespaces', 'check all namespaces')
     .addOption(
-      new Option('--restart <workload>', 'create its pods again, as kubectl rollout restart does').conflicts([
+      new Option('--restart <workload>', 'recreate its pods, as kubectl rollout restart does').conflicts([
         'allNamespaces',
         'output',
       ]),
@@ -50,7 +50,7 @@ export function addDriftOptions(command: Command): Command {
   return addClusterOptions(command);
 }
 
-/** Lists the pods that are not as they would be if they were created now, or has those of a workload created again. */
+/** Lists the pods with a missing or stale sidecar, or restarts a workload. */
 export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.namespace !== undefined && options.allNamespaces) {
     throw new UsageError('write either --namespace or --all-namespaces');
@@ -67,14 +67,14 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
       lines: drifted.map(lineOf),
     });
     if (options.output === 'text' && drifted.length === 0)
-      terminal.err('every pod has the sidecar of today\n');
+      terminal.err('no drift: all sidecars are up to date\n');
     return drifted.length > 0 ? 1 : 0;
   });
 }
 
 function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
-  const what = sidecar === 'missed' ? 'has no sidecar' : 'has the sidecar of another state of the template';
-  return `${namespace}/${name} ${what}${controller === '' ? ', and no controller would make it anew' : ` (${controller})`}`;
+  const what = sidecar === 'missed' ? 'has no sidecar' : 'has a sidecar of another template version';
+  return `${namespace}/${name} ${what} (${controller === '' ? 'standalone pod: recreate it yourself' : controller})`;
 }
 
 async function driftedPods(
@@ -127,17 +127,15 @@ async function* pages(client: KubeClient, namespace: string | undefined): AsyncG
   } while (next);
 }
 
-/** What kubectl rollout restart writes, and every controller of pods takes for a change. */
+/** The annotation that kubectl rollout restart writes. */
 const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
 
-/** Has the pods of a workload created again, in the order and at the pace that it is configured for. Says what it did. */
+/** Restarts a workload with its own update strategy, and returns a line that says so. */
 async function restart(client: KubeClient, namespace: string, target: string): Promise<string> {
   const { workload, resource, name } = parseTarget(target);
   if (!workload.isRolling) {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
-    throw new UsageError(
-      `cannot restart a ${resource.kind}: only ${kinds} make new pods by themselves; delete the pods`,
-    );
+    throw new UsageError(`cannot restart a ${resource.kind}: write one of ${kinds}, or delete the pods`);
   }
   const annotations = { [RESTARTED_AT]: new Date().toISOString() };
   const patch = { spec: { template: { metadata: { annotations } } } };

@@ -4,14 +4,14 @@ import { PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 
-/** What the API server would do with a pod, admission plugins and webhooks included. */
+/** The answer of the API server to a dry run of a pod, with its admission plugins and webhooks. */
 export type DryRun =
   | { readonly accepted: true; readonly pod: unknown }
   | { readonly accepted: false; readonly message: string };
 
 /**
- * Asks the API server to create a pod without storing it. What it would refuse is an answer; that the user may not
- * create pods there, or that it cannot be asked, rejects.
+ * Creates a pod as a dry run. Resolves if the API server accepts or refuses the pod. Rejects if the user may not create
+ * pods in the namespace, or if the API server does not answer.
  */
 export async function dryRunPod(client: KubeClient, namespace: string, pod: JsonObject): Promise<DryRun> {
   try {
@@ -27,7 +27,7 @@ export async function dryRunPod(client: KubeClient, namespace: string, pod: Json
   }
 }
 
-/** 403 is also what quotas, limits and pod security say; only the authorizer speaks of the resource. */
+/** Quotas, limits and pod security also answer 403. Only the authorizer's message names the resource. */
 function isAnswer({ status, message }: ApiError): boolean {
   if (status === 403) return !/cannot create resource "pods"/.test(message);
   return status === 400 || status === 404 || status === 422 || isFromWebhook(message);

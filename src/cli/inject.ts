@@ -33,18 +33,18 @@ export function addInjectOptions(command: Command): Command {
     .addOption(
       new Option(
         '--template <file>',
-        'a ConfigMap manifest or a template alone (default: the live ConfigMap)',
+        'file with a ConfigMap manifest or a template (default: the live ConfigMap)',
       )
         .env('INITIALIZER_TEMPLATE')
         .argParser(text),
     )
-    .option('--all', 'inject also pods that say nothing; those that opt out are left alone')
-    .addOption(namespaceOption('namespace of objects that name none (default: default)'))
+    .option('--all', 'also inject pods that do not opt in, except those that opt out')
+    .addOption(namespaceOption('namespace of objects without one (default: default)'))
     .addOption(podTemplateOption());
   return addClusterOptions(command);
 }
 
-/** Prints the manifests with their pods injected, and on standard error what became of each. */
+/** Prints the manifests with their pods injected, and the result for each object on standard error. */
 export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
   const settings: InjectManifestsOptions = {
     decide: {
@@ -68,11 +68,11 @@ function report({ site, injection, mistakes }: SiteResult): string[] {
     const ignored = injection.ignored ? explain(injection.ignored) : [];
     return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
   }
-  const verb = injection.outcome === 'denied' ? 'would be refused' : 'not injected';
+  const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
 }
 
-/** What the webhook would warn of, or refuse; and what only looks like an opt-in. */
+/** Whether the webhook would warn or refuse, or something only looks like an opt-in. */
 function isFinding({ injection, mistakes }: SiteResult): boolean {
   const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
   return warned || mistakes.length > 0;

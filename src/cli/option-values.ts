@@ -4,7 +4,7 @@ import type { RangePolicy } from '../network/ipam/range-policy.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 
 export function text(value: string): string {
-  if (value === '') throw new InvalidArgumentError('It must not be empty.');
+  if (value === '') throw new InvalidArgumentError('The value must not be empty.');
   return value;
 }
 
@@ -16,7 +16,7 @@ export function url(value: string): string {
   return value;
 }
 
-/** A DNS subdomain (RFC 1123), as names of objects and of webhooks are. */
+/** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
 export function dnsName(value: string): string {
   if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
     throw new InvalidArgumentError(
@@ -31,7 +31,7 @@ export function namespaceList(value: string): readonly string[] {
   const names = value.split(',').map((name) => name.trim());
   if (value === '') return [];
   if (!names.every((name) => name === '*' || isDnsLabel(name))) {
-    throw new InvalidArgumentError("Write names of namespaces with commas between them, or '*'.");
+    throw new InvalidArgumentError("Write a comma-separated list of namespaces, or '*'.");
   }
   return names;
 }
@@ -39,7 +39,7 @@ export function namespaceList(value: string): readonly string[] {
 export function networkRanges(value: string): readonly Range[] {
   const ranges = value.split(',').map((text) => parseRange(text.trim()));
   if (!ranges.every((range) => range !== undefined)) {
-    throw new InvalidArgumentError('Write ranges such as 10.0.0.0/8,fc00::/7 with commas between them.');
+    throw new InvalidArgumentError('Write comma-separated ranges such as 10.0.0.0/8,fc00::/7.');
   }
   return ranges;
 }
@@ -48,7 +48,7 @@ export function largestNetworks(value: string): RangePolicy['largest'] {
   const [, ipv4, ipv6] = /^(\d{1,2}),(\d{1,3})$/.exec(value) ?? [];
   const [four, six] = [Number(ipv4), Number(ipv6)];
   if (!(four <= 30 && six <= 126)) {
-    throw new InvalidArgumentError('Write the lengths of two prefixes, of IPv4 and of IPv6, such as 16,48.');
+    throw new InvalidArgumentError('Write two prefix lengths, for IPv4 and for IPv6, such as 16,48.');
   }
   return { ipv4: four, ipv6: six };
 }
@@ -57,7 +57,7 @@ export function rangeList(value: string): readonly string[] {
   const ranges = value.split(',').map((range) => range.trim());
   if (value === '') return [];
   if (!ranges.every(parseRange)) {
-    throw new InvalidArgumentError('Write ranges such as 10.244.0.0/16 with commas between them.');
+    throw new InvalidArgumentError('Write comma-separated ranges such as 10.244.0.0/16,fd00::/108.');
   }
   return ranges;
 }
@@ -96,10 +96,10 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
 ]);
-/** Node's timers wait no longer than this, near 25 days. */
+/** The longest time of a Node.js timer, about 25 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A duration as Go writes it (`30s`, `1h30m`), in milliseconds. */
+/** Parses a duration in Go's format (`30s`, `1h30m`); returns milliseconds. */
 export function duration(value: string): number {
   const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);

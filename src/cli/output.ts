@@ -6,14 +6,14 @@ import type { Terminal } from './terminal.ts';
 
 export type OutputFormat = 'text' | 'json' | 'yaml';
 
-/** `-o`, as kubectl has it. */
+/** `-o`, as in kubectl. */
 export function outputOption(): Option {
   return new Option('-o, --output <format>', 'text (for people), json or yaml (for programs)')
     .argParser(oneOf('text', 'json', 'yaml'))
     .default('text');
 }
 
-/** Prints the same thing for people or for programs. */
+/** Prints the lines for people, or the value for programs. */
 export function printOutput(
   terminal: Terminal,
   format: OutputFormat,

@@ -19,7 +19,7 @@ export interface PolicyCommandOptions {
 export function addPolicyOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('-f, --filename <file>', 'a ConfigMap manifest or a template alone; - for standard input')
+      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input')
         .argParser(text)
         .makeOptionMandatory(),
     )
@@ -29,7 +29,7 @@ export function addPolicyOptions(command: Command): Command {
     .addOption(operatorNamespaceOption());
 }
 
-/** Prints what makes an API server inject the template by itself, and on standard error what that leaves out. */
+/** Prints the admission policies of a template, and on standard error what they do not cover. */
 export async function policyCommand(options: PolicyCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const set = await templatesOfFile(terminal, options.filename);
   const { objects, left } = compilePolicies(set, {

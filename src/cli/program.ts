@@ -5,7 +5,7 @@ import { VERSION } from '../kube/util/version.ts';
 import { COMMANDS } from './commands.ts';
 import { type ExitCode, processTerminal, type Terminal } from './terminal.ts';
 
-/** Reads the command line and runs what it names. Errors of usage are one line on standard error. */
+/** Runs the command that the command line names. Usage errors are one line on standard error. */
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal = processTerminal,
@@ -13,7 +13,7 @@ export async function runCli(
   let exitCode: ExitCode = 0;
   const program = new Command(PROGRAM)
     .description(
-      'Injects the Envoy sidecar into pods at admission, and turns Network objects into real networks.',
+      'Injects an Envoy sidecar into pods at admission, and creates real networks from Network objects.',
     )
     .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
@@ -29,11 +29,11 @@ export async function runCli(
       exitCode = code;
     },
   };
-  const asked = COMMANDS.filter(({ name }) => argv.includes(name));
+  const named = COMMANDS.filter(({ name }) => argv.includes(name));
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.description);
-    // The help of the program tells of them all.
-    if (asked.includes(entry) || asked.length === 0) await entry.load(command, context);
+    // The help of the program needs all commands.
+    if (named.includes(entry) || named.length === 0) await entry.load(command, context);
   }
 
   try {
@@ -44,7 +44,7 @@ export async function runCli(
       return 2;
     }
     if (!(error instanceof CommanderError)) throw error;
-    // Help and version end this way too, with code 0; commander has printed what there is to say.
+    // --help and --version also end with a CommanderError, with code 0. Commander has already printed the message.
     return error.exitCode === 0 ? 0 : 2;
   }
   return exitCode;

@@ -3,13 +3,13 @@ import { ManifestError } from '../json/yaml-edit/manifests.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 
-/** What was made of one file. */
+/** The result for one file. */
 export interface Rewritten<R> {
   readonly text: string;
   readonly results: readonly R[];
 }
 
-/** Rewrites files to standard output: all of them or, where anything fails, none, so that no half stream is applied. */
+/** Rewrites files to standard output. Prints nothing if one fails, so that no incomplete output is applied. */
 export async function rewriteFiles<R>(
   terminal: Terminal,
   files: readonly string[],
@@ -24,7 +24,7 @@ export async function rewriteFiles<R>(
   return rewritten.flatMap(({ results }) => results);
 }
 
-/** What is wrong with a file as a UsageError that says in which file, and where: `web.yaml:3:5: …`, as compilers do. */
+/** Calls `work`. @throws UsageError that begins with the place of the error, such as `web.yaml:3:5: …`. */
 export function explained<T>(file: string, work: () => T): T {
   try {
     return work();
@@ -36,7 +36,7 @@ export function explained<T>(file: string, work: () => T): T {
   }
 }
 
-/** The texts of several files as one stream: `---` where the last one left off, or nothing between JSON objects. */
+/** Joins several files: with `---` between YAML documents, and nothing between JSON objects. */
 function joinManifests(texts: readonly string[]): string {
   const isJson = texts.every((text) => /^\s*\{/.test(text));
   return texts

@@ -19,12 +19,12 @@ import {
   url,
 } from './option-values.ts';
 
-/** One option: how its text is read, its text by default (none: undefined), and what it is for. */
+/** One option: its parser, its default as text, and its help. Without a default, the value is undefined. */
 interface OptionSpec<T> {
   readonly parse: (text: string) => T;
   readonly default?: string | (() => string);
   readonly help: string;
-  /** How the value is named in the help; none for a switch. */
+  /** The name of the value in the help; a switch has none. */
   readonly value?: string;
 }
 
@@ -37,25 +37,25 @@ const SERVE_OPTIONS = {
   master: {
     parse: url,
     value: 'url',
-    help: 'address of the API server, in place of the one in the kubeconfig',
+    help: 'address of the API server; overrides the kubeconfig',
   },
   namespace: {
     parse: dnsName,
     value: 'name',
     default: ownNamespace,
-    help: "the operator's namespace: of the template and the lease",
+    help: "the operator's namespace, which holds the template and the lease",
   },
   configmap: {
     parse: dnsName,
     value: 'name',
     default: PROGRAM,
-    help: 'ConfigMap that holds the template, in its key `config`',
+    help: 'ConfigMap with the template in its key `config`',
   },
   annotation: {
     parse: qualifiedName,
     value: 'key',
     default: DEFAULT_KEY,
-    help: 'label and annotation by which pods and namespaces opt in or out',
+    help: 'label and annotation with which pods and namespaces opt in or out',
   },
   'initializer-name': {
     parse: dnsName,
@@ -64,35 +64,40 @@ const SERVE_OPTIONS = {
     help: 'name of the webhook for pods that opt in themselves',
   },
   'require-annotation': { parse: bool, default: 'true', help: 'false: inject all pods that do not opt out' },
-  port: { parse: port, value: 'port', default: '8443', help: 'port of the webhook (HTTPS); 0: any free one' },
+  port: {
+    parse: port,
+    value: 'port',
+    default: '8443',
+    help: 'port of the webhook (HTTPS); 0: any free port',
+  },
   'metrics-port': {
     parse: port,
     value: 'port',
     default: '8080',
-    help: 'port of /metrics, /healthz, /readyz and /debug (HTTP); 0: any free one',
+    help: 'port of /metrics, /healthz, /readyz and /debug (HTTP); 0: any free port',
   },
   'tls-cert-file': {
     parse: text,
     value: 'file',
-    help: "the webhook's certificate chain (PEM), read again when it changes; without it, the operator keeps its own",
+    help: "the webhook's certificate chain (PEM), reloaded when it changes (default: the operator issues its own)",
   },
   'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
   'client-ca-file': {
     parse: text,
     value: 'file',
-    help: 'authorities (PEM) of the certificate by which the API server calls the webhook, read again when they change; without it, any client may call',
+    help: "CA certificates (PEM) of the API server's client certificate, reloaded when they change (default: any client may call the webhook)",
   },
   'webhook-url': {
     parse: url,
     value: 'url',
-    help: 'where the API server finds the webhook outside the cluster: a name for the certificate that the operator keeps',
+    help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
   },
-  workers: { parse: count, value: 'n', default: '2', help: 'Networks reconciled at once' },
+  workers: { parse: count, value: 'n', default: '2', help: 'number of Networks to reconcile at once' },
   resync: {
     parse: duration,
     value: 'duration',
     default: '30s',
-    help: 'how often every Network is looked at again without a change',
+    help: 'how often to reconcile every Network without a change',
   },
   'leader-elect': {
     parse: bool,
@@ -103,72 +108,72 @@ const SERVE_OPTIONS = {
     parse: duration,
     value: 'duration',
     default: '5s',
-    help: 'how long the webhook still answers once told to end, while others learn of it',
+    help: 'how long the webhook keeps answering after SIGTERM, until clients use other replicas',
   },
   'shutdown-timeout': {
     parse: duration,
     value: 'duration',
     default: '40s',
-    help: 'how long the whole shutdown may take; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
+    help: 'maximum time of the whole shutdown; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
   },
   'network-provider': {
     parse: oneOf('multus', 'neutron'),
     value: 'name',
     default: 'multus',
-    help: 'what makes Networks real where they do not say: multus or neutron',
+    help: 'provider of Networks that do not set spec.provider: multus or neutron',
   },
   'node-agent-namespace': {
     parse: dnsName,
     value: 'name',
-    help: 'namespace of the node agents, where they join the nodes: Networks of Multus span all of them (default: one node)',
+    help: 'namespace of node agents that connect the nodes, so that Networks of Multus span them (default: one node)',
   },
   'neutron-secret': {
     parse: dnsName,
     value: 'name',
     default: 'envoy-initializer-neutron',
-    help: "Secret of the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
+    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
   },
   'cluster-cidrs': {
     parse: rangeList,
     value: 'ranges',
     default: '',
-    help: 'ranges that Networks must not meet, with commas between them, beside those that the cluster tells of',
+    help: 'comma-separated ranges that Networks must not overlap, in addition to those known from the cluster',
   },
   'network-ranges': {
     parse: networkRanges,
     value: 'ranges',
     default: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
-    help: 'ranges, with commas between them, inside of which Networks of Multus must be',
+    help: 'comma-separated ranges in which Networks of Multus must be',
   },
   'network-largest': {
     parse: largestNetworks,
     value: 'lengths',
     default: '16,48',
-    help: 'shortest prefixes, of IPv4 and of IPv6, that Networks of Multus may have: how large they may be',
+    help: 'largest Networks of Multus, as the shortest prefix length for IPv4 and for IPv6',
   },
   'shared-network-namespaces': {
     parse: namespaceList,
     value: 'names',
     default: '',
-    help: "namespaces, with commas between them, whose Networks pods of any namespace may use; '*': all",
+    help: "comma-separated namespaces whose Networks pods of any namespace may use; '*': all",
   },
   repair: {
     parse: oneOf('off', 'report', 'evict'),
     value: 'mode',
     default: 'report',
-    help: 'pods that were admitted without their sidecar: off (not looked for), report, or evict (so that new ones get it)',
+    help: 'what to do about pods that were admitted without their sidecar: off, report, or evict (to recreate them)',
   },
   'repair-window': {
     parse: duration,
     value: 'duration',
     default: '15m',
-    help: 'how old a pod may be that is evicted',
+    help: 'maximum age of pods to evict',
   },
   policy: {
     parse: oneOf('auto', 'off'),
     value: 'mode',
     default: 'auto',
-    help: 'auto: the API server injects by itself what it can (Kubernetes 1.36); off: the webhook does it all',
+    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
   },
   'log-level': {
     parse: oneOf(...LOG_LEVELS),
@@ -198,9 +203,9 @@ export type ServeOptions = {
 };
 
 /**
- * Adds the flags of `serve` to its command. Each is an environment variable too: `--log-level`, `INITIALIZER_LOG_LEVEL`.
- * Not `ENVOY_INITIALIZER_…`: for the Service of that name, Kubernetes itself sets `ENVOY_INITIALIZER_PORT` in every pod of
- * the namespace, to `tcp://10.96.0.1:443`.
+ * Adds the flags of `serve` to its command. Each is also an environment variable: `--log-level`, `INITIALIZER_LOG_LEVEL`.
+ * The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets `ENVOY_INITIALIZER_PORT` to
+ * `tcp://10.96.0.1:443` in every pod of the namespace.
  */
 export function addServeOptions(command: Command): Command {
   for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
@@ -209,7 +214,7 @@ export function addServeOptions(command: Command): Command {
 
 type ServeOptionName = keyof typeof SERVE_OPTIONS;
 
-/** One of the flags of `serve`, for the commands that have it too. */
+/** One flag of `serve`, for other commands that share it. */
 export function serveOption(name: ServeOptionName): Option {
   const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)

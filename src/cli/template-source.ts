@@ -8,20 +8,22 @@ import { type Cluster, withCluster } from './cluster.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 import type { ClusterOptions } from './tool-options.ts';
 
-/** The templates of a file. */
+/** Reads the templates of a file. */
 export async function templatesOfFile(terminal: Terminal, file: string): Promise<TemplateSet> {
   const [source, ...others] = readTemplateFile(await readInput(terminal, file));
   const name = nameOfInput(file);
   if (!source)
     throw new UsageError(
-      `${name} holds no template: write a ConfigMap with the key config, or a template alone`,
+      `${name} has no template: write a ConfigMap with the key config, or a template alone`,
     );
   if (others.length > 0)
-    throw new UsageError(`${name} holds ${others.length + 1} ConfigMaps with templates: keep one`);
+    throw new UsageError(
+      `expected one ConfigMap with a template in ${name}, got ${others.length + 1}: keep one`,
+    );
   return setOrThrow(source.data, name);
 }
 
-/** The templates of the live installation, with the user's own credentials. */
+/** Reads the templates of the live installation with the user's own credentials. */
 export async function templatesOfCluster({ client }: Cluster, options: ClusterOptions): Promise<TemplateSet> {
   const { operatorNamespace: namespace, configmap: name } = options;
   try {
@@ -30,17 +32,17 @@ export async function templatesOfCluster({ client }: Cluster, options: ClusterOp
   } catch (err) {
     if (isForbidden(err))
       throw new UsageError(
-        `you may not read the template: ask for the right to get the ConfigMap ${name} in namespace ${namespace}`,
+        `cannot read the template: you need the right to get ConfigMap ${name} in namespace ${namespace}`,
         { cause: err },
       );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
-      `there is no ConfigMap ${namespace}/${name}: write --template FILE, or say where the operator is`,
+      `ConfigMap ${namespace}/${name} does not exist: write --template FILE, or --operator-namespace and --configmap`,
     );
   }
 }
 
-/** Of the file where one is given, else of the cluster. */
+/** Reads the templates of `--template` or, without it, of the cluster. */
 export async function templatesOf(
   terminal: Terminal,
   options: ClusterOptions & { readonly template?: string },

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { UsageError } from '../kube/util/usage-error.ts';
 
-/** What a command reads and prints; tests have their own. */
+/** The input and output of a command; tests replace it. */
 export interface Terminal {
-  /** The text of a file; `-` is standard input. */
+  /** Reads a file; `-` is standard input. */
   read(file: string): Promise<string>;
   out(text: string): void;
   err(text: string): void;
@@ -19,12 +19,12 @@ export const processTerminal: Terminal = {
   err: (line) => void process.stderr.write(line),
 };
 
-/** Whoever reads may stop before the end, as `head` does. */
+/** A reader such as `head` may close the pipe before the end. */
 function ignoreClosedPipe(err: NodeJS.ErrnoException): void {
   if (err.code !== 'EPIPE') throw err;
 }
 
-/** The text of a file, or a UsageError that says why there is none. */
+/** Reads a file. @throws UsageError that says why it is not readable. */
 export async function readInput(terminal: Terminal, file: string): Promise<string> {
   try {
     return await terminal.read(file);
@@ -33,18 +33,18 @@ export async function readInput(terminal: Terminal, file: string): Promise<strin
   }
 }
 
-/** How a file is called in messages. */
+/** The name of a file in messages. */
 export function nameOfInput(file: string): string {
   return file === '-' ? '<stdin>' : file;
 }
 
 function reasonOf(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'ENOENT') return 'the file does not exist';
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'EACCES') return 'permission denied';
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** 0 fine, 1 findings, 2 usage or failure. */
+/** 0: success, 1: findings, 2: usage error or failure. */
 export type ExitCode = 0 | 1 | 2;

@@ -4,7 +4,7 @@ import type { PodTemplateRule } from '../podspec/workload.ts';
 import { dnsName, text } from './option-values.ts';
 import { serveOption } from './serve-options.ts';
 
-/** Where the live installation is, for the commands that people run. */
+/** Where the live installation is, for the commands for people. */
 export interface ClusterOptions {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
@@ -14,8 +14,8 @@ export interface ClusterOptions {
 }
 
 /**
- * The flags that say where the cluster and its installation are. They share their environment variables with `serve`;
- * but `--namespace` is here what it is to kubectl, so that the operator's own is another flag.
+ * Adds the flags that say where the cluster and the installation are. They share their environment variables with
+ * `serve`. `--namespace` has its meaning in kubectl, so the operator's namespace is another flag.
  */
 export function addClusterOptions(command: Command): Command {
   return command
@@ -33,7 +33,7 @@ export function operatorNamespaceOption(): Option {
     .default(ownNamespace());
 }
 
-/** `-f`, as often as there are files. */
+/** `-f`, which can be repeated. */
 export function filenameOption(help: string): Option {
   return new Option('-f, --filename <file>', help).argParser((file, files: readonly string[] = []) => [
     ...files,
@@ -45,11 +45,11 @@ export function namespaceOption(help: string): Option {
   return new Option('-n, --namespace <name>', help).argParser(dnsName);
 }
 
-/** Where other kinds hold their pods, as often as there are such kinds. */
+/** `--pod-template-path`, which can be repeated. */
 export function podTemplateOption(): Option {
   return new Option(
     '--pod-template-path <kind=path>',
-    'where a kind of your own holds its pod template, such as Rollout=spec.template or Rollout.argoproj.io=spec.template',
+    'path of the pod template in another kind, such as Rollout=spec.template or Rollout.argoproj.io=spec.template',
   ).argParser((value, rules: readonly PodTemplateRule[] = []) => [...rules, podTemplateRule(value)]);
 }
 

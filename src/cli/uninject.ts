@@ -20,7 +20,7 @@ export function addUninjectOptions(command: Command): Command {
     .addOption(serveOption('annotation'));
 }
 
-/** Prints the manifests as they were before they were injected; needs no cluster and no template. */
+/** Prints the manifests as they were before inject. Needs no cluster and no template. */
 export async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
   const results = await rewriteFiles(terminal, options.filename, (input) =>

@@ -179,7 +179,7 @@ describeWithCluster('the fleet', () => {
     expect(await run('describe pod alone')).toContain('SidecarMissing');
     expect(await drift('-n', NAMESPACE)).toEqual({
       code: 1,
-      lines: [`${NAMESPACE}/alone has no sidecar, and no controller would make it anew`],
+      lines: [`${NAMESPACE}/alone has no sidecar (standalone pod: recreate it yourself)`],
       err: '',
     });
     expect(await metric('envoy_initializer_repair_stopped')).toBe('0');
@@ -207,7 +207,7 @@ describeWithCluster('the fleet', () => {
     expect(await drift('-n', NAMESPACE)).toEqual({
       code: 0,
       lines: [],
-      err: 'every pod has the sidecar of today\n',
+      err: 'no drift: all sidecars are up to date\n',
     });
   });
 

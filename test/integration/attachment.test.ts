@@ -137,7 +137,7 @@ describe('the walk: a Network', () => {
   test('is deleted, and its real network with it', async () => {
     await kubectl('delete network example-network --timeout=20s');
     expect(await kubectl('get network,net-attach-def -o name')).toBe('');
-    await untilTold('Deleted', 'removed its real network (192.168.0.0/16, provider multus)');
+    await untilTold('Deleted', 'deleted its real network (192.168.0.0/16, provider multus)');
   });
 });
 
@@ -200,8 +200,12 @@ describe('a pod that asks for a Network', () => {
       'Network default/absent does not exist',
     ],
     ['has hostNetwork', pod('bad', 'absent', { hostNetwork: true }), 'hostNetwork'],
-    ['writes it wrong', pod('bad', 'absent,'), 'has "", which is no name'],
-    ['asks for one of another namespace', pod('bad', 'kube-system/x'), 'which pods of default may not use'],
+    ['writes it wrong', pod('bad', 'absent,'), 'has "", which is not a name'],
+    [
+      'asks for one of another namespace',
+      pod('bad', 'kube-system/x'),
+      'which pods of namespace default may not use',
+    ],
   ])('is refused when it %s', async (_, object, message) => {
     const said = await refusal(object);
     expect(said).toContain('admission webhook "network.samplecrd.k8s.io" denied the request');

@@ -168,20 +168,20 @@ deployment/web in namespace plain
   decision  with the sidecar
   asked by  the annotation initializer.kubernetes.io/envoy of the pod
   template  config (sha256 HASH)
-  webhook   envoy.initializer.kubernetes.io; when it does not answer, such pods are refused
+  webhook   envoy.initializer.kubernetes.io; if it does not answer, the API server refuses such pods
   dry run   accepted with the sidecar
   pods      web-1: current
-  nothing to be done
+  no problems found
 `);
   });
 
-  test('sees that nobody asked, which is no fault', async () => {
+  test('finds no problem if no label or annotation asks for a sidecar', async () => {
     await fixture.apply(deployment('quiet', 'plain'));
     const { code, report } = await check('deploy/quiet', '-n', 'plain');
     expect(report).toMatchObject({
       decision: 'skip',
       reason: 'not-opted-in',
-      askedBy: 'nobody',
+      askedBy: 'no label or annotation',
       findings: [],
     });
     expect(code).toBe(0);
@@ -278,7 +278,7 @@ deployment/web in namespace plain
   });
 
   test.each<[readonly string[], RegExp]>([
-    [['deploy/gone', '-n', 'plain'], /^error: there is no deploy\/gone in namespace plain\n$/],
+    [['deploy/gone', '-n', 'plain'], /^error: deploy\/gone does not exist in namespace plain\n$/],
     [['service/web'], /^error: cannot check "service\/web": write a kind and a name/],
     [[], /^error: write either a target/],
   ])('fails on %j', async (args, message) => {
@@ -329,7 +329,7 @@ describe('lint --server', () => {
     await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
     const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
     expect(stdout).toMatch(
-      /template\.yaml:\d+:\d+: config: the API server refuses a pod with it: .*violates PodSecurity/,
+      /template\.yaml:\d+:\d+: config: the API server refuses a pod with this template: .*violates PodSecurity/,
     );
     expect(code).toBe(1);
   });

@@ -52,7 +52,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
   test('every configuration of deploy/envoy is one that it starts with', async () => {
     const { code, stdout, stderr } = await lint(...configurations(Object.keys(ENVOY_CONFIGURATIONS)));
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/^no faults: .* \(and Envoy \d+\.\d+\.\d+ takes it\)\n$/);
+    expect(stderr).toMatch(/^no faults: .* \(Envoy \d+\.\d+\.\d+ accepts it\)\n$/);
     expect(code).toBe(0);
   });
 
@@ -63,7 +63,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     await writeFile(file, '{"static_resources": {},\n "stats_flush_interval": "often"}');
     const { code, stdout } = await lint(file);
     expect(stdout).toMatch(
-      /envoy\.json:2:3: .*: stats_flush_interval: Envoy \d+\.\d+\.\d+ refuses it: .*duration must start/,
+      /envoy\.json:2:3: .*: stats_flush_interval: Envoy \d+\.\d+\.\d+ refuses the configuration: .*duration must start/,
     );
     expect(code).toBe(1);
   });

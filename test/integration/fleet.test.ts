@@ -236,14 +236,14 @@ describe('pods with the sidecar of another template', () => {
     return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
   };
 
-  testWithControllerManager('are listed by drift, and made anew by drift --restart', async () => {
+  testWithControllerManager('are listed by drift, and recreated by drift --restart', async () => {
     await namespace('stale', { [OPT_IN]: 'true' });
     await fixture.apply(deployment('web', 'stale', 2));
     await eventually('its pods are there', async () => (await pods('stale')).filter(hasSidecar).length === 2);
     expect(await drift('-n', 'stale')).toEqual({
       code: 0,
       out: '',
-      err: 'every pod has the sidecar of today\n',
+      err: 'no drift: all sidecars are up to date\n',
     });
     const template = JSON.parse(await kubectl(`get configmap ${OPERATOR} --namespace=${OPERATOR} -o json`))
       .data.config;
@@ -258,7 +258,7 @@ describe('pods with the sidecar of another template', () => {
     const listed = await drift('-n', 'stale');
     expect(listed.code).toBe(1);
     expect(listed.out).toMatch(
-      /^(stale\/web-\S+ has the sidecar of another state of the template \(ReplicaSet\/web-\w+\)\n){2}$/,
+      /^(stale\/web-\S+ has a sidecar of another template version \(ReplicaSet\/web-\w+\)\n){2}$/,
     );
     const everywhere = await drift('-A');
     expect([everywhere.code, everywhere.err]).toEqual([1, '']);

@@ -31,7 +31,7 @@ describe('a NetworkAttachmentDefinition of somebody else', () => {
     await lab.create({ namespace: ns, name: 'a', spec: tenth(1) });
     const { status } = await lab.waitFor(ns, 'a', 'False NameConflict');
     expect(conditionOf(status?.conditions, 'Ready')?.message).toBe(
-      'NetworkAttachmentDefinition foreign/a exists and does not belong to this Network: delete it, or give the Network another name',
+      'NetworkAttachmentDefinition foreign/a exists and does not belong to this Network: delete it, or rename the Network',
     );
     expect(await lab.attachment(ns, 'a')).toEqual(before);
     await lab.kubectl(['-n', ns, 'delete', 'net-attach-def', 'a']);
@@ -84,7 +84,7 @@ describe('of Networks that overlap', () => {
       status: 'False',
       reason: 'Overlap',
       message:
-        '10.11.9.0/24 overlaps 10.11.0.0/16 of a Network of another namespace: write a range apart from it',
+        '10.11.9.0/24 overlaps 10.11.0.0/16 of a Network of another namespace: write a range that does not overlap it',
     });
     expect(metadata.finalizers).toBeUndefined();
     expect(await lab.attachment(two, 'loser')).toBeUndefined();

@@ -45,7 +45,7 @@ describe('a deleted Network', () => {
     await lab.kubectl([
       ...['-n', ns, 'wait', 'network', 'a', '--timeout=20s'],
       '--for=jsonpath={.status.conditions[?(@.type=="Progressing")].message}=' +
-        'NetworkAttachmentDefinition waits/a waits for finalizers of others: example.org/theirs',
+        'NetworkAttachmentDefinition waits/a waits for other finalizers: example.org/theirs',
     ]);
     const release = '{"metadata":{"finalizers":null}}';
     await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', release]);

@@ -134,12 +134,12 @@ test.each(sources)('a range of $what is taken; a live Network keeps it, with a w
   await condition(live, 'Ready', 'True Ready');
   await take();
   expect(await condition(live, 'Accepted', 'True ClusterRange')).toContain(
-    `${message}: pods on the Network cannot reach what has an address of both`,
+    `${message}: pods on the Network cannot reach addresses that are in both ranges`,
   );
   await condition(live, 'Ready', 'True Ready');
   await run(`delete network ${live}`);
   await addNetwork(late, cidr);
-  const refused = `${message}: write a range apart from it`;
+  const refused = `${message}: write a range that does not overlap it`;
   expect(await condition(late, 'Accepted', 'False RangeTaken')).toBe(refused);
   expect(await condition(late, 'Ready', 'False RangeTaken')).toBe(refused);
   expect(await isUnrealised(late)).toBe(true);

@@ -53,9 +53,8 @@ describe('the API server refuses, and says what to write instead', () => {
   const hostBits = 'spec.cidr: Invalid value: must not have host bits set: write the network address';
   const canonicalCidr = 'spec.cidr: Invalid value: must be in canonical form: write for example';
   const canonicalGateway = 'spec.gateway: Invalid value: must be in canonical form: write for example';
-  const tooSmall =
-    'spec.cidr: Invalid value: leaves no address for a pod beside the gateway: write a range of at least';
-  const unusable = 'spec.cidr: Invalid value: must not meet 0.0.0.0/8, loopback';
+  const tooSmall = 'spec.cidr: Invalid value: leaves no address for a pod: write a range of at least';
+  const unusable = 'spec.cidr: Invalid value: must not overlap 0.0.0.0/8, loopback';
   const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
   const network = 'spec.gateway: Invalid value: must not be the network address: write another';
   const broadcast = 'spec.gateway: Invalid value: must not be the broadcast address: write another';
@@ -144,8 +143,8 @@ describe('the API server refuses, and says what to write instead', () => {
       gateway: '10.1.0.1',
       provider: 'multus',
     });
-    await expect(lab.edit('default', 'without', { provider: 'multus' })).rejects.toThrow('must not change');
-    await expect(lab.edit('default', 'with', { provider: 'neutron' })).rejects.toThrow('must not change');
+    await expect(lab.edit('default', 'without', { provider: 'multus' })).rejects.toThrow('cannot change');
+    await expect(lab.edit('default', 'with', { provider: 'neutron' })).rejects.toThrow('cannot change');
     await lab.edit('default', 'without', { gateway: '10.0.0.2' });
     await lab.edit('default', 'with', { gateway: '10.1.0.2' });
   });

@@ -88,7 +88,7 @@ describe('a new Network', () => {
     await lab.create({ namespace: ns, name: 'other', spec: { ...tenth(2), provider: 'neutron' } });
     const { status } = await lab.waitFor(ns, 'other', 'False ProviderUnavailable');
     expect(conditionOf(status?.conditions, 'Ready')?.message).toBe(
-      'this operator is not set up for provider neutron, only for multus',
+      'provider neutron is not configured in this operator: use one of multus',
     );
     await lab.delete(ns, 'other');
   });

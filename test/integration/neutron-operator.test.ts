@@ -57,9 +57,9 @@ describeWithNeutron('the operator on a real Neutron with a real Keystone', (envi
     const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
     const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
     await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
-    await told('cacert in clouds.yaml cannot be used: expected certificates and no path');
+    await told('cacert in clouds.yaml is invalid: expected certificates and no path');
     await fixture.apply(neutronSecret(tlsClouds(url, credential)));
-    await told('the authority of its certificate is not trusted');
+    await told('its certificate is not from a trusted authority');
     await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));
     await told('refuses the application credential');
     await fixture.apply(neutronSecret(tlsClouds(url, credential), certPem));
@@ -234,7 +234,7 @@ describeWithNeutron('the operator on a real Neutron', (environment) => {
       /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
     );
     await expect(fixture.apply(pod('late'))).rejects.toThrow(
-      'denied the request: ProviderCannotAttach: Network default/no-pods is of provider neutron, whose networks pods cannot be attached to: name a Network of provider multus',
+      'denied the request: ProviderCannotAttach: Network default/no-pods is of provider neutron, and pods cannot attach to its networks: name a Network of provider multus',
     );
     await eventually('the pod that came first is told', async () =>
       / Warning +ProviderCannotAttach +Pod\/early +waits for its Network: ProviderCannotAttach/.test(

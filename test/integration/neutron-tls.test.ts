@@ -61,7 +61,7 @@ describeWithNeutron('a real Neutron and a real Keystone behind TLS', (environmen
     await expectUnavailable(
       {},
       await cacert(),
-      /^POST https:.*: the authority of its certificate is not trusted \(.*\): put .* into key cacert of the Secret$/,
+      /^POST https:.*: its certificate is not from a trusted authority \(.*\): put .* into key cacert of the Secret$/,
     );
   });
 

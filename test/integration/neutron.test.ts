@@ -130,7 +130,7 @@ describeWithNeutron('a real Neutron', (environment) => {
       expect(await lab.ensure(moved)).toMatchObject({
         kind: 'notReady',
         reason: 'InUse',
-        message: `stays at 10.5.0.0/24 until these ports are gone: ${port}`,
+        message: `keeps 10.5.0.0/24 until these ports are gone: ${port}`,
         keepsKnown: true,
       });
       expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.200']);
@@ -146,7 +146,7 @@ describeWithNeutron('a real Neutron', (environment) => {
       const edited = { ...network, spec: { ...network.spec, gateway: '10.5.0.77' } };
       expect(await lab.ensure(edited)).toMatchObject({
         reason: 'InUse',
-        message: `gateway 10.5.0.77 is the address of a port, which must go first: ${port}`,
+        message: `a port has the address of gateway 10.5.0.77: delete it first: ${port}`,
       });
       expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
     });

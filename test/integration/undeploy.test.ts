@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 describe('undeploy', () => {
-  test('refuses in one line while there are Networks, and changes nothing', async () => {
+  test('refuses in one line while Networks exist, and changes nothing', async () => {
     await apply(network('example-network'));
     await run('wait --for=condition=Ready network/example-network --timeout=60s');
     const installed = await objectNames(controlPlane);
@@ -78,25 +78,20 @@ describe('undeploy', () => {
       code: 1,
       stdout: '',
       stderr:
-        "nothing is removed while there are users' Networks (default/example-network): delete them, or let FORCE=1 delete them and the networks behind them\n",
+        'Networks exist, so nothing was removed (default/example-network): delete them, or write FORCE=1 to delete them and their real networks\n',
     });
     expect(await objectNames(controlPlane)).toEqual(installed);
   });
 
-  testWithControllerManager(
-    'says what a Network waits for that does not go, its webhooks gone already',
-    async () => {
-      await apply(network('held', ['example.com/held']));
-      await expect(remove(true, 3)).rejects.toThrow(
-        /^after 3 s these Networks are still there: default\/held/,
-      );
-      expect(await run('get mutatingwebhookconfigurations --output=name')).toBe('');
-      await run('patch network held --type=merge --patch={"metadata":{"finalizers":null}}');
-    },
-  );
+  testWithControllerManager('says what a Network waits for if its deletion does not end', async () => {
+    await apply(network('held', ['example.com/held']));
+    await expect(remove(true, 3)).rejects.toThrow(/^after 3 s these Networks still exist: default\/held/);
+    expect(await run('get mutatingwebhookconfigurations --output=name')).toBe('');
+    await run('patch network held --type=merge --patch={"metadata":{"finalizers":null}}');
+  });
 
   testWithControllerManager(
-    'told to, deletes them with what they made, lifts gates, and leaves nothing',
+    'with FORCE=1 deletes Networks and their real networks, lifts gates, and leaves nothing',
     async () => {
       await apply(network('example-network'));
       await run('wait --for=condition=Ready network/example-network --timeout=60s');
@@ -120,7 +115,7 @@ describe('undeploy', () => {
       // The Deployment that the process here stands for.
       await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
 
-      expect(await remove(true)).toContain('pod default/waiting waits for its Network no longer');
+      expect(await remove(true)).toContain('pod default/waiting no longer waits for its Network');
 
       expect(await run('get pod waiting --output=jsonpath={.spec.schedulingGates[*].name}')).toBe(
         'example.com/other',
@@ -150,8 +145,8 @@ describe('deploy', () => {
     expect(await run(`${deployment} --output=jsonpath=${path}`)).toBe(image);
   });
 
-  test('knows no overlay that is not there', async () => {
+  test('refuses an overlay that does not exist', async () => {
     const deploying = deploy({ kubectl, overlay: 'defualt', image: 'a:b', timeoutSeconds: 2, say() {} });
-    await expect(deploying).rejects.toThrow('there is no overlay defualt');
+    await expect(deploying).rejects.toThrow('overlay defualt does not exist');
   });
 });

@@ -3,18 +3,18 @@ import type { DecideOptions } from '../../sidecar/decision-input.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import type { AppliedWebhooks } from './check-webhook.ts';
 
-/** By what a pod is decided about. */
+/** What the decision about a pod rests on. */
 export interface Basis {
   readonly decide: DecideOptions;
   readonly state: { readonly set: TemplateSet };
   readonly namespace: string;
 }
 
-/** With the cluster, as the user sees it. */
+/** The same with the cluster, as the user's rights show it. */
 export interface LiveBasis extends Basis {
   readonly client: KubeClient;
-  /** Undefined where the user may not read the configuration. */
+  /** Undefined if the user may not read the configuration. */
   readonly webhooks: AppliedWebhooks | undefined;
-  /** Whether the object is one of the cluster, and not of a file. */
+  /** Whether the object comes from the cluster, and not from a file. */
   readonly exists: boolean;
 }

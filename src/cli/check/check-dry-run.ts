@@ -7,13 +7,13 @@ import { dryRunPod } from '../dry-run.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 
-/** What the API server said, and what that means. */
+/** The answer of the API server, and the findings that follow from it. */
 export interface DryRunReport {
   readonly text: string;
   readonly findings: readonly CheckFinding[];
 }
 
-/** Asks the API server for the pod without storing it; `wanted`: it should come back with its sidecar. */
+/** Creates the pod as a dry run. `wanted`: a pod without a sidecar is a finding. */
 export async function tryDryRun(
   pod: JsonObject,
   wanted: boolean,
@@ -32,7 +32,7 @@ export async function tryDryRun(
   const status = parseStatus(annotation(admitted, keys.status));
   if (!status) {
     const message =
-      'the API server admits the pod without its sidecar: the webhook did not answer, or was not asked; look at the log of the injector';
+      'the API server admits the pod without its sidecar, because it got no answer from the webhook or did not call it: read the log of the operator';
     return {
       text: 'accepted without the sidecar',
       findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
@@ -40,14 +40,14 @@ export async function tryDryRun(
   }
   const current = sidecarState(admitted, keys, state) === 'current';
   const message =
-    'the webhook injects another state of the template than the ConfigMap holds: look at its Events';
+    'the webhook injects another version of the template than the ConfigMap holds: read the Events of the ConfigMap';
   return {
-    text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template',
+    text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
     findings: current ? [] : [{ reason: 'webhook-behind', message }],
   };
 }
 
-/** A pod that may have run, as one to be created: what the server and the scheduler have set is not asked for again. */
+/** The pod as a new one: without the fields that the API server and the scheduler set. */
 function asNew(pod: JsonObject): JsonObject {
   const metadata = own(pod, 'metadata');
   const spec = own(pod, 'spec');

@@ -7,7 +7,7 @@ import { podsOf } from './check-target.ts';
 
 const MAX_NAMES = 3;
 
-/** The pods that run already, and which of them have not what they would get now. */
+/** The existing pods, and findings about those with a missing or stale sidecar. */
 export async function existingPods(
   site: PodSite,
   { client, namespace, decide: { keys }, state }: LiveBasis,
@@ -19,17 +19,17 @@ export async function existingPods(
     name: ownString(own(pod, 'metadata'), 'name') ?? '',
     sidecar: sidecarState(pod, keys, state),
   }));
-  const again = isPod ? 'create it again' : 'kubectl rollout restart, or delete it';
+  const again = isPod ? 'recreate it' : 'run kubectl rollout restart, or delete it';
   const named = (state: SidecarState) =>
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
   const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
   const findings: CheckFinding[] = [];
   if (stale.length > 0) {
-    const message = `the sidecar of ${podsCalled(stale)} is of another state of the template: ${again}`;
+    const message = `${podsCalled(stale)} with a sidecar of another template version: ${again}`;
     findings.push({ reason: 'stale-pod', message });
   }
   if (absent.length > 0) {
-    const message = `there is no sidecar in ${podsCalled(absent)}, created before there was to be one or while the webhook did not answer: ${again}`;
+    const message = `${podsCalled(absent)} without a sidecar, created before the opt-in or while the webhook did not answer: ${again}`;
     findings.push({ reason: 'pod-without-sidecar', message });
   }
   return { list, findings };

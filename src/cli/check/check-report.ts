@@ -1,31 +1,31 @@
 import type { SidecarState } from '../../sidecar/sidecar-state.ts';
 
-/** Something to be done about. */
+/** A problem that the user should solve. */
 export interface CheckFinding {
   /** A reason of docs/reasons.md, or one of `check` itself (docs/cli.md). */
   readonly reason: string;
   readonly message: string;
 }
 
-/** What `check` says about one pod, workload or object of a file. */
+/** The result of `check` for one pod, workload or object of a file. */
 export interface CheckReport {
   /** `deployment/web`. */
   readonly object: string;
   readonly namespace: string;
-  /** What would become of its pods if they were created now. */
+  /** What happens to its pods when they are created now. */
   readonly decision: 'inject' | 'skip' | 'deny';
-  /** Why not; a reason of docs/reasons.md. */
+  /** Why its pods get no sidecar; a reason of docs/reasons.md. */
   readonly reason?: string;
-  /** Whose label or annotation decides: of the pod, of the namespace, or none. */
+  /** The label or annotation that decides. */
   readonly askedBy: string;
-  /** What else there is to know, a sentence each. */
+  /** Explanations, one sentence each. */
   readonly because: readonly string[];
   /** The name of each template, with the start of its sha256. */
   readonly templates: readonly string[];
-  /** The webhook that the API server sends such pods to, and what becomes of them when it does not answer. */
+  /** The webhook to which the API server sends such pods. */
   readonly webhook?: string;
   readonly failurePolicy?: string;
-  /** What the API server said to a pod that was not stored. */
+  /** The answer of the API server to a dry run. */
   readonly dryRun?: string;
   /** The pods that exist. */
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
@@ -34,7 +34,7 @@ export interface CheckReport {
 
 const MAX_PODS = 10;
 
-/** The report as people read it, a line each. */
+/** The lines of the report for people. */
 export function formatReport(report: CheckReport): readonly string[] {
   const rows: (readonly [string, string])[] = [
     ['decision', decisionOf(report)],
@@ -49,11 +49,11 @@ export function formatReport(report: CheckReport): readonly string[] {
     `${report.object} in namespace ${report.namespace}`,
     ...rows.filter(([, text]) => text !== '').map(([name, text]) => `  ${name.padEnd(10)}${text}`),
     ...report.findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
-    ...(report.findings.length === 0 ? ['  nothing to be done'] : []),
+    ...(report.findings.length === 0 ? ['  no problems found'] : []),
   ];
 }
 
-/** Each of a few; of many, the first and how many others there are of each kind. */
+/** The first pods by name, and the number of the others by state. */
 function podsOf({ pods = [] }: CheckReport): readonly string[] {
   const shown = pods.length > MAX_PODS ? pods.slice(0, MAX_PODS - 1) : pods;
   const more = new Map<SidecarState, number>();
@@ -67,8 +67,10 @@ function podsOf({ pods = [] }: CheckReport): readonly string[] {
 function webhookOf({ webhook, failurePolicy }: CheckReport): string {
   if (webhook === undefined) return '';
   const otherwise =
-    failurePolicy === 'Fail' ? 'such pods are refused' : 'such pods are admitted without the sidecar';
-  return `${webhook}; when it does not answer, ${otherwise}`;
+    failurePolicy === 'Fail'
+      ? 'the API server refuses such pods'
+      : 'the API server admits such pods without the sidecar';
+  return `${webhook}; if it does not answer, ${otherwise}`;
 }
 
 function decisionOf({ decision, reason }: CheckReport): string {

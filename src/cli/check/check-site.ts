@@ -18,12 +18,12 @@ export interface OfflineBasis extends Basis {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What would become of a pod or pod template, by all that can be known without a cluster. */
+/** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
   return decided(site, fresh(site.pod, basis), basis).report;
 }
 
-/** The same, with what the cluster says: its namespace, its webhooks, a dry run, and the pods that exist. */
+/** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
   const { client, namespace, webhooks, exists } = basis;
   const known = await labelsOf(client, namespace);
@@ -40,7 +40,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
     ...rest,
     because: [
       ...report.because,
-      ...(known ? [] : [`the labels of namespace ${namespace} cannot be read, and count for nothing here`]),
+      ...(known ? [] : [`cannot read the labels of namespace ${namespace}: this check ignores them`]),
     ],
     ...(optIn.asked === 'inject' && webhook),
     dryRun: dryRun.text,
@@ -55,7 +55,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   };
 }
 
-/** The pod as it would be created: without the sidecar that it may have already. */
+/** The pod as a user creates it: without the sidecar that it may already have. */
 function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
   return uninject(pod, keys) ?? pod;
 }
@@ -93,7 +93,7 @@ function toFindings({ reason, messages }: Obstacle): readonly CheckFinding[] {
 }
 
 function describeOptIn(optIn: OptIn, key: string): string {
-  if (!('source' in optIn)) return 'nobody';
+  if (!('source' in optIn)) return 'no label or annotation';
   return {
     'pod-label': `the label ${key} of the pod`,
     'pod-annotation': `the annotation ${key} of the pod`,
@@ -103,11 +103,11 @@ function describeOptIn(optIn: OptIn, key: string): string {
 }
 
 function notSelectedFinding(namespace: string): CheckFinding {
-  const message = `no webhook looks at the pods of namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
+  const message = `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
   return { reason: 'not-selected', message };
 }
 
-/** Undefined where the user may not read the namespace, or there is none yet. */
+/** Undefined if the user may not read the namespace, or it does not exist. */
 async function labelsOf(
   client: KubeClient,
   namespace: string,

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../podspec/workload-kinds.ts';
 
-/** `deploy/web`, by any of the names that kubectl has for the kind, as the object of the API that it names. */
+/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. */
 export function parseTarget(target: string): {
   readonly workload: WorkloadKind;
   readonly resource: Resource<KubeObject>;
@@ -28,14 +28,14 @@ function namesOf({ kind, plural, shortNames = [] }: WorkloadKind): readonly stri
   return plural === undefined ? [] : [kind.toLowerCase(), plural, ...shortNames];
 }
 
-/** The object as a file would hold it: lists and single objects differ in whether they say their kind. */
+/** The object with its apiVersion and kind, as in a file. The API server may leave them out. */
 export async function getTarget(client: KubeClient, namespace: string, target: string): Promise<JsonObject> {
   const { resource, name } = parseTarget(target);
   const object = asJson(await client.get(resource, { namespace, name }));
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
 }
 
-/** The pods that a workload runs, by its selector; those that have ended left out. A CronJob has no selector. */
+/** The pods that match the selector of a workload and have not ended. A CronJob has no selector. */
 export async function podsOf(
   client: KubeClient,
   namespace: string,
@@ -82,8 +82,8 @@ function pairs(labels: JsonValue | undefined): string {
     .join(',');
 }
 
-/** What came over the wire was JSON. */
+/** Narrows a value that was parsed from JSON. */
 function asJson(value: unknown): JsonObject {
-  if (!isObject(value)) throw new TypeError('expected an object of the API');
+  if (!isObject(value)) throw new TypeError('expected an object of the API, got another JSON value');
   return value;
 }

@@ -18,14 +18,14 @@ export interface TakingWebhook {
   readonly failurePolicy: string;
 }
 
-/** What the applied MutatingWebhookConfiguration makes of the pods of a namespace. */
+/** What the applied MutatingWebhookConfiguration does with the pods of a namespace. */
 export interface AppliedWebhooks {
   readonly findings: readonly CheckFinding[];
-  /** The webhook that takes pods which opt in themselves, or the rest; undefined where none looks at the namespace. */
+  /** The webhook for pods that opt in themselves, or for the others; undefined if none selects the namespace. */
   takes(explicit: boolean, namespaceLabels: Readonly<Record<string, string>>): TakingWebhook | undefined;
 }
 
-/** Reads the configuration; undefined where the user may not. Its conditions are compared by the key that they name. */
+/** Reads the configuration; undefined if the user may not. */
 export async function appliedWebhooks(
   client: KubeClient,
   question: WebhookQuestion,
@@ -37,7 +37,7 @@ export async function appliedWebhooks(
   } catch (err) {
     if (isForbidden(err)) return undefined;
     if (!isNotFound(err)) throw err;
-    const message = `there is no MutatingWebhookConfiguration ${PROGRAM}: no pod is sent to the injector`;
+    const message = `MutatingWebhookConfiguration ${PROGRAM} does not exist, so no pod is sent to the webhook: apply the manifests of the operator`;
     return { findings: [{ reason: 'no-webhook', message }], takes: () => undefined };
   }
   const webhooks = ownObjects(configuration, 'webhooks');
@@ -49,7 +49,7 @@ export async function appliedWebhooks(
       })),
       ...webhooks.filter(hasNoAuthority).map((webhook) => ({
         reason: 'webhook-configuration',
-        message: `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot trust who answers`,
+        message: `webhook ${ownString(webhook, 'name')} has no caBundle: the API server cannot verify its certificate`,
       })),
     ],
     takes(explicit, namespaceLabels) {

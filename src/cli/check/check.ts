@@ -39,10 +39,10 @@ export interface CheckOptions extends ClusterOptions {
 export function addCheckOptions(command: Command): Command {
   command
     .argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0')
-    .addOption(filenameOption('manifests in place of a target; - for standard input'))
-    .addOption(namespaceOption("namespace of what is checked (default: the kubeconfig's)"))
+    .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
+    .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
-      new Option('--template <file>', 'check files with this template, asking no cluster').argParser(text),
+      new Option('--template <file>', 'check files with this template, without a cluster').argParser(text),
     )
     .addOption(podTemplateOption())
     .addOption(serveOption('initializer-name'))
@@ -51,7 +51,7 @@ export function addCheckOptions(command: Command): Command {
   return addClusterOptions(command);
 }
 
-/** Says why a pod, a workload or what a file holds is or would not be injected, and what is to be done about it. */
+/** Prints why a pod, a workload or the objects of a file are injected or not, and how to solve problems. */
 export async function checkCommand(
   target: string | undefined,
   options: CheckOptions,
@@ -61,7 +61,7 @@ export async function checkCommand(
     throw new UsageError('write either a target such as deploy/web, or -f FILE');
   }
   if (target !== undefined && options.template !== undefined) {
-    throw new UsageError('--template is for files: a target is checked with the live template');
+    throw new UsageError('--template works with files only: leave it out, or write -f FILE');
   }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
@@ -77,7 +77,7 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
     const namespace = options.namespace ?? cluster.namespace;
     const object = await getTarget(cluster.client, namespace, target).catch((cause: unknown) => {
       if (isNotFound(cause))
-        throw new UsageError(`there is no ${target} in namespace ${namespace}`, { cause });
+        throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
     });
     return await reportLive(cluster, options, [...podSites(object)], namespace, true);
@@ -92,7 +92,8 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
-  if (sites.length === 0) throw new UsageError('no pod and no workload is in what was given');
+  if (sites.length === 0)
+    throw new UsageError('the input has no pod and no workload: write a file that has one');
   if (options.template === undefined) {
     return await withCluster(options, (cluster) =>
       reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false),

@@ -7,16 +7,16 @@ import { parseYaml } from '../../json/yaml.ts';
 
 interface Validation {
   readonly faults: readonly Fault[];
-  /** Of the Envoy that was asked; undefined where there is none. */
+  /** The version of the Envoy that validated; undefined without one. */
   readonly version?: string;
 }
 
-/** Loading a configuration takes a fraction of a second; one that names hosts may ask for their addresses. */
+/** Loading a configuration takes a fraction of a second, or longer if Envoy resolves names of hosts. */
 const TIMEOUT_MS = 30_000;
 
 /**
- * Asks the `envoy` on the PATH whether it would start with a bootstrap. What is in the pod alone, the directories that
- * runtime layers read, is stood in for. Rejects where Envoy runs and ends in no way that it is known to.
+ * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers exist only in the pod: an empty one
+ * replaces them. Rejects if Envoy does not end in time.
  */
 export async function validateWithEnvoy(source: string, text: string): Promise<Validation> {
   const version = /\/(\d+\.\d+\.\d+)[^/]*\//.exec((await run(['--version']))?.stdout ?? '')?.[1];
@@ -37,7 +37,7 @@ export async function validateWithEnvoy(source: string, text: string): Promise<V
   }
 }
 
-/** What follows the log's own words, with Envoy's own line breaks and runs of blanks taken out. */
+/** Envoy's reason without the prefix of the log, as one line. */
 function reasonOf(stderr: string): string {
   const reason = /error initializing configuration '[^']*': ([\s\S]*)/.exec(stderr)?.[1] ?? stderr;
   return reason
@@ -46,13 +46,13 @@ function reasonOf(stderr: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-/** Places in Envoy's messages are those of a text that it made itself; the path is ours to find. */
+/** Line numbers in Envoy's messages refer to its own copy, so the path in the message finds the place. */
 function faultOf(source: string, text: string, version: string, reason: string): Fault {
   const path = / @ ([\w.[\]]+):/.exec(reason)?.[1] ?? '';
   const segments = path.split(/[.[\]]+/).filter((part) => part !== '');
   const parsed = parseYaml(text);
   const located = 'locate' in parsed ? parsed.locate(segments.map(toSegment)) : undefined;
-  return { source, path, ...located, message: `Envoy ${version} refuses it: ${reason}` };
+  return { source, path, ...located, message: `Envoy ${version} refuses the configuration: ${reason}` };
 }
 
 function toSegment(part: string): string | number {
@@ -65,13 +65,13 @@ interface Run {
   readonly stderr: string;
 }
 
-/** Undefined where there is no such program. */
+/** Undefined if `envoy` does not exist. */
 function run(args: readonly string[]): Promise<Run | undefined> {
   return new Promise((resolve, reject) => {
     execFile('envoy', args, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
       if (error?.code === 'ENOENT') resolve(undefined);
       else if (error && typeof error.code !== 'number')
-        reject(new Error('envoy --mode validate did not end', { cause: error }));
+        reject(new Error('envoy --mode validate ended without an exit code', { cause: error }));
       else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });

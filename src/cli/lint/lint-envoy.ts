@@ -8,12 +8,12 @@ import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
 import { validateWithEnvoy } from './envoy-binary.ts';
 import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
 
-/** Of a file that is a bootstrap itself. Envoy takes YAML where it is told so, and JSON is YAML. */
+/** The key for a file that is itself a bootstrap. JSON is also YAML. */
 const BARE_KEY = 'envoy.yaml';
 
 /**
- * Looks for what would keep Envoy from starting with its configuration, and through the weights of canaries. By rules of
- * our own first, for they say what to write instead; what passes them goes through Envoy itself, if it is here.
+ * Checks Envoy's configuration and the weights of canaries. Our own rules run first, because their messages say what to
+ * write instead. Envoy itself then validates the rest, if `envoy` is on the PATH.
  */
 export async function lintEnvoy(
   files: readonly string[],
@@ -35,12 +35,12 @@ export async function lintEnvoy(
     }
     if (findings.length + good.length === before) {
       throw new UsageError(
-        `${name} holds nothing of Envoy's: no ConfigMap with a file such as envoy.json, or with weights`,
+        `${name} has no configuration of Envoy: write a ConfigMap with a file such as envoy.json, or with weights`,
       );
     }
   }
   const how =
-    version === undefined ? 'by rules alone: there is no envoy on the PATH' : `and Envoy ${version} takes it`;
+    version === undefined ? 'checked without Envoy: envoy is not on the PATH' : `Envoy ${version} accepts it`;
   return reportFindings(terminal, format, findings, () => `no faults: ${good.join(', ')} (${how})`);
 }
 

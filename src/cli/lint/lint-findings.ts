@@ -3,7 +3,7 @@ import type { TextSource } from '../../sidecar/manifests/template-file.ts';
 import { type OutputFormat, printOutput } from '../output.ts';
 import type { ExitCode, Terminal } from '../terminal.ts';
 
-/** A fault of a text, and where it is. */
+/** A fault in a file, and its place. */
 export interface LintFinding {
   readonly file: string;
   readonly line: number;
@@ -13,7 +13,7 @@ export interface LintFinding {
   /** `containers[0].image`; empty when it is about the whole text. */
   readonly path: string;
   readonly message: string;
-  /** An error keeps the text from being used; a warning is doubtful, and no fault. */
+  /** The operator refuses a text with an error. A warning is not a fault. */
   readonly severity: 'error' | 'warning';
 }
 
@@ -27,7 +27,7 @@ export function toFinding(
   return { file, line, column, key: fault.source, path: fault.path, message: fault.message, severity };
 }
 
-/** Prints what was found and, where no fault is among it, what `fine` says; returns the exit code. */
+/** Prints the findings and, without an error among them, the text of `fine`. Returns the exit code. */
 export function reportFindings(
   terminal: Terminal,
   format: OutputFormat,

@@ -25,18 +25,18 @@ export interface LintOptions extends ClusterOptions {
 
 export function addLintOptions(command: Command): Command {
   command
-    .argument('<file...>', 'ConfigMap manifests, or templates alone; - for standard input')
+    .argument('<file...>', 'ConfigMap manifests or templates; - for standard input')
     .option(
       '--envoy',
-      "check Envoy's own configuration instead, with its binary where envoy is on the PATH, and the weights of canaries",
+      "check Envoy's configuration and the weights of canaries instead; runs envoy if it is on the PATH",
     )
-    .option('--server', 'also ask the API server, by the dry run of a pod with each template')
+    .option('--server', 'also send the API server a dry run of a pod with each template')
     .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
     .addOption(outputOption());
   return addClusterOptions(command);
 }
 
-/** Looks for what is wrong with templates, as the webhook would when they are applied, and says where. */
+/** Prints the faults of templates that the webhook would find, with their places. */
 export async function lintCommand(
   files: readonly string[],
   options: LintOptions,
@@ -49,7 +49,9 @@ export async function lintCommand(
     const name = nameOfInput(file);
     const sources = readTemplateFile(await readInput(terminal, file));
     if (sources.length === 0)
-      throw new UsageError(`${name} holds no template: no ConfigMap in it has the key config`);
+      throw new UsageError(
+        `${name} has no template: write a ConfigMap with the key config, or a template alone`,
+      );
     for (const source of sources) {
       const parsed = parseTemplateSet(source.data);
       if ('faults' in parsed) {
@@ -75,7 +77,7 @@ function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])
   return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
 }
 
-/** How much of the templates an API server that knows policies (Kubernetes 1.36) injects by itself. */
+/** Says which templates the API server can inject with policies (Kubernetes 1.36). */
 function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: LintOptions): readonly string[] {
   const { objects, left } = compilePolicies(set, {
     keys: keysFor(annotation),
@@ -84,11 +86,11 @@ function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: Lin
     name: 'lint',
     alone: false,
   });
-  const covered = objects.length > 0 ? ['config: the API server can inject it by a policy'] : [];
+  const covered = objects.length > 0 ? ['config: the API server can inject it with a policy'] : [];
   return [...covered, ...left].map((line) => `policy: ${line}`);
 }
 
-/** A dry run for each template, with a pod that would be accepted without it. */
+/** Sends a dry run for each template, with a pod that the API server accepts without it. */
 async function askServer(
   { client, namespace }: Cluster,
   options: LintOptions,
@@ -106,13 +108,14 @@ async function askServer(
         continue;
       }
       const answer = await dryRunPod(client, options.namespace ?? namespace, pod);
-      if (!answer.accepted) findings.push(at(`the API server refuses a pod with it: ${answer.message}`));
+      if (!answer.accepted)
+        findings.push(at(`the API server refuses a pod with this template: ${answer.message}`));
     }
   }
   return findings;
 }
 
-/** A pod with the template, marked so that the live webhook leaves it as it is; or why there can be none. */
+/** A pod with the template that opts out, so that the live webhook skips it; or why the template does not fit. */
 function injected(set: TemplateSet, template: string, keys: Keys): JsonObject | string {
   const pod = {
     metadata: { generateName: 'envoy-initializer-lint-', annotations: { [keys.templates]: template } },

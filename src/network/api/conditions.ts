@@ -1,11 +1,11 @@
 import type { Condition } from './types.ts';
 
-/** The types that are ours, in the order in which we write them. */
+/** The operator's condition types, in the order of the status. */
 export const CONDITION_TYPES = ['Accepted', 'Ready', 'Progressing', 'InUse'] as const;
 
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** What a condition is to say now. */
+/** The new content of a condition. */
 export interface ConditionUpdate {
   readonly status: Condition['status'];
   readonly reason: string;
@@ -14,10 +14,10 @@ export interface ConditionUpdate {
 
 export type ConditionUpdates = Readonly<Record<ConditionType, ConditionUpdate>>;
 
-/** The CRD's own bound of a condition's message. */
+/** The CRD's limit for the message of a condition. */
 const MAX_MESSAGE_LENGTH = 32_768;
 
-/** When and of which spec the updates were reached. */
+/** The time of the updates, and the generation of the spec that they describe. */
 export interface Judgement {
   readonly generation: number | undefined;
   /** RFC 3339. */
@@ -25,9 +25,9 @@ export interface Judgement {
 }
 
 /**
- * The updates as conditions. lastTransitionTime stays while the status does, whatever the reason and the message do
- * (Kubernetes API conventions, "Typical status properties"). A type without an update keeps its condition; those of
- * others are left out, since server-side apply leaves them alone.
+ * Returns the updates as conditions. lastTransitionTime changes only with the status (Kubernetes API conventions,
+ * "Typical status properties"). A type without an update keeps its condition. Conditions of other writers are left out,
+ * because server-side apply does not touch them.
  */
 export function conditionsOf(
   updates: Partial<ConditionUpdates>,

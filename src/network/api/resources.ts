@@ -12,7 +12,7 @@ export const NETWORKS: Resource<Network> = {
   namespaced: true,
   decode(value) {
     if (!isNetwork(value))
-      throw new TypeError('expected a Network with a metadata.name, spec.cidr and spec.gateway');
+      throw new TypeError('expected a Network with metadata.name, spec.cidr and spec.gateway');
     return value;
   },
 };
@@ -34,7 +34,7 @@ export const NETWORK_ATTACHMENT_DEFINITIONS: Resource<NetworkAttachmentDefinitio
   decode(value) {
     if (!isAttachment(value)) {
       throw new TypeError(
-        'expected a NetworkAttachmentDefinition with a metadata.name and, if at all, a text as spec.config',
+        'expected a NetworkAttachmentDefinition with metadata.name and an optional string spec.config',
       );
     }
     return value;
@@ -62,8 +62,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * What a cache keeps of a Network: nothing else of it is read. Labels and annotations of one may have hundreds of kilobytes.
- * Finalizers are all kept, since one is added by writing all.
+ * The part of a Network that a cache keeps. Labels and annotations can have hundreds of kilobytes, and the operator does
+ * not read them. All finalizers stay, because adding one writes the whole list.
  */
 export function cachedNetwork(network: Network): Network {
   const { generation, creationTimestamp, deletionTimestamp, finalizers } = network.metadata;

@@ -1,19 +1,19 @@
 import type { Network, NetworkSpec } from './types.ts';
 
-/** What a real network looks like: as a spec asks for it, or as a provider made it. */
+/** The addresses and the MTU of a network, from a spec or from a provider. */
 export interface Subnet {
   readonly cidr: string;
   readonly gateway: string;
-  /** In bytes; absent where the provider decides. */
+  /** In bytes; absent if the provider decides. */
   readonly mtu?: number;
 }
 
-/** What the spec asks for. */
+/** The subnet in the spec. */
 export function subnetOf({ cidr, gateway, mtu }: NetworkSpec): Subnet {
   return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
 }
 
-/** What the status says was made; undefined where nothing was. */
+/** The subnet in the status; undefined without a real network. */
 export function recordedSubnet({ status }: Network): Subnet | undefined {
   if (status?.cidr === undefined || status.gateway === undefined) return undefined;
   return subnetOf({

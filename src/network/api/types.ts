@@ -3,7 +3,7 @@
 import type { ObjectMeta } from '../../kube/api/object.ts';
 
 /**
- * A Network is a real network that pods can attach to. Creating one makes the cluster's network provider realise it, changing it updates that network, and deleting it removes it.
+ * A Network declares a network to which pods can attach. Its provider creates, updates and deletes the real network with this object.
  */
 export interface Network {
   /**
@@ -19,71 +19,71 @@ export interface Network {
   readonly status?: NetworkStatus;
 }
 /**
- * The network that there should be.
+ * Desired state of the network.
  */
 export interface NetworkSpec {
   /**
-   * The range of addresses, IPv4 or IPv6, in canonical form, for example 192.168.0.0/16 or fd00:1::/64. It may change: at once while no pod is known to use the network, otherwise when the last one that does is gone.
+   * The range of addresses, IPv4 or IPv6, in canonical form, for example 192.168.0.0/16 or fd00:1::/64. Can be changed. The change waits until no pod uses the network.
    */
   readonly cidr: string;
   /**
-   * The gateway's address: inside the range, and neither its network nor its broadcast address. It may change as the range may.
+   * The address of the gateway: inside the range, and neither its network nor its broadcast address. Can be changed under the same conditions as cidr.
    */
   readonly gateway: string;
   /**
-   * Who realises the network: multus (a NetworkAttachmentDefinition that pods attach to) or neutron (OpenStack). Left out, it is the operator's --network-provider. It cannot change.
+   * The provider of the network: multus (a NetworkAttachmentDefinition to which pods attach) or neutron (OpenStack). Defaults to the operator's --network-provider. Cannot be changed.
    */
   readonly provider?: 'multus' | 'neutron';
   /**
-   * The largest packet, in bytes, that the network carries; at least 1280 for IPv6. Left out, the provider decides. It may change as the range may.
+   * The maximum size of packets in bytes, at least 1280 for IPv6. Defaults to the provider's choice. Can be changed under the same conditions as cidr.
    */
   readonly mtu?: number;
   /**
-   * What becomes of the real network when this object is deleted: Delete removes it, Retain leaves it behind, no longer managed. Left out, it is removed.
+   * What happens to the real network when this object is deleted: Delete (the default) deletes it, Retain keeps it unmanaged.
    */
   readonly deletionPolicy?: 'Delete' | 'Retain';
 }
 /**
- * The network that there is. Written by the operator alone, and only when it changes.
+ * Observed state of the network. Only the operator writes it.
  */
 export interface NetworkStatus {
   /**
-   * The metadata.generation of the spec that this status speaks of.
+   * The metadata.generation that this status describes.
    */
   readonly observedGeneration?: number;
   /**
-   * Accepted: the spec is valid, and no other Network and nothing of the cluster has its range. Ready: the network is there; a pod created now gets an interface on it, unless the reason is ProviderCannotAttach. Progressing: the operator is still changing it, or retries. InUse: pods are attached to it.
+   * Accepted: the spec is valid, and its range is free. Ready: new pods get an interface on the network, unless the reason is ProviderCannotAttach. Progressing: the operator retries, or waits before a change. InUse: pods are attached.
    *
    * @maxItems 16
    */
   readonly conditions?: readonly Condition[];
   /**
-   * The range that the real network has.
+   * The range of the real network.
    */
   readonly cidr?: string;
   /**
-   * The gateway that the real network has.
+   * The gateway of the real network.
    */
   readonly gateway?: string;
   /**
-   * The MTU that the real network was given; absent where the provider decides.
+   * The MTU of the real network; absent if the provider decides.
    */
   readonly mtu?: number;
   /**
-   * The VXLAN identifier by which node agents join the network over the nodes; absent where none do.
+   * The VXLAN identifier with which node agents connect the nodes; absent without node agents.
    */
   readonly vni?: number;
   /**
-   * Who realises the network.
+   * The provider of the real network.
    */
   readonly provider?: string;
   /**
-   * The network's ID in the provider, where it has one: Neutron's UUID. A Multus network is the NetworkAttachmentDefinition of the same name.
+   * The network's ID in the provider: Neutron's UUID. A Multus network has none: it is the NetworkAttachmentDefinition of the same name.
    */
   readonly externalID?: string;
   readonly capacity?: NetworkCapacity;
   /**
-   * How many pods are attached, as last counted; absent where nobody counts them.
+   * The number of attached pods; absent if the provider does not count them.
    */
   readonly attachedPods?: number;
 }
@@ -92,15 +92,15 @@ export interface NetworkStatus {
  */
 export interface Condition {
   /**
-   * Which aspect, for example Ready.
+   * The aspect, for example Ready.
    */
   readonly type: string;
   /**
-   * Whether it holds.
+   * Whether the condition is true.
    */
   readonly status: 'True' | 'False' | 'Unknown';
   /**
-   * The metadata.generation that it was judged by.
+   * The metadata.generation that this condition describes.
    */
   readonly observedGeneration?: number;
   /**
@@ -117,15 +117,15 @@ export interface Condition {
   readonly message: string;
 }
 /**
- * How many addresses the network has for pods.
+ * The addresses of the network for pods.
  */
 export interface NetworkCapacity {
   /**
-   * Addresses that pods can have. IPv6 ranges hold more than JSON numbers can say exactly: from 2^53 - 1 = 9007199254740991 on, it stays at that.
+   * The number of addresses for pods, at most 2^53 - 1 = 9007199254740991, the largest integer that is exact in JSON.
    */
   readonly total?: number;
   /**
-   * Addresses that pods have; absent where nobody counts them.
+   * The number of addresses in use; absent if the provider does not count them.
    */
   readonly allocated?: number;
 }

@@ -4,35 +4,35 @@ import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
 import type { ProviderReason } from '../providers/index.ts';
 import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
 
-/** All that a decision about a Network rests on. */
+/** Everything that a decision about a Network needs. */
 export interface ObservedState {
   readonly desired: Subnet;
-  /** What there is now: as the provider reports it, or where somebody removed it, as the status recorded it. */
+  /** The current subnet: from the provider or, if a user removed it there, from the status. */
   readonly current: Subnet | undefined;
-  /** Why the desired subnet is not accepted. */
+  /** Why the operator does not accept the desired subnet. */
   readonly specError: SpecError | undefined;
-  /** Undefined where nobody counts the users. */
+  /** Undefined if the provider does not count users. */
   readonly usage: Usage | undefined;
-  /** Why it would better have another range, where it is accepted all the same: a sentence without a full stop. */
+  /** Why another range would be better for an accepted Network: a sentence without a full stop. */
   readonly warning?: string | undefined;
-  /** The provider's. */
+  /** Whether the provider can attach pods. */
   readonly attachesPods: boolean;
 }
 
-/** What came of making the target real. */
+/** The result of applying the target. */
 export type Outcome = Ensured<ProviderReason> | { readonly kind: 'failed'; readonly message: string };
 
-/** How many pods a message names; the others it counts. */
+/** The most pods that a message names. It counts the others. */
 const NAMED_PODS = 3;
 
 /**
- * What is wrong with the spec in itself. The CRD's rules refuse all of it at the API server; an object that is older
- * than they are, or met another CRD, must do no harm either.
+ * Returns what is wrong with the spec alone. The CRD's rules refuse the same in the API server. An object that is older
+ * than the rules must do no harm either.
  */
 export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
   const range = parseRange(cidr);
   if (!range) {
-    const message = `spec.cidr ${cidr} is no range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
+    const message = `spec.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
     return { reason: 'Invalid', message };
   }
   if (podCapacity(range) < 1) {
@@ -46,8 +46,8 @@ export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
 }
 
 /**
- * The subnet to make real now; undefined for none. What is live stays as it is while its new spec is refused or pods
- * use it: an edit never takes a working network away.
+ * The subnet to apply now; undefined for none. The current subnet stays while the new spec is refused or pods use it, so
+ * an edit never removes a working network.
  */
 export function targetOf({ desired, current, specError, usage }: ObservedState): Subnet | undefined {
   if (specError) return current;
@@ -55,7 +55,7 @@ export function targetOf({ desired, current, specError, usage }: ObservedState):
   return desired;
 }
 
-/** The conditions that the situation and the outcome for its target (undefined where there is none) amount to. */
+/** The conditions for an observed state and the outcome for its target (undefined without a target). */
 export function updatesOf(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdates {
   return {
     Accepted: accepted(observed),
@@ -65,7 +65,7 @@ export function updatesOf(observed: ObservedState, outcome: Outcome | undefined)
   };
 }
 
-/** The conditions of a Network that is being deleted and cannot go yet, for the reason given. */
+/** The conditions of a Network whose deletion waits; `message` says why. */
 export function deletionUpdates(
   message: string,
   usage: Usage | undefined,
@@ -87,7 +87,7 @@ function accepted({ specError, warning }: ObservedState): ConditionUpdate {
   if (specError) return { status: 'False', ...specError };
   const message = 'the spec is valid, and no other Network has its range';
   if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
-  return { status: 'True', reason: 'ClusterRange', message: `${message}; but ${warning}` };
+  return { status: 'True', reason: 'ClusterRange', message: `${message}, but ${warning}` };
 }
 
 function ready(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
@@ -97,7 +97,7 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
     return {
       status: 'False',
       reason: specError?.reason ?? 'Pending',
-      message: specError?.message ?? 'not tried yet',
+      message: specError?.message ?? 'not reconciled yet',
     };
   }
   if (outcome.kind === 'failed')
@@ -110,35 +110,35 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
   return {
     status: 'True',
     reason: specError ? 'ChangeRefused' : 'ChangePending',
-    message: `${message}; it is not yet what spec asks for`,
+    message: `${message}; this does not match the spec yet`,
   };
 }
 
-/** What a real network is good for. One that no pod can attach to is Ready, too, for what its provider makes it for. */
+/** Describes a real network. A network to which no pod can attach is also Ready, for other users of its provider. */
 function made(subnet: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
   if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(subnet)}` };
-  const message = `${describe(subnet)} is there; pods cannot attach to networks of this provider`;
+  const message = `${describe(subnet)} exists; pods cannot attach to networks of this provider`;
   return { reason: 'ProviderCannotAttach', message };
 }
 
 function progressing(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
   if (outcome?.kind === 'failed') {
-    return { status: 'True', reason: 'Retrying', message: 'the last attempt failed, and is repeated' };
+    return { status: 'True', reason: 'Retrying', message: 'the last attempt failed, the operator retries' };
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? { status: 'False', reason: outcome.reason, message: 'goes on when that has changed' }
-      : { status: 'True', reason: 'Retrying', message: 'is tried again regularly' };
+      ? { status: 'False', reason: outcome.reason, message: 'waiting for the cause to be resolved' }
+      : { status: 'True', reason: 'Retrying', message: 'the operator retries regularly' };
   }
   const { desired, specError, usage } = observed;
   if (specError)
-    return { status: 'False', reason: specError.reason, message: 'goes on when the spec can be accepted' };
+    return { status: 'False', reason: specError.reason, message: 'waiting for a spec that can be accepted' };
   const target = targetOf(observed);
   if (target && !sameSubnet(target, desired)) {
     const message = `changes to ${describe(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
     return { status: 'True', reason: 'InUse', message };
   }
-  return { status: 'False', reason: 'UpToDate', message: 'the network is as the spec asks' };
+  return { status: 'False', reason: 'UpToDate', message: 'the network matches the spec' };
 }
 
 function inUse(usage: Usage | undefined): ConditionUpdate {

@@ -22,7 +22,7 @@ import { StatusWriter } from './status-writer.ts';
 
 export interface NetworkControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'mergePatch' | 'apply' | 'delete'>;
-  /** To be synced before the first reconcile. */
+  /** Must be synced before the first reconcile. */
   readonly networks: Informer<Network>;
   readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
   readonly events: EventRecorder;
@@ -31,30 +31,30 @@ export interface NetworkControllerOptions {
   readonly now: () => Date;
   /** How often every Network is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
-  /** Whom Networks are with that name no provider. */
+  /** Provider of Networks that do not set spec.provider. */
   readonly defaultProvider: string;
-  /** Each with the keys of what Networks have left behind with it. */
+  /** Each provider with the keys of leftovers of deleted Networks. */
   readonly providers: readonly {
     readonly provider: AnyProvider;
     leftBehind?(): readonly ObjectKey[];
   }[];
-  /** Which ranges Networks may have; without them, all that no other Network has. */
+  /** Limits the ranges of Networks. Without rules, ranges must only not overlap. */
   readonly ranges?: RangeRules;
 }
 
 export interface NetworkController {
   readonly reconcile: Reconcile;
-  /** What there is to look at, from the caches: where a new leader starts, who heard of it while another led. */
+  /** Keys that a new leader must reconcile first, from its caches. */
   keys(): ReadonlySet<ObjectKey>;
-  /** Whether the Network of the key is made outside of the cluster. */
+  /** Whether the provider of the Network is outside the cluster. */
   isRemote(key: ObjectKey): boolean;
-  /** What the Network of the key is to a pod that asks for it; undefined: there is none. */
+  /** The state of a Network for a pod that asks for it; `undefined` if the Network does not exist. */
   judge(key: ObjectKey, network: Network | undefined): NetworkState;
 }
 
 /**
- * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It
- * starts nothing; whoever wires it runs the informers, and a Controller on the queue.
+ * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It starts
+ * nothing: the caller runs the informers and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
   const { client, networks, queue, events, clock, now, ranges } = options;
@@ -104,7 +104,7 @@ function addNetworkHandler(
       onDelete: (network) => {
         allocator.forget(network);
         copies.settle(keyOf(network));
-        // Its NetworkAttachmentDefinition may still wait for us, where somebody took our finalizer off the Network.
+        // If a user removed the finalizer from the Network, its NetworkAttachmentDefinition still waits for the operator.
         queue.add(keyOf(network));
       },
     },
@@ -112,7 +112,7 @@ function addNetworkHandler(
   );
 }
 
-/** A resync replays the object to itself, and is work; so is all that changes what should be, but not our own writes. */
+/** Whether an update needs a reconcile: a resync and a change of the desired state do, the operator's own writes do not. */
 function isWork(previous: Network, current: Network): boolean {
   if (previous === current) return true;
   if (previous.metadata.resourceVersion === current.metadata.resourceVersion) return false;

@@ -18,10 +18,10 @@ export interface DeletionReconcilerOptions {
   readonly statusWriter: StatusWriter;
 }
 
-/** The garbage collector's finalizer for `kubectl delete --cascade=orphan`: what the object owns is to stay. */
+/** The garbage collector's finalizer for `kubectl delete --cascade=orphan`: owned objects stay. */
 const ORPHAN_FINALIZER = 'orphan';
 
-/** Removes the real network of a Network that is being deleted, and then lets the Network go. */
+/** Deletes the real network of a deleted Network, and then removes the finalizer of the Network. */
 export class DeletionReconciler {
   readonly #options: DeletionReconcilerOptions;
 
@@ -66,7 +66,7 @@ export class DeletionReconciler {
     const { allocator, writer, statusWriter } = this.#options;
     await writer.removeFinalizer(network, signal);
     allocator.forget(network);
-    const what = isRetained(network) ? 'left its real network behind' : 'removed its real network';
+    const what = isRetained(network) ? 'kept its real network' : 'deleted its real network';
     statusWriter.tell(network, {
       type: 'Normal',
       reason: 'Deleted',
@@ -84,9 +84,9 @@ export class DeletionReconciler {
     const { statusWriter } = this.#options;
     const status = statusWith(network, deletionUpdates(message, usage), usage, statusWriter.now());
     const was = conditionOf(network.status?.conditions, 'Progressing');
-    const isTold = was?.reason === 'Deleting' && was.message === message;
+    const isReported = was?.reason === 'Deleting' && was.message === message;
     const details = { type: 'Normal', reason: 'Deleting', action: 'Delete', note: message } as const;
-    return statusWriter.report(network, status, isTold ? [] : [details], signal);
+    return statusWriter.report(network, status, isReported ? [] : [details], signal);
   }
 }
 

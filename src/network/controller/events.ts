@@ -4,7 +4,7 @@ import { recordedSubnet, type Subnet, sameSubnet } from '../api/subnet.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 import type { Outcome } from './condition-plan.ts';
 
-/** What an attempt that led from one status to the next is worth telling: each change once, a resync nothing. */
+/** The Events for an attempt that led from one status to the next: one for each change, none for a resync. */
 export function eventsOf(
   before: Network,
   next: NetworkStatus,
@@ -46,7 +46,7 @@ function readiness(
     ];
   }
   if (outcome.change === 'restored') {
-    const what = 'somebody else had changed or deleted it';
+    const what = 'another client had changed or deleted it';
     return [{ type: 'Warning', reason: 'Restored', action: 'Restore', note: `${what}: ${note}` }];
   }
   if (was?.status === is.status && was.reason === is.reason) return [];

@@ -7,7 +7,7 @@ import { FIELD_MANAGER, NETWORK_FINALIZER } from '../api/names.ts';
 import { NETWORKS } from '../api/resources.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 
-/** The copy that a write was made for is older than the object, or the object is gone: look again and retry. */
+/** The write is based on an outdated copy, or the object is deleted: read it again and retry. */
 export class StaleCopyError extends Error {
   override readonly name = 'StaleCopyError';
 }
@@ -18,9 +18,9 @@ export interface NetworkWriterOptions {
 }
 
 /**
- * The writes to a Network itself. Each is tied to the copy that it was decided on, touches its own part only, and
- * returns the object as it then is, to go on from.
- * @throws StaleCopyError where somebody wrote in between.
+ * Writes to a Network. Each write is tied to the copy that it is based on, changes only its own part, and returns the new
+ * object.
+ * @throws StaleCopyError if another client wrote in between.
  */
 export class NetworkWriter {
   readonly #client: NetworkWriterOptions['client'];
@@ -33,7 +33,7 @@ export class NetworkWriter {
 
   addFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
     const { resourceVersion, finalizers = [] } = network.metadata;
-    // A merge patch replaces the whole list: the resourceVersion is what keeps finalizers of others.
+    // A merge patch replaces the whole list, so the resourceVersion protects finalizers of other controllers.
     const patch = { metadata: { resourceVersion, finalizers: [...finalizers, NETWORK_FINALIZER] } };
     const options = { fieldManager: FIELD_MANAGER, signal };
     return this.#written(this.#client.mergePatch(NETWORKS, refOf(network), patch, options), isConflict);
@@ -62,7 +62,9 @@ export class NetworkWriter {
       return this.#copies.add(await write);
     } catch (cause) {
       if (!isStale(cause) && !isNotFound(cause)) throw cause;
-      throw new StaleCopyError('the Network has changed or gone since it was read', { cause });
+      throw new StaleCopyError('the Network was changed or deleted since it was read: read it again', {
+        cause,
+      });
     }
   }
 }

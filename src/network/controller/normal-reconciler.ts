@@ -21,14 +21,14 @@ export interface NormalReconcilerOptions {
 }
 
 interface Attempt {
-  /** As it is after the writes of the attempt. */
+  /** The Network after the writes of the attempt. */
   readonly network: Network;
   readonly observed: ObservedState;
   readonly outcome: Outcome | undefined;
   readonly error?: Error;
 }
 
-/** Makes a Network real, or as much of it as may be, and says in its status how far that went. */
+/** Creates or updates the real network of a Network, and records the result in its status. */
 export class NormalReconciler {
   readonly #options: NormalReconcilerOptions;
 
@@ -56,7 +56,7 @@ export class NormalReconciler {
       observed = await observe(network, observed, provider, signal);
       const target = targetOf(observed);
       if (!target) return { network, observed, outcome: undefined };
-      // Before anything is made that a deletion would have to wait for.
+      // First, so that a deletion waits for everything that the provider creates.
       if (!hasFinalizer(network, NETWORK_FINALIZER)) network = await writer.addFinalizer(network, signal);
       const outcome = await provider.ensure(network, target, signal);
       if (outcome.kind === 'ready') allocator.settle(network, target);
@@ -79,7 +79,7 @@ export class NormalReconciler {
       return await statusWriter.report(network, status, eventsOf(network, status, outcome), signal);
     } catch (thrown) {
       if (!error || thrown instanceof StaleCopyError) throw thrown;
-      throw new AggregateError([error, thrown], `${error.message}; and its status could not be written`);
+      throw new AggregateError([error, thrown], `${error.message}; writing the status also failed`);
     }
   }
 }

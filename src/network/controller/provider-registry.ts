@@ -4,7 +4,7 @@ import type { Network } from '../api/types.ts';
 import type { AnyProvider } from '../providers/index.ts';
 import type { NotReady, Provider, Removal, SpecError, Usage } from '../providers/provider.ts';
 
-/** The providers that this operator was given, and which of them a Network is with. */
+/** The configured providers, and which of them each Network uses. */
 export class ProviderRegistry {
   readonly #configured: ReadonlyMap<string, AnyProvider>;
   readonly #defaultName: string;
@@ -14,7 +14,7 @@ export class ProviderRegistry {
     this.#defaultName = defaultName;
   }
 
-  /** Names of those whose networks pods can be attached to. */
+  /** Names of the providers to whose networks pods can attach. */
   attaching(): readonly string[] {
     return [...this.all()].filter(({ attachesPods }) => attachesPods).map(({ name }) => name);
   }
@@ -23,7 +23,7 @@ export class ProviderRegistry {
     return this.#configured.values();
   }
 
-  /** The one that the spec names; else the one that realised it, whatever the default has become since; else the default. */
+  /** The provider in the spec; else the one that created the network, even if the default changed; else the default. */
   of(network: Network): AnyProvider {
     const realisedBy = hasFinalizer(network, NETWORK_FINALIZER) ? network.status?.provider : undefined;
     const name = network.spec.provider ?? realisedBy ?? this.#defaultName;
@@ -31,10 +31,10 @@ export class ProviderRegistry {
   }
 }
 
-/** Stands for a provider that a Network names and this operator was not given. */
+/** Represents a provider that a Network names and that is not configured. */
 class UnconfiguredProvider implements Provider<never> {
   readonly name: string;
-  /** Not known: pods wait at their gate until it is. */
+  /** Unknown: pods keep their gate until the provider is configured. */
   readonly attachesPods = true;
   readonly isRemote = false;
   readonly #configured: readonly string[];
@@ -61,12 +61,12 @@ class UnconfiguredProvider implements Provider<never> {
   }
 
   async remove(): Promise<Removal> {
-    return { kind: 'blocked', message: `its network cannot be removed: ${this.#message()}` };
+    return { kind: 'blocked', message: `cannot delete its real network: ${this.#message()}` };
   }
 
   async release(): Promise<void> {}
 
   #message(): string {
-    return `this operator is not set up for provider ${this.name}, only for ${this.#configured.join(', ')}`;
+    return `provider ${this.name} is not configured in this operator: use one of ${this.#configured.join(', ')}`;
   }
 }

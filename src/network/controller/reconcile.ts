@@ -15,8 +15,8 @@ export interface ReconcilerOptions {
 }
 
 /**
- * The reconcile of Networks: level-triggered, so that it does the same whatever event it was called for, and nothing
- * where nothing is to be done. A new Network takes three writes: its finalizer, its real network, its status.
+ * Returns the reconcile of Networks. It is level-triggered: it does not depend on the event, and does nothing if state and
+ * spec match. A new Network takes three writes: its finalizer, its real network, its status.
  */
 export function networkReconcile({
   copies,
@@ -38,7 +38,7 @@ export function networkReconcile({
       return await reconcile(key, signal);
     } catch (error) {
       if (!(error instanceof StaleCopyError)) throw error;
-      // Nothing is wrong: the newer object is on its way to the cache.
+      // This is not an error: the cache will get the newer object.
       return { requeueAfterMs: 0 };
     }
   };

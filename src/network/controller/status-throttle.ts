@@ -1,10 +1,10 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 
-/** A Network's status is written at most this often for its count of pods alone: the API is no database. */
+/** The shortest time between two status writes that change only counts, to spare the API server. */
 const PACE_MS = 10_000;
 
-/** When the counts of a Network may be written again. */
+/** Limits how often the counts of a Network are written. */
 export class StatusThrottle {
   readonly #clock: Pick<Clock, 'now'>;
   /** Oldest first. */
@@ -14,13 +14,13 @@ export class StatusThrottle {
     this.#clock = clock;
   }
 
-  /** In how many milliseconds; 0 for now. */
+  /** Milliseconds until the next write is allowed; 0 for now. */
   waitMs(key: ObjectKey): number {
     const last = this.#writtenAt.get(key);
     return last === undefined ? 0 : Math.max(0, last + PACE_MS - this.#clock.now());
   }
 
-  /** They have been written just now. */
+  /** Records a write. */
   written(key: ObjectKey): void {
     this.#writtenAt.delete(key);
     this.#writtenAt.set(key, this.#clock.now());

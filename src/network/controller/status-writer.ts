@@ -15,7 +15,7 @@ export interface StatusWriterOptions {
   readonly now: () => Date;
 }
 
-/** Tells users how a Network is: by its status, and by Events. */
+/** Reports the state of a Network in its status and in Events. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
 
@@ -23,7 +23,7 @@ export class StatusWriter {
     this.#options = options;
   }
 
-  /** The time of day as conditions carry it: RFC 3339, whole seconds. */
+  /** The time of day in the format of conditions: RFC 3339, whole seconds. */
   now(): string {
     return this.#options
       .now()
@@ -32,8 +32,8 @@ export class StatusWriter {
   }
 
   /**
-   * Writes the status where it says something new, then the Events: a failed write is repeated, an Event is not.
-   * What only counts pods otherwise may have to wait: resolves with the milliseconds after which to come again.
+   * Writes a changed status, then the Events. This order prevents a second Event after a failed write. A status that
+   * changes only counts may have to wait: then it resolves with the milliseconds until the retry.
    */
   async report(
     network: Network,

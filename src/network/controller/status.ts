@@ -4,7 +4,7 @@ import type { Network, NetworkStatus } from '../api/types.ts';
 import type { Usage } from '../providers/provider.ts';
 import { type ObservedState, type Outcome, targetOf, updatesOf } from './condition-plan.ts';
 
-/** What the status of the Network is to be after an attempt to make it real; `now` is RFC 3339. */
+/** The status of the Network after an attempt to apply it; `now` is RFC 3339. */
 export function statusOf(
   network: Network,
   provider: string,
@@ -19,7 +19,7 @@ export function statusOf(
   };
 }
 
-/** The status while its deletion waits or fails: what is known of the real network stays. */
+/** The status while the deletion waits or fails. The fields of the real network stay. */
 export function statusWith(
   network: Network,
   updates: Partial<ConditionUpdates>,
@@ -29,18 +29,18 @@ export function statusWith(
   return { ...network.status, ...judged(network, updates, usage, now) };
 }
 
-/** Whether it says anything else than what is there. Conditions of other writers do not count. */
+/** Whether the wanted status differs from the previous one. Ignores conditions of other writers. */
 export function isChange(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
   const conditions = CONDITION_TYPES.flatMap((type) => conditionOf(previous?.conditions, type) ?? []);
   return !isDeepStrictEqual({ ...previous, conditions }, { ...wanted });
 }
 
-/** Whether it counts its pods otherwise than what is there, and that says nothing else that is new. */
+/** Whether only the counts differ. */
 export function isRecount(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
   return isChange(previous, wanted) && !isChange(withoutCounts(previous), withoutCounts(wanted));
 }
 
-/** Whether it counts its pods, and not for the first time, otherwise than what is there. */
+/** Whether counts that exist already change. */
 export function changesCounts(previous: NetworkStatus | undefined, wanted: NetworkStatus): boolean {
   if (previous?.attachedPods === undefined) return false;
   return (
@@ -56,7 +56,7 @@ function withoutCounts(status: NetworkStatus | undefined): NetworkStatus {
     ...(capacity?.total !== undefined && { capacity: { total: capacity.total } }),
     conditions: conditions
       .filter(({ type }) => type !== 'InUse')
-      // It may name the pods that are waited for.
+      // Its message may name pods.
       .map((condition) => (condition.type === 'Progressing' ? { ...condition, message: '' } : condition)),
   };
 }
@@ -76,7 +76,7 @@ function judged(
 
 function realised({ status }: Network, observed: ObservedState, outcome: Outcome | undefined): NetworkStatus {
   if (outcome?.kind === 'failed' || (outcome?.kind === 'notReady' && outcome.keepsKnown)) {
-    // A failed attempt may have come to pass or not: what was known stays until that is clear.
+    // A failed attempt may have had an effect, so the previous fields stay until the next result.
     const { conditions, observedGeneration, attachedPods, provider, ...known } = status ?? {};
     return known;
   }

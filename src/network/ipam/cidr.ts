@@ -7,8 +7,8 @@ export interface Range {
 }
 
 /**
- * Reads a range in canonical form (RFC 5952 for IPv6), as the CRD's rules demand it.
- * Undefined for anything else: host bits, leading zeros, IPv4-mapped addresses, zones.
+ * Parses a range in canonical form (RFC 5952 for IPv6), as the CRD's rules require.
+ * Returns undefined for anything else: host bits, leading zeros, IPv4-mapped addresses, zones.
  */
 export function parseRange(text: string): Range | undefined {
   if (!ipaddr.isValidCIDR(text)) return undefined;
@@ -18,8 +18,8 @@ export function parseRange(text: string): Range | undefined {
 }
 
 /**
- * Reads a range or a single address as objects of others and the programs of a node write them, host bits included.
- * An IPv4-mapped address is the IPv4 address. Undefined for anything else.
+ * Parses a range or an address as other programs write them, also with host bits. An IPv4-mapped address becomes the IPv4
+ * address. Returns undefined for anything else.
  */
 export function readRange(text: string): Range | undefined {
   const [plain = '', zone] = text.split('%');
@@ -30,7 +30,7 @@ export function readRange(text: string): Range | undefined {
   return { address: networkAddress(address, length), prefixLength: length };
 }
 
-/** As {@link formatRange}, without the length of a single address. */
+/** As {@link formatRange}, but without the prefix length of a single address. */
 export function formatShort(range: Range): string {
   const isSingle = range.prefixLength === bitsOf(range.address);
   return isSingle ? formatAddress(range.address) : formatRange(range);
@@ -41,20 +41,20 @@ export function formatRange({ address, prefixLength }: Range): string {
   return `${formatAddress(address)}/${prefixLength}`;
 }
 
-/** Whether the two have an address in common: of two ranges that do, one holds the other. */
+/** Whether two ranges share an address. One of them then contains the other. */
 export function overlaps(a: Range, b: Range): boolean {
   if (a.address.kind() !== b.address.kind()) return false;
   return a.address.match(b.address, Math.min(a.prefixLength, b.prefixLength));
 }
 
-/** Whether all of the inner range is in the outer one. */
+/** Whether the outer range contains the inner one. */
 export function holds(outer: Range, inner: Range): boolean {
   return outer.prefixLength <= inner.prefixLength && overlaps(outer, inner);
 }
 
-/** What is wrong with the address as the range's gateway, as the end of a sentence; undefined where nothing is. */
+/** Why the address cannot be the gateway of the range, as the end of a sentence; undefined if it can. */
 export function gatewayProblem(gateway: string, range: Range): string | undefined {
-  if (!ipaddr.isValid(gateway)) return 'is no IPv4 or IPv6 address';
+  if (!ipaddr.isValid(gateway)) return 'is not an IPv4 or IPv6 address';
   const address = ipaddr.parse(gateway);
   if (formatAddress(address) !== gateway || !isPlain(address)) return 'is not in canonical form';
   if (!overlaps(range, { address, prefixLength: bitsOf(address) }))
@@ -65,9 +65,9 @@ export function gatewayProblem(gateway: string, range: Range): string | undefine
 }
 
 /**
- * How many addresses the range has for pods: all but its network address (IPv6: the subnet routers' anycast
- * address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. That is what the CNI plugin
- * host-local gives out. From 2^53 - 1 on it stays at that, the largest integer that JSON says exactly everywhere.
+ * The number of addresses for pods, as the CNI plugin host-local counts them: all but the network address (IPv6: the
+ * subnet routers' anycast address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. At most
+ * 2^53 - 1, the largest integer that is exact in JSON.
  */
 export function podCapacity({ address, prefixLength }: Range): number {
   const reserved = address.kind() === 'ipv4' ? 3 : 2;
@@ -75,7 +75,7 @@ export function podCapacity({ address, prefixLength }: Range): number {
   return Math.min(Math.max(total, 0), Number.MAX_SAFE_INTEGER);
 }
 
-/** 32 or 128: how long addresses of its kind are. */
+/** The number of bits of an address: 32 or 128. */
 export function bitsOf(address: ipaddr.IPv4 | ipaddr.IPv6): 32 | 128 {
   return address.kind() === 'ipv4' ? 32 : 128;
 }
@@ -99,7 +99,7 @@ export function formatAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }
 
-/** Neither an IPv4 address in IPv6 clothes nor bound to one node's interface by a zone. */
+/** Whether the address is not IPv4-mapped and has no zone. */
 function isPlain(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || !(address.isIPv4MappedAddress() || address.zoneId);
 }

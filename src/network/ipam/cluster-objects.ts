@@ -1,16 +1,16 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 
-/** An object of the cluster that has ranges of addresses: what is kept of it. */
+/** The cached part of an object that has address ranges. */
 export interface RangeHolder extends KubeObject {
   readonly cidrs: readonly string[];
 }
 
-/** core/v1 Node, cut down to what Networks have to do with. */
+/** The part of core/v1 Node that Networks need. */
 export interface ClusterNode extends RangeHolder {
   /** Its InternalIPs. */
   readonly addresses: readonly string[];
-  /** Whether new pods may come to it, those apart that tolerate everything. */
+  /** Whether the scheduler places new pods on it, except pods that tolerate all taints. */
   readonly isOpen: boolean;
 }
 
@@ -33,7 +33,7 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
   decode: (value) => holder(value, 'cidrs'),
 };
 
-/** discovery.k8s.io/v1 EndpointSlice, of which the addresses are kept as ranges of one. */
+/** discovery.k8s.io/v1 EndpointSlice. Its addresses are ranges of one address. */
 export const ENDPOINT_SLICES: Resource<RangeHolder> = {
   group: 'discovery.k8s.io',
   version: 'v1',
@@ -50,7 +50,7 @@ export const ENDPOINT_SLICES: Resource<RangeHolder> = {
   },
 };
 
-/** Taints by which no pod is scheduled to a node that is away. */
+/** Taints of nodes that do not respond. */
 const AWAY: ReadonlySet<unknown> = new Set([
   'node.kubernetes.io/not-ready',
   'node.kubernetes.io/unreachable',

@@ -1,28 +1,28 @@
 import { formatRange, formatShort, type Range, readRange } from './cidr.ts';
 import { RangeTree } from './range-tree.ts';
 
-/** A range that the cluster uses for something else than Networks. */
+/** A range that the cluster uses for something other than Networks. */
 export interface ClusterRange {
   readonly range: Range;
-  /** What uses it, as a message names it: `the pods of node n1`. */
+  /** The user of the range in messages: `the pods of node n1`. */
   readonly of: string;
 }
 
-/** Is told the ranges that a user of ranges had, and those that it has now. */
+/** Gets the previous and the new ranges of a user of ranges. */
 export type OnClusterRanges = (of: string, changed: readonly Range[]) => void;
 
-/** The ranges that Networks must not meet: of nodes, pods, Services, the API server, and of `--cluster-cidrs`. */
+/** Ranges that Networks must not overlap: of nodes, pods, Services, the API server and `--cluster-cidrs`. */
 export class ClusterRanges {
   readonly #tree = new RangeTree<ClusterRange>();
   readonly #byUser = new Map<string, readonly ClusterRange[]>();
   readonly #handlers: OnClusterRanges[] = [];
 
-  /** Calls the handler after each change. */
+  /** Adds a handler for each change. */
   onChange(handler: OnClusterRanges): void {
     this.#handlers.push(handler);
   }
 
-  /** `of` has these ranges and addresses from now on, and no other. Texts that are neither are passed over. */
+  /** Replaces the ranges and addresses of `of`. Ignores other texts. */
   set(of: string, texts: readonly string[]): void {
     const before = this.#byUser.get(of) ?? [];
     const after = texts.flatMap((text) => {
@@ -38,7 +38,7 @@ export class ClusterRanges {
     for (const handler of this.#handlers) handler(of, changed);
   }
 
-  /** What the range meets; `preferred` where it is among them, so that a message does not change without a reason. */
+  /** A cluster range that overlaps the range. Prefers the one of `preferred`, so that messages stay the same. */
   met(range: Range, preferred?: string): ClusterRange | undefined {
     let first: ClusterRange | undefined;
     for (const met of this.#tree.overlapping(range)) {

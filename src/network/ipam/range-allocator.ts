@@ -9,39 +9,39 @@ import { type ClusterRanges, overlapText } from './cluster-ranges.ts';
 import { RangeClaims } from './range-claims.ts';
 import { policyProblem, type RangePolicy } from './range-policy.ts';
 
-/** What the ranges of Networks are held against, other Networks apart. */
+/** Rules for the ranges of Networks, in addition to other Networks. */
 export interface RangeRules {
   readonly policy: RangePolicy;
   readonly cluster: ClusterRanges;
-  /** Told once of each Network that is refused for another: its status does not name one of another namespace. */
+  /** Called once for each refusal because of another Network. The status does not name one of another namespace. */
   readonly onOverlap?: (key: ObjectKey, other: ObjectKey) => void;
 }
 
-/** Decides whether a Network's spec is accepted: valid, possible for its provider, allowed, and a range that is free. */
+/** Decides whether to accept a Network's spec: valid, possible for its provider, allowed, and with a free range. */
 export class RangeAllocator {
   readonly #providers: ProviderRegistry;
   readonly #onFreed: (key: ObjectKey) => void;
   readonly #rules: RangeRules | undefined;
-  /** By provider: each has addresses of its own. */
+  /** By provider, because providers have separate address spaces. */
   readonly #claims = new Map<string, RangeClaims>();
-  /** Which Network each was last told to be refused for. */
+  /** The Network for which each was last refused. */
   readonly #overlapping = new Map<ObjectKey, ObjectKey>();
 
-  /** `onFreed` is told each Network that should be judged again. Without rules no range is refused but for a Network's. */
+  /** Calls `onFreed` for each Network to reconcile again. Without rules, only overlaps of Networks are refused. */
   constructor(providers: ProviderRegistry, onFreed: (key: ObjectKey) => void, rules?: RangeRules) {
     this.#providers = providers;
     this.#onFreed = onFreed;
     this.#rules = rules;
   }
 
-  /** Takes in a Network of the cache: the range of one that has not been reconciled yet counts, too. */
+  /** Records a Network of the cache, because the range of a Network counts before its first reconcile. */
   observe(network: Network): void {
     const provider = this.#providers.of(network);
     const isEligible = !problemOf(network, provider) && this.#policyProblem(network) === undefined;
     this.#claimsOf(provider).observe(network, isEligible);
   }
 
-  /** Takes the range of its spec for the Network, or says why it cannot have it. */
+  /** Reserves the range of the spec for the Network, or returns why this is not possible. */
   specErrorOf(network: Network): SpecError | undefined {
     const provider = this.#providers.of(network);
     this.observe(network);
@@ -51,38 +51,40 @@ export class RangeAllocator {
     if (notAllowed !== undefined) return { reason: 'RangeNotAllowed', message: notAllowed };
     const { cidr } = network.spec;
     const blocker = this.#claimsOf(provider).claim(keyOf(network));
-    this.#tellOverlap(keyOf(network), blocker && 'key' in blocker ? blocker.key : undefined);
+    this.#reportOverlap(keyOf(network), blocker && 'key' in blocker ? blocker.key : undefined);
     if (!blocker) return undefined;
     if ('of' in blocker) {
-      const message = `${overlapText(cidr, blocker)}: write a range apart from it`;
+      const message = `${overlapText(cidr, blocker)}: write a range that does not overlap it`;
       return { reason: 'RangeTaken', message };
     }
-    const message = `${cidr} overlaps ${blocker.cidr} of ${nameFor(network, blocker.key)}: write a range apart from it`;
+    const message = `${cidr} overlaps ${blocker.cidr} of ${nameFor(network, blocker.key)}: write a range that does not overlap it`;
     return { reason: 'Overlap', message };
   }
 
-  /** Why a Network that is accepted would better have another range: a sentence without a full stop. */
+  /** Why another range would be better for an accepted Network: a sentence without a full stop. */
   warningFor(network: Network): string | undefined {
     const notAllowed = this.#policyProblem(network);
     if (notAllowed !== undefined) return notAllowed;
     const { cidr } = network.spec;
     const range = parseRange(cidr);
     const met = range && this.#rules?.cluster.met(range);
-    return met && `${overlapText(cidr, met)}: pods on the Network cannot reach what has an address of both`;
+    return (
+      met && `${overlapText(cidr, met)}: pods on the Network cannot reach addresses that are in both ranges`
+    );
   }
 
-  /** The Network's real network has this shape now; other ranges that it held are free. */
+  /** Records the subnet of the real network, and frees other ranges of the Network. */
   settle(network: Network, shape: Subnet): void {
     this.#claimsOf(this.#providers.of(network)).settle(keyOf(network), shape.cidr);
   }
 
-  /** The Network is gone, and its real network with it. */
+  /** Frees all ranges of a Network whose real network is deleted. */
   forget(network: Network): void {
     this.#overlapping.delete(keyOf(network));
     for (const claims of this.#claims.values()) claims.forget(keyOf(network), network.metadata.uid);
   }
 
-  #tellOverlap(key: ObjectKey, other: ObjectKey | undefined): void {
+  #reportOverlap(key: ObjectKey, other: ObjectKey | undefined): void {
     if (this.#overlapping.get(key) === other) return;
     this.#overlapping.delete(key);
     if (other === undefined) return;
@@ -90,7 +92,7 @@ export class RangeAllocator {
     this.#rules?.onOverlap?.(key, other);
   }
 
-  /** Of a network that is on nodes: one that is made elsewhere has what ranges that allows. */
+  /** Applies the policy only to networks on nodes. Remote providers have their own rules. */
   #policyProblem(network: Network): string | undefined {
     const range = parseRange(network.spec.cidr);
     if (!range || !this.#rules || this.#providers.of(network).isRemote) return undefined;
@@ -116,7 +118,7 @@ function problemOf(network: Network, provider: Provider): SpecError | undefined 
   return specProblem(subnetOf(network.spec)) ?? provider.validate(network);
 }
 
-/** The other Network, to whoever reads the status of this one: what other namespaces have is not theirs to know. */
+/** Names the other Network in the status of this one. Users must not learn names of other namespaces. */
 function nameFor({ metadata: { namespace } }: Network, other: ObjectKey): string {
   return splitKey(other).namespace === namespace ? `Network ${other}` : 'a Network of another namespace';
 }

@@ -6,7 +6,7 @@ import { formatRange, parseRange, type Range } from './cidr.ts';
 import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
 import { RangeTree } from './range-tree.ts';
 
-/** The Network whose range is in the way, and the range. */
+/** The Network that blocks a range, and its range. */
 export interface Blocker {
   readonly key: ObjectKey;
   readonly cidr: string;
@@ -16,15 +16,15 @@ interface Claimant {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly createdAt: string;
-  /** What its spec asks for; undefined where that is invalid, or the Network is being deleted. */
+  /** The range of its spec; undefined if that is invalid, or the Network is being deleted. */
   wants: Claim | undefined;
-  /** What it was given: the range of its real network, and one that it is changing to. */
+  /** The range of its real network, and the one to which it changes. */
   holds: readonly Claim[];
-  /** Its finalizer alone tells that it was given what it holds, and a user may have written that. */
+  /** Only its finalizer shows that it holds the range, and a user may have written that. */
   isPresumed: boolean;
-  /** A Network's key, or what uses a range of the cluster. */
+  /** The key of a Network, or the user of a cluster range. */
   blockedBy: string | undefined;
-  /** This process has decided about it, and knows better than a cache what it holds. */
+  /** This process has decided about it, so its memory is newer than the cache. */
   isDecided: boolean;
 }
 
@@ -34,27 +34,27 @@ interface Claim {
 }
 
 /**
- * Which Network has which range, for one provider. Whoever holds a range keeps it; among those that want one and do
- * not hold it, the older Network gets it, then the one with the smaller UID. A range is taken in the same turn of
- * the event loop that finds it free, so that two reconciles at once cannot both have it, whatever their caches show.
+ * Which Network has which range, for one provider. A Network keeps the range that it holds. Among those that only want a
+ * range, the older Network gets it, then the one with the smaller UID. Checking and reserving happen in the same turn of
+ * the event loop, so two concurrent reconciles cannot both get a range.
  *
- * What another process gave, before this one became the leader, is known by the status, which the operator alone
- * writes. Until there is one, the finalizer tells of it, which goes on before anything is made.
+ * The status shows what an earlier leader reserved, because only the operator writes it. Before the first status, the
+ * finalizer shows it, because the operator adds it before it creates anything.
  *
- * A range of the cluster is in the way of each Network that does not hold its own yet.
+ * A cluster range blocks each Network that does not hold its range yet.
  */
 export class RangeClaims {
   readonly #claimants = new Map<ObjectKey, Claimant>();
   readonly #wanted = new RangeTree<Claim>();
   readonly #held = new RangeTree<Claim>();
-  /** blocker → those it blocks */
+  /** blocker → Networks that it blocks */
   readonly #blocked = new Map<string, Set<ObjectKey>>();
   readonly #cluster: Pick<ClusterRanges, 'met'> | undefined;
   readonly #onFreed: (key: ObjectKey) => void;
 
   /**
-   * `onFreed` is told each Network that should try again, since what blocked it has changed or gone, and each whose
-   * range a changed range of the cluster meets.
+   * Calls `onFreed` for each Network whose blocker changed or is gone, and for each that overlaps a changed cluster
+   * range.
    */
   constructor(onFreed: (key: ObjectKey) => void, cluster?: Pick<ClusterRanges, 'met' | 'onChange'>) {
     this.#onFreed = onFreed;
@@ -67,7 +67,7 @@ export class RangeClaims {
     });
   }
 
-  /** Takes in the Network as it is now known. One that is not eligible blocks no other with what it wants. */
+  /** Records the Network. An ineligible Network does not reserve the range that it asks for. */
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
     const range = isEligible ? parseRange(network.spec.cidr) : undefined;
@@ -79,13 +79,13 @@ export class RangeClaims {
     this.#freeBlocked(claimant.key);
   }
 
-  /** Whether the Network was given this range, and not by its own word. */
+  /** Whether the Network holds this range, and more than its finalizer shows it. */
   isHeld(key: ObjectKey, range: Range): boolean {
     const claimant = this.#claimants.get(key);
     return claimant !== undefined && !claimant.isPresumed && holdsRange(claimant, range);
   }
 
-  /** Takes the range that the Network wants, or returns what is in the way. */
+  /** Reserves the range that the Network wants, or returns what blocks it. */
   claim(key: ObjectKey): Blocker | ClusterRange | undefined {
     const claimant = this.#claimants.get(key);
     if (!claimant) return undefined;
@@ -100,13 +100,13 @@ export class RangeClaims {
       this.#hold(claimant, [...claimant.holds.map((held) => held.range), range]);
       return undefined;
     }
-    // Those that it stood in the way of need not wait for one that cannot have the range itself.
+    // This Network cannot have the range, so others need not wait for it.
     if (claimant.blockedBy === undefined) this.#freeBlocked(key);
     this.#block(claimant, used?.of ?? blocker?.claimant.key);
     return used ?? (blocker && { key: blocker.claimant.key, cidr: formatRange(blocker.range) });
   }
 
-  /** The real network has this range now: what it had before is free, unless it is to be changed to that. */
+  /** Records the range of the real network. Frees the previous one, unless the spec asks for it. */
   settle(key: ObjectKey, cidr: string): void {
     const claimant = this.#claimants.get(key);
     const range = parseRange(cidr);
@@ -120,7 +120,7 @@ export class RangeClaims {
     this.#freeBlocked(key);
   }
 
-  /** The Network is gone. One that was made since under its name is another. */
+  /** Frees the ranges of a deleted Network. Ignores a newer Network of the same name. */
   forget(key: ObjectKey, uid: string | undefined): void {
     const claimant = this.#claimants.get(key);
     if (!claimant || claimant.uid !== uid) return;
@@ -146,7 +146,7 @@ export class RangeClaims {
     return claimant;
   }
 
-  /** What another process has given to the Network, as far as that can be told. */
+  /** Records what another process reserved for the Network, as far as the Network shows it. */
   #observeGiven(claimant: Claimant, network: Network, wanted: Range | undefined): void {
     const recorded = network.status?.cidr;
     claimant.isPresumed = false;
@@ -159,12 +159,12 @@ export class RangeClaims {
       );
     } else {
       claimant.isPresumed = true;
-      // What the spec said when the finalizer was first seen, whatever it has become since.
+      // The spec at the first sight of the finalizer counts, even if it changed since.
       if (claimant.holds.length === 0 && wanted) this.#hold(claimant, [wanted]);
     }
   }
 
-  /** Takes away what the Network was presumed to hold and could not have been given. */
+  /** Drops ranges that the Network seemed to hold but that others block. */
   #dropBlocked(claimant: Claimant): void {
     const isFree = (range: Range) => !this.#cluster?.met(range) && !this.#blockerOf(claimant, range);
     const kept = claimant.holds.map(({ range }) => range).filter(isFree);
@@ -179,7 +179,7 @@ export class RangeClaims {
     for (const claim of this.#held.overlapping(range)) {
       if (claim.claimant === claimant) continue;
       if (claimant.isPresumed && claim.claimant.isPresumed && precedes(claimant, claim.claimant)) continue;
-      // The one named before, as long as it is in the way: the message should not change without a reason.
+      // Keep naming the same blocker, so that the message does not change without a reason.
       if (claim.claimant.key === claimant.blockedBy) return claim;
       if (!blocker || precedes(claim.claimant, blocker.claimant)) blocker = claim;
     }
@@ -227,7 +227,7 @@ function holdsRange({ holds }: Claimant, range: Range): boolean {
 }
 
 function precedes(a: Claimant, b: Claimant): boolean {
-  // RFC 3339 in UTC with whole seconds, as the API server writes it: the order of text is that of time.
+  // RFC 3339 in UTC with whole seconds, as the API server writes it, sorts by time.
   return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
 }
 

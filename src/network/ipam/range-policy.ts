@@ -1,20 +1,20 @@
 import { bitsOf, formatRange, holds, type Range } from './cidr.ts';
 
-/** Which ranges Networks may have at all. */
+/** The ranges that Networks may have. */
 export interface RangePolicy {
-  /** A Network's range is inside one of these. */
+  /** A Network's range must be inside one of these. */
   readonly allowed: readonly Range[];
-  /** The shortest prefixes that a Network may have: how large it may be. */
+  /** The shortest prefix lengths, which limit the size of a Network. */
   readonly largest: { readonly ipv4: number; readonly ipv6: number };
 }
 
-/** Why the policy does not allow the range, and what to write instead; undefined where it does. */
+/** Why the policy does not allow the range, and what to write instead; undefined if it does. */
 export function policyProblem(range: Range, { allowed, largest }: RangePolicy): string | undefined {
   const text = formatRange(range);
   const shortest = bitsOf(range.address) === 32 ? largest.ipv4 : largest.ipv6;
   if (!allowed.some((one) => holds(one, range))) {
     const list = allowed.map(formatRange).join(', ');
-    return `${text} is not inside ${list} (--network-ranges): write a range of these`;
+    return `${text} is not inside ${list} (--network-ranges): write a range inside one of these`;
   }
   if (range.prefixLength < shortest) {
     return `${text} is larger than --network-largest allows: write a range of /${shortest} or longer`;

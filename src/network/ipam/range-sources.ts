@@ -6,13 +6,13 @@ import type { Manager } from '../../kube/manager/manager.ts';
 import { ENDPOINT_SLICES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
 import type { ClusterRanges } from './cluster-ranges.ts';
 
-/** Follows what uses ranges of the cluster, the nodes and their pods apart: the Services and the API server. */
+/** Watches the ranges of Services and of the API server. */
 export interface RangeSources {
-  /** Resolves when all ranges are known that the API server can tell of, or the signal aborts. */
+  /** Resolves when all available ranges are known, or the signal aborts. */
   known(signal: AbortSignal): Promise<void>;
 }
 
-/** The EndpointSlice that each API server keeps for itself. */
+/** The EndpointSlice of the API servers. */
 const API_SERVER = { namespace: 'default', fieldSelector: 'metadata.name=kubernetes' };
 
 export function rangeSources(manager: Manager, ranges: ClusterRanges): RangeSources {
@@ -22,7 +22,7 @@ export function rangeSources(manager: Manager, ranges: ClusterRanges): RangeSour
     const informer = manager.informer(resource, {
       ...selection,
       onError(error, doing) {
-        // ServiceCIDRs are of Kubernetes 1.33 and newer.
+        // Before Kubernetes 1.33, ServiceCIDRs do not exist.
         if (isNotFound(error)) absent.abort();
         else logged(error, doing);
       },

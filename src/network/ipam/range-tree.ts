@@ -2,14 +2,14 @@ import type { Range } from './cidr.ts';
 
 interface Node<V> {
   readonly values: Set<V>;
-  /** Of the ranges whose next bit is 0, and 1. */
+  /** For the ranges whose next bit is 0 and 1. */
   readonly children: [Node<V> | undefined, Node<V> | undefined];
 }
 
 /**
- * Values by range, found by overlap: a binary tree with one level for each bit of the prefix. Ranges overlap only
- * where one holds the other, so those that meet a range lie on the path to it or below its end; with thousands of
- * ranges apart, a look-up visits a few dozen nodes.
+ * Finds values by overlapping range: a binary tree with one level for each bit of the prefix. Ranges overlap only if one
+ * contains the other, so all matches are on the path to the range or below it. With thousands of ranges, a look-up visits
+ * a few dozen nodes.
  */
 export class RangeTree<V> {
   readonly #roots = { ipv4: emptyNode<V>(), ipv6: emptyNode<V>() };
@@ -37,7 +37,7 @@ export class RangeTree<V> {
     }
   }
 
-  /** Every value whose range has an address in common with this one, wider ranges first. */
+  /** Each value whose range overlaps this one, wider ranges first. */
   *overlapping(range: Range): Generator<V> {
     let node: Node<V> | undefined = this.#root(range);
     for (const bit of bitsOf(range)) {
@@ -62,7 +62,7 @@ function* valuesBelow<V>(node: Node<V>): Generator<V> {
   for (const child of node.children) if (child) yield* valuesBelow(child);
 }
 
-/** The bits of the prefix, the first one first. */
+/** The bits of the prefix, most significant first. */
 function* bitsOf({ address, prefixLength }: Range): Generator<0 | 1> {
   const bytes = address.toByteArray();
   for (let i = 0; i < prefixLength; i++) yield ((bytes[i >> 3] ?? 0) >> (7 - (i & 7))) & 1 ? 1 : 0;

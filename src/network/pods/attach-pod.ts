@@ -20,10 +20,10 @@ export interface AttachWithOptions {
   readonly access: NetworkAccess;
 }
 
-/** Lists of Networks that are read because of pods that a cache alone would refuse. */
+/** Limits the lists of Networks that are read before a refusal. */
 const LISTS = { perSecond: 10, burst: 20 };
 
-/** Attaches pods by the Networks of a cache, or where these are to be fresh, of the API server. */
+/** Returns a function that attaches pods with the Networks of a cache or, for `fresh`, of the API server. */
 export function attachWith({ client, clock, networks, judge, access }: AttachWithOptions): Attach {
   const lists = new LookUps<readonly Network[]>({
     ...LISTS,
@@ -35,9 +35,9 @@ export function attachWith({ client, clock, networks, judge, access }: AttachWit
   });
   return async (pod, namespace, { fresh, signal }) => {
     const annotated = fresh ? annotation(pod, NETWORK_ANNOTATION) : undefined;
-    const asked = networksAskedFor(annotated, namespace, access);
-    // A pod with more of them is refused, whatever they are.
-    const keys = asked.length > MAX_NETWORKS ? [] : asked;
+    const named = networksAskedFor(annotated, namespace, access);
+    // A pod with too many Networks is refused without a look at them.
+    const keys = named.length > MAX_NETWORKS ? [] : named;
     const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
     const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal())));
     const found = new Map(listed.flat().map((network) => [keyOf(network), network]));

@@ -8,7 +8,7 @@ import type { NetworkState } from './network-state.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, type Selection } from './selection.ts';
 
-/** What becomes of a pod that is created. */
+/** The decision about a new pod. */
 export type Attachment =
   | { readonly outcome: 'untouched'; readonly warning?: string }
   | { readonly outcome: 'attached'; readonly operations: readonly PatchOperation[] }
@@ -16,16 +16,16 @@ export type Attachment =
 
 export interface AttachOptions {
   readonly access: NetworkAccess;
-  /** How the Network of a key, `namespace/name`, is just now. */
+  /** The current state of the Network with this key, `namespace/name`. */
   readonly stateOf: (key: string) => NetworkState;
 }
 
-/** How many Networks a pod may ask for. Multus has no bound; a pod with more interfaces is a mistake. */
+/** The most Networks of a pod. Multus has no limit, but more interfaces are a mistake. */
 export const MAX_NETWORKS = 32;
 
 /**
- * Attaches a pod that is being created to the Networks that it asks for: adds them to Multus' annotation, and the gate
- * that holds the pod back until they are Ready. Doing so twice is doing so once.
+ * Attaches a new pod to the Networks that it asks for: adds them to Multus' annotation, and adds the gate that holds the
+ * pod until they are Ready. Idempotent.
  */
 export function attach(pod: Pod, namespace: string, options: AttachOptions): Attachment {
   const asked = annotation(pod, NETWORK_ANNOTATION);
@@ -53,34 +53,34 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   return { outcome: 'attached', operations: draft.operations };
 }
 
-/** Networks that the annotation of a pod names and the pod may use, as keys; none where it cannot be read. */
+/** Keys of the Networks that the annotation names and the pod may use; none if the annotation is invalid. */
 export function networksAskedFor(
   asked: string | undefined,
   podNamespace: string,
   access: NetworkAccess,
 ): readonly string[] {
-  // A name that the pod may not use takes away none of the others.
+  // A forbidden name does not remove the others.
   const request = asked === undefined ? undefined : parseRequest(asked, podNamespace, OPEN_ACCESS);
   const keys = request && 'networks' in request ? request.networks.map(keyOfSelected) : [];
   return keys.filter((key) => access.allows(podNamespace, key));
 }
 
-/** Why the pod cannot be attached at all. */
+/** Why the pod cannot be attached; undefined if it can. */
 function obstacleOf(pod: Pod, { networks }: Selection, { stateOf }: AttachOptions): string | undefined {
   if (specField(pod, 'hostNetwork') === true) {
-    return `a pod with hostNetwork has its node's interfaces and gets none on a Network: leave out spec.hostNetwork, or the annotation ${NETWORK_ANNOTATION}`;
+    return `a pod with hostNetwork cannot get an interface on a Network: remove spec.hostNetwork, or the annotation ${NETWORK_ANNOTATION}`;
   }
   for (const key of networks.map(keyOfSelected)) {
     const state = stateOf(key);
     if (state.kind === 'unattachable') return state.why;
     if (state.kind === 'waiting' && isBound(pod)) {
-      return `the pod names its node, so that it cannot wait, and ${state.why}: create it when the Network is Ready, or leave out spec.nodeName`;
+      return `a pod with spec.nodeName cannot wait, and ${state.why}: create it when the Network is Ready, or remove spec.nodeName`;
     }
   }
   return undefined;
 }
 
-/** A pod that names its node is never scheduled, and may have no gate. */
+/** A pod that names its node bypasses the scheduler, and may not have a gate. */
 function isBound(pod: Pod): boolean {
   return Boolean(ownString(own(pod, 'spec'), 'nodeName'));
 }

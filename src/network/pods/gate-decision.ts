@@ -4,7 +4,7 @@ import { mergeNetworks } from './merge.ts';
 import { parseRequest } from './request.ts';
 import { keyOfSelected, type Overlong, overlongProblem } from './selection.ts';
 
-/** Whether a gated pod may go on to be scheduled. */
+/** Whether to remove the gate of a pod. */
 export type GateDecision =
   | { readonly kind: 'lift'; readonly networks: readonly string[] }
   | {
@@ -13,16 +13,16 @@ export type GateDecision =
       readonly why: string;
     };
 
-/** The annotations of a gated pod as they are now: anybody may have changed them since it was admitted. */
+/** The current annotations of a gated pod, which may have changed since its admission. */
 export interface Annotated {
-  /** Ours. */
+  /** The operator's annotation. */
   readonly asked: string | Overlong | undefined;
-  /** Multus' own. */
+  /** Multus' annotation. */
   readonly multus: string | Overlong | undefined;
   readonly namespace: string;
 }
 
-/** Judges a gated pod: it may go on when all Networks that it asks for are Ready, and Multus is told of each. */
+/** Removes the gate if all Networks of the pod are Ready, and Multus' annotation names each of them. */
 export function decideGate({ asked, multus, namespace }: Annotated, options: AttachOptions): GateDecision {
   if (asked === undefined) return { kind: 'lift', networks: [] };
   const invalid = (why: string): GateDecision => ({
@@ -43,6 +43,6 @@ export function decideGate({ asked, multus, namespace }: Annotated, options: Att
   if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
   if (merged.text === multus) return { kind: 'lift', networks };
   return invalid(
-    `annotation ${NETWORK_ANNOTATION} was changed after the pod was created: create the pod again, or write the same into ${MULTUS_NETWORKS}`,
+    `annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod, or write the same into ${MULTUS_NETWORKS}`,
   );
 }

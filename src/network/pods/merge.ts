@@ -11,8 +11,8 @@ import {
 } from './selection.ts';
 
 /**
- * Adds the networks of our annotation to the text of Multus' own, which is kept to the letter as far as it goes:
- * what is named there already is not added again, so that merging twice is merging once.
+ * Adds the networks of the operator's annotation to the text of Multus' annotation, which stays as it is. Networks that it
+ * already names are not added. Idempotent.
  */
 export function mergeNetworks(
   wanted: Selection,
@@ -29,20 +29,20 @@ export function mergeNetworks(
     const namesakes = present.get(key);
     if (!namesakes) missing.push(network);
     else if (!namesakes.some(({ element }) => says(element, network.element))) {
-      return { problem: `asks for ${key}, too, but otherwise: write what you want of it in one of the two` };
+      return { problem: `also asks for ${key}, but with other options: write the options in one of the two` };
     }
   }
   if (missing.length === 0) return { text };
   const count = theirs.networks.length + missing.length;
   if (count > MAX_SELECTED) {
     return {
-      problem: `names ${theirs.networks.length} networks, ${count} with those of ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTED} in all`,
+      problem: `names ${theirs.networks.length} networks, and ${count} with those of ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTED} in total`,
     };
   }
   const merged = joined(theirs, missing, wanted.form);
   if (merged.length > MAX_SELECTION) {
     return {
-      problem: `has ${merged.length} characters with what ${NETWORK_ANNOTATION} adds: write at most ${MAX_SELECTION} in all`,
+      problem: `has ${merged.length} characters together with ${NETWORK_ANNOTATION}: write at most ${MAX_SELECTION} in total`,
     };
   }
   return { text: merged };
@@ -59,11 +59,11 @@ function byKey(networks: readonly Selected[]): ReadonlyMap<string, readonly Sele
   return found;
 }
 
-/** Whether the element says all that the other says; both are of one network. */
+/** Whether the element has all options of the other one. Both are of one network. */
 function says(element: JsonObject, other: JsonObject): boolean {
   return Object.entries(other).every(([key, value]) => {
-    const said = own(element, key);
-    return key === 'name' || key === 'namespace' || (said !== undefined && sameJson(said, value));
+    const present = own(element, key);
+    return key === 'name' || key === 'namespace' || (present !== undefined && sameJson(present, value));
   });
 }
 
@@ -76,7 +76,7 @@ function joined(theirs: Selection, missing: readonly Selected[], form: Selection
   return `${present.slice(0, -1).trimEnd()}${separator}${added}]`;
 }
 
-/** As the form of names has it. */
+/** The network in the form of names. */
 function nameOf({ element }: Selected): string {
   const { namespace, name, interface: device } = element;
   return `${namespace === undefined ? '' : `${namespace}/`}${name}${device === undefined ? '' : `@${device}`}`;

@@ -1,8 +1,8 @@
-/** Which Networks pods may use: those of their own namespace, and of the shared ones. */
+/** Which Networks pods may use: those of their own namespace and of shared namespaces. */
 export class NetworkAccess {
   readonly #shared: readonly string[];
 
-  /** `*` stands for all namespaces. */
+  /** `*` means all namespaces. */
   constructor(sharedNamespaces: readonly string[]) {
     this.#shared = sharedNamespaces;
   }

@@ -7,29 +7,31 @@ import type { NetworkAccess } from './network-access.ts';
 import { type AttachedTo, isNetworkKey, parseNetworkStatus } from './network-status.ts';
 import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
 
-/** What is kept of a core/v1 Pod: the few things by which it may matter to a Network. */
+/** The cached part of a core/v1 Pod: what Networks need. */
 export interface NetworkPod extends KubeObject {
-  /** Where it runs, or is to run. */
+  /** The node of the pod. */
   readonly nodeName?: string;
-  /** The place of our scheduling gate among the pod's; undefined where it has none of ours. */
+  /** The index of the operator's scheduling gate; undefined without one. */
   readonly gate?: number;
-  /** Of a gated pod: the annotations by which it is decided whether the gate is lifted, as they are. */
+  /** For a gated pod: the annotations that decide whether to remove the gate. */
   readonly selections?: Selections;
-  /** Networks that it names, in our annotation or in Multus' own, and may use. */
+  /** Networks that one of the two annotations names and the pod may use. */
   readonly asksFor: readonly ObjectKey[];
-  /** What Multus has attached it to, its first interface and what it may not use apart. */
+  /** Networks to which Multus attached the pod, except its first interface and networks that it may not use. */
   readonly attachedTo: readonly AttachedTo[];
 }
 
-/** What a pod asks for, in our annotation and in Multus' own. */
+/** The networks of a pod in the two annotations. */
 interface Selections {
+  /** From the operator's annotation. */
   readonly asked?: string | Overlong;
-  readonly told?: string | Overlong;
+  /** From Multus' annotation. */
+  readonly multus?: string | Overlong;
 }
 
 /**
- * Pods, cut down to what Networks have to do with: a cache of them stays small. Anybody may write annotations, so that a
- * Network counts only where pods of that namespace may use it.
+ * Pods, reduced to what Networks need, so that a cache stays small. Users can write any annotation, so a Network counts
+ * only if pods of that namespace may use it.
  */
 export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
   return { ...PODS, decode: (value) => networkPod(value, access) };
@@ -42,7 +44,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const nodeName = field(field(value, 'spec'), 'nodeName');
   const isAllowed = (network: ObjectKey) => access.allows(namespace, network);
   const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
-  const told = namedToMultus(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
+  const multus = namedToMultus(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
   const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace);
   return {
     metadata: {
@@ -51,7 +53,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
     },
     ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),
     ...(typeof nodeName === 'string' && { nodeName }),
-    asksFor: [...new Set([...asked, ...told])],
+    asksFor: [...new Set([...asked, ...multus])],
     attachedTo: attachedTo.filter(({ network }) => isAllowed(network)),
   };
 }
@@ -64,14 +66,14 @@ function namedToMultus(text: string | undefined, podNamespace: string): readonly
 }
 
 function selectionsOf(annotations: KubeObject['metadata']['annotations'] = {}): Selections {
-  const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: told } = annotations;
+  const { [NETWORK_ANNOTATION]: asked, [MULTUS_NETWORKS]: multus } = annotations;
   return {
     ...(asked !== undefined && { asked: keptSelection(asked) }),
-    ...(told !== undefined && { told: keptSelection(told) }),
+    ...(multus !== undefined && { multus: keptSelection(multus) }),
   };
 }
 
-/** Whether it has anything to do with Networks: of the others a cache keeps nothing. */
+/** Whether the pod uses or waits for Networks. A cache keeps no other pods. */
 export function isRelevant(pod: NetworkPod): boolean {
   return isGated(pod) || networksOf(pod).length > 0;
 }
@@ -87,8 +89,7 @@ export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly Object
 }
 
 /**
- * For caches: `user` finds the pods that use the Network of a key, `gated` those that wait for it, `node` those that are
- * on a node.
+ * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `node` those on a node.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),

@@ -1,14 +1,14 @@
 import { conditionOf } from '../api/conditions.ts';
 import type { Network } from '../api/types.ts';
 
-/** What a Network is to a pod that asks for it. `why` is a sentence without a full stop that names the Network. */
+/** The state of a Network for a pod. `why` is a sentence without a full stop that names the Network. */
 export type NetworkState =
   | { readonly kind: 'ready' }
   | { readonly kind: 'waiting'; readonly why: string }
-  /** Its provider makes networks that pods cannot be attached to, ever. */
+  /** Pods can never attach to networks of its provider. */
   | { readonly kind: 'unattachable'; readonly why: string };
 
-/** Judges the Network of the key, as it is known; undefined: there is none. */
+/** Returns the state of a Network; `network` is undefined if it does not exist. */
 export function networkState(
   key: string,
   network: Network | undefined,
@@ -21,7 +21,7 @@ export function networkState(
   if (!network) return waiting('does not exist');
   const provider = providers.of(network);
   if (!provider.attachesPods) {
-    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, whose networks pods cannot be attached to: name a Network of provider ${providers.attaching().join(' or ')}`;
+    const why = `ProviderCannotAttach: Network ${key} is of provider ${provider.name}, and pods cannot attach to its networks: name a Network of provider ${providers.attaching().join(' or ')}`;
     return { kind: 'unattachable', why };
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');

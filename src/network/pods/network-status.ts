@@ -3,18 +3,18 @@ import { isArray, own, ownString } from '../../json/json.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
 import { MAX_SELECTED } from './selection.ts';
 
-/** A network that a pod is attached to. */
+/** A network to which a pod is attached. */
 export interface AttachedTo {
   /** `namespace/name` of its NetworkAttachmentDefinition. */
   readonly network: string;
-  /** How many addresses the pod has on it. */
+  /** The number of the pod's addresses on it. */
   readonly addresses: number;
 }
 
 /**
- * Reads what Multus has written on a pod (multi-network specification v1.3, section 4.1.2): the networks that it is
- * attached to, the cluster's own apart. Anything else than that is nothing: anybody can write annotations. No more networks
- * are kept than Multus may be told of, and no name that a Network cannot have.
+ * Parses Multus' report on a pod (multi-network specification v1.3, section 4.1.2): its networks, except the cluster's own.
+ * Users can write any annotation, so invalid entries are ignored. It returns at most MAX_SELECTED networks, and only names
+ * that a Network can have.
  */
 export function parseNetworkStatus(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
   const list = text === undefined ? undefined : parseAnnotation(text);

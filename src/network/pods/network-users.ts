@@ -4,9 +4,9 @@ import type { Usage } from '../providers/provider.ts';
 import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 
 /**
- * Who uses which Network: live pods that name it or that Multus has attached to it, unless they are still gated. A pod
- * counts from the moment on in which its gate is about to be lifted, whatever the cache shows until that is through:
- * else a Network could go between the decision to let a pod in and the pod's arrival.
+ * The users of each Network: live pods without a gate that name it, or that Multus attached to it. A pod counts as soon as
+ * the operator decides to remove its gate, whatever the cache shows. Otherwise the operator could delete a Network between
+ * the decision and the start of the pod.
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
@@ -14,7 +14,7 @@ export class NetworkUsers {
   /** The same pods, by the Networks that they use. */
   readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
-  /** `pods` has the indices POD_INDEXERS, and has synced before the first question. */
+  /** `pods` has the indexers POD_INDEXERS, and is synced before the first call. */
   constructor(pods: Lister<NetworkPod>) {
     this.#pods = pods;
   }
@@ -27,7 +27,7 @@ export class NetworkUsers {
     return { pods: users.map(keyOf), allocated };
   }
 
-  /** The pod's gate is about to be lifted. */
+  /** Counts a pod whose gate the operator is about to remove. */
   reserve(pod: NetworkPod): void {
     this.#forget(keyOf(pod));
     this.#reserved.set(keyOf(pod), pod);
@@ -36,7 +36,7 @@ export class NetworkUsers {
     }
   }
 
-  /** Its gate was not lifted, or the cache shows what has become of it. */
+  /** Forgets a reservation: the gate stays, or the cache shows the result. */
   settle(pod: NetworkPod): void {
     if (this.#reserved.get(keyOf(pod))?.metadata.uid === pod.metadata.uid) this.#forget(keyOf(pod));
   }

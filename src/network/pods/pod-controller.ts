@@ -9,30 +9,30 @@ import type { NetworkUsers } from './network-users.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
 export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'users'> {
-  /** With POD_INDEXERS; to be synced before the first reconcile. */
+  /** Has POD_INDEXERS. Must be synced before the first reconcile. */
   readonly pods: Informer<NetworkPod>;
   readonly networks: Informer<Network>;
   readonly users: NetworkUsers;
-  /** Of pods. */
+  /** The queue of pods. */
   readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
-  /** Of Networks. */
+  /** The queue of Networks. */
   readonly networkQueue: Pick<RateLimitingQueue<ObjectKey>, 'addAfter'>;
-  /** How often every gated pod is looked at without an event, in milliseconds. */
+  /** How often every gated pod is reconciled without an event, in milliseconds. */
   readonly resyncMs: number;
 }
 
 export interface PodController {
   readonly reconcile: Reconcile;
-  /** The gated pods of the cache, where a new leader starts. */
+  /** The gated pods in the cache, which a new leader reconciles first. */
   keys(): readonly ObjectKey[];
 }
 
-/** A Deployment's pods come and go together: their Network is looked at once for all that do within this time. */
+/** Pods of a Deployment change together: one reconcile of their Network covers all changes within this time. */
 const GATHER_MS = 200;
 
 /**
- * Sets up what is done for pods: their gates are lifted when their Networks are Ready, and Networks learn of their
- * users. It adds its handlers to the informers, and returns the reconcile for its queue; it starts nothing.
+ * Sets up the pod controller, which removes gates when Networks are Ready, and requeues Networks when their users change.
+ * It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
  */
 export function setUpPodController(options: PodControllerOptions): PodController {
   const { pods, networks, resyncMs } = options;
@@ -69,7 +69,7 @@ function uses(pod: NetworkPod): unknown {
   return isGated(pod) ? [] : [POD_INDEXERS.user(pod), pod.attachedTo];
 }
 
-/** Whatever became of a Network, the pods that wait for it are looked at. */
+/** Requeues the pods that wait for a Network when it changes. */
 function networkHandler({ pods, queue }: PodControllerOptions) {
   const wake = (network: Network) => {
     for (const pod of pods.lister.byIndex('gated', keyOf(network))) queue.add(keyOf(pod));

@@ -19,16 +19,16 @@ export interface PodGatesOptions {
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
-  /** The webhook's. */
+  /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
 }
 
-/** Lifts the gate of a pod once every Network that it names is Ready, and tells what it waits for until then. */
+/** Removes the gate of a pod when all its Networks are Ready. Until then, an Event says what the pod waits for. */
 export class PodGates {
   readonly #options: PodGatesOptions;
-  /** What was told last of a pod that waits, so that a resync tells it nothing. */
-  readonly #told = new Map<ObjectKey, string>();
+  /** The last Event of each waiting pod, so that a resync does not repeat it. */
+  readonly #reported = new Map<ObjectKey, string>();
 
   constructor(options: PodGatesOptions) {
     this.#options = options;
@@ -37,20 +37,20 @@ export class PodGates {
   readonly reconcile: Reconcile = async (key, signal) => {
     const pod = this.#options.pods.get(key);
     if (!pod || !isGated(pod) || pod.metadata.deletionTimestamp) {
-      this.#told.delete(key);
+      this.#reported.delete(key);
       return {};
     }
     const decision = this.#decide(pod);
     if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
-    this.#tellOnce(pod, decision);
+    this.#reportOnce(pod, decision);
     return {};
   };
 
   #decide(pod: NetworkPod): GateDecision {
     const { access, stateOf } = this.#options;
-    const { asked, told } = pod.selections ?? {};
+    const { asked, multus } = pod.selections ?? {};
     const { namespace = '' } = pod.metadata;
-    return decideGate({ asked, multus: told, namespace }, { access, stateOf });
+    return decideGate({ asked, multus, namespace }, { access, stateOf });
   }
 
   async #lift(
@@ -67,29 +67,29 @@ export class PodGates {
     } catch (error) {
       users.settle(pod);
       if (isNotFound(error)) return {};
-      // Somebody has changed the gates or the annotation, which is on its way to the cache.
+      // The gates or the annotation changed: the cache will get the new pod.
       if (isInvalid(error)) return { requeueAfterMs: 0 };
       throw error;
     }
-    this.#told.delete(keyOf(pod));
+    this.#reported.delete(keyOf(pod));
     const note =
       networks.length === 0
-        ? `the pod names no Network any more: it is scheduled`
-        : `Ready: Network ${networks.join(', ')}. The pod is scheduled`;
-    this.#tell(pod, { type: 'Normal', reason: 'NetworkReady', action: 'Ungate', note });
+        ? 'the pod does not name a Network any more: removed its gate'
+        : `Network ${networks.join(', ')} is Ready: removed the gate`;
+    this.#report(pod, { type: 'Normal', reason: 'NetworkReady', action: 'Ungate', note });
     return {};
   }
 
-  #tellOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'wait' }): void {
+  #reportOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'wait' }): void {
     const key = keyOf(pod);
     const note = `waits for its Network: ${why}`;
-    if (this.#told.get(key) === note) return;
-    this.#told.set(key, note);
+    if (this.#reported.get(key) === note) return;
+    this.#reported.set(key, note);
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
-    this.#tell(pod, { type, reason, action: 'Wait', note });
+    this.#report(pod, { type, reason, action: 'Wait', note });
   }
 
-  #tell({ metadata }: NetworkPod, details: EventDetails): void {
+  #report({ metadata }: NetworkPod, details: EventDetails): void {
     const { name, namespace = '', uid = '' } = metadata;
     const regarding = { name, namespace, uid };
     this.#options.events.event(
@@ -99,7 +99,7 @@ export class PodGates {
   }
 }
 
-/** Fails (422) where the pod is another by now, its gates have moved, or it asks for something else. */
+/** The patch that removes the gate. It fails (422) if the pod was replaced, or its gates or its annotation changed. */
 function liftingPatch(pod: NetworkPod): readonly Operation[] {
   const path = `/spec/schedulingGates/${pod.gate}`;
   const asked = pod.selections?.asked;

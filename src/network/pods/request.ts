@@ -5,28 +5,28 @@ import { isDnsLabel } from '../../podspec/names.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
 
-/** Interfaces that a pod has without us. */
+/** Interfaces that each pod has. */
 const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
-/** How many addresses a pod may ask for on one Network. */
+/** The most addresses that a pod may ask for on one Network. */
 const MAX_ADDRESSES = 32;
-/** An IPv6 address in its longest form has 45 characters, and a prefix 4. */
+/** The longest IPv6 address has 45 characters, and its prefix 4. */
 const MAX_ADDRESS = 49;
 const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
 
-/** What an option must be, where it is given, and how a message says so. Others are Multus' own to judge. */
+/** Rules for options, and their text in messages. Multus checks all other options. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [isInterfaceName, 'a name for an interface, such as net1'],
   mac: [(value) => typeof value === 'string' && MAC.test(value), 'a MAC address, such as 02:00:00:00:00:07'],
   ips: [
     (value) => isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress),
-    `a list of at most ${MAX_ADDRESSES} addresses with the length of their prefix, such as ["192.168.7.7/16"]`,
+    `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`,
   ],
 };
 
 /**
- * Reads the annotation by which a pod asks for Networks, and checks all of it. Networks of other namespaces may be named
- * where they are shared, as Multus' namespace isolation has it.
+ * Parses and checks the annotation with which a pod asks for Networks. It may name Networks of other namespaces if they are
+ * shared, as in Multus' namespace isolation.
  */
 export function parseRequest(
   text: string | Overlong,
@@ -35,7 +35,8 @@ export function parseRequest(
 ): Selection | Problem {
   const selection = parseSelection(text, podNamespace);
   if ('problem' in selection) return selection;
-  if (selection.networks.length === 0) return { problem: 'names no Network: write one, or leave it out' };
+  if (selection.networks.length === 0)
+    return { problem: 'names no Network: write one, or remove the annotation' };
   const seen = new Set<string>();
   for (const selected of selection.networks) {
     const key = keyOfSelected(selected);
@@ -52,7 +53,7 @@ export function parseRequest(
 function elementProblem(element: JsonObject): string | undefined {
   const name = own(element, 'name') ?? null;
   if (!isName(name)) {
-    return `has ${quote(name)}, which is no name of a Network: write at most 63 of a-z, 0-9 and "-"`;
+    return `has ${quote(name)}, which is not a valid name of a Network: write at most 63 of a-z, 0-9 and "-"`;
   }
   for (const [key, [is, must]] of Object.entries(RULES)) {
     const value = own(element, key);
@@ -62,10 +63,10 @@ function elementProblem(element: JsonObject): string | undefined {
 }
 
 function isolationProblem(namespace: string, podNamespace: string): string {
-  return `names a Network of namespace ${namespace}, which pods of ${podNamespace} may not use: write one of ${podNamespace}`;
+  return `names a Network of namespace ${namespace}, which pods of namespace ${podNamespace} may not use: write a Network of ${podNamespace}`;
 }
 
-/** Whether Linux takes the name for an interface, Multus reads it, and the pod's own do not have it. */
+/** Whether Linux and Multus accept the name of an interface, and no other interface of the pod has it. */
 function isInterfaceName(value: JsonValue): boolean {
   return (
     typeof value === 'string' && isDnsLabel(value) && value.length <= 15 && !TAKEN_INTERFACES.includes(value)
@@ -76,7 +77,7 @@ function isName(value: JsonValue): boolean {
   return typeof value === 'string' && isDnsLabel(value);
 }
 
-/** Asks for the one form that it can have: ipaddr.js throws and catches for each that it does not have. */
+/** Checks only the possible format, because ipaddr.js throws and catches for each other one. */
 function isAddress(value: JsonValue): boolean {
   if (typeof value !== 'string' || value.length > MAX_ADDRESS) return false;
   const family = value.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;

@@ -2,25 +2,25 @@ import { parseAnnotation, sizeProblem } from '../../json/annotation-json.ts';
 import { quote } from '../../json/clip.ts';
 import { isArray, isObject, type JsonObject, ownString } from '../../json/json.ts';
 
-/** One network that a pod is to be attached to. */
+/** A network that an annotation selects. */
 export interface Selected {
   readonly namespace: string;
   readonly name: string;
-  /** As Multus' JSON form has it, with whatever options were written. */
+  /** The network in Multus' JSON form, with all its options. */
   readonly element: JsonObject;
 }
 
-/** The networks that an annotation selects, in the one or the other of the forms that Multus knows. */
+/** The networks that an annotation selects, in one of Multus' two forms. */
 export interface Selection {
   readonly form: 'names' | 'json';
-  /** As it was written, without the space around it. */
+  /** The original text, trimmed. */
   readonly text: string;
   readonly networks: readonly Selected[];
 }
 
-/** Stands for the text of an annotation that is longer than any selection: a cache does not hold it. */
+/** Replaces the text of an annotation that is too long for a cache. */
 export interface Overlong {
-  /** In characters. */
+  /** Number of characters. */
   readonly length: number;
 }
 
@@ -29,24 +29,24 @@ export interface Problem {
   readonly problem: string;
 }
 
-/** In characters. Anybody may write annotations, and each replica reads those of all pods. */
+/** In characters. Users can write any annotation, and each replica reads those of all pods. */
 export const MAX_SELECTION = 32 * 1024;
-/** How many networks Multus is told of in all. */
+/** The most networks in Multus' annotation. */
 export const MAX_SELECTED = 100;
 
-const ADVICE = 'write the name of a Network, such as example-network, or several with commas between them';
+const ADVICE = 'write the name of a Network such as example-network, or several separated by commas';
 
 /**
- * Reads a list of names (`a`, `namespace/a`, `a@net1`, with commas between them) or a list of objects as JSON: the two
- * forms of the multi-network specification v1.3, section 4.1.1, told apart as Multus does. Networks without a namespace
- * are of the pod's own. Whether names and options can be is not looked at.
+ * Parses the two forms of the multi-network specification v1.3, section 4.1.1: comma-separated names (`a`, `namespace/a`,
+ * `a@net1`), or a JSON list of objects. It distinguishes them as Multus does. Networks without a namespace are in the pod's
+ * namespace. It does not check names and options.
  */
 export function parseSelection(text: string | Overlong, podNamespace: string): Selection | Problem {
   const kept = keptSelection(text);
   return typeof kept === 'string' ? parseKept(kept, podNamespace) : overlongProblem(kept);
 }
 
-/** What is kept of an annotation to be parsed later: the text, where it is not too long. */
+/** What a cache keeps of an annotation: its text, if it is not too long. */
 export function keptSelection(text: string | Overlong): string | Overlong {
   return text.length > MAX_SELECTION ? { length: text.length } : text;
 }
@@ -77,7 +77,7 @@ function parseNames(text: string, podNamespace: string): Selection | Problem {
     const item = text.slice(start, end).trim();
     start = end + 1;
     const [, namespace, name, device] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(item) ?? [];
-    if (name === undefined) return { problem: `has ${quote(item)}, which is no name: ${ADVICE}` };
+    if (name === undefined) return { problem: `has ${quote(item)}, which is not a name: ${ADVICE}` };
     const element = {
       name,
       ...(namespace !== undefined && { namespace }),
@@ -92,7 +92,7 @@ function parseJson(text: string, podNamespace: string): Selection | Problem {
   const list = parseAnnotation(text);
   if (!isArray(list)) {
     return {
-      problem: 'is no list in JSON: write one such as [{"name": "example-network"}], or a plain name',
+      problem: 'is not a JSON list: write one such as [{"name": "example-network"}], or a plain name',
     };
   }
   if (list.length > MAX_SELECTED) return tooMany();
@@ -101,7 +101,7 @@ function parseJson(text: string, podNamespace: string): Selection | Problem {
     const name = ownString(element, 'name');
     if (!isObject(element) || !name) {
       return {
-        problem: `names no network in [${index}]: write an object such as {"name": "example-network"}`,
+        problem: `has no name in [${index}]: write an object such as {"name": "example-network"}`,
       };
     }
     networks.push({ namespace: ownString(element, 'namespace') || podNamespace, name, element });

@@ -6,16 +6,16 @@ import type { Logger } from '../../kube/util/log.ts';
 import { isPodCreation } from '../../podspec/admission-target.ts';
 import type { Pod } from '../../podspec/pod.ts';
 
-/** What becomes of a pod that asks for Networks. */
+/** The decision about a pod that asks for Networks. */
 export type AttachResult =
   | { readonly outcome: 'untouched'; readonly warning?: string }
   | { readonly outcome: 'attached'; readonly operations: readonly PatchOperation[] }
-  /** For a fault of who wrote the pod. */
+  /** For a mistake of the user. */
   | { readonly outcome: 'refused'; readonly message: string };
 
 /**
- * Attaches a pod that is being created in the namespace. `fresh`: judged by what the API server has, and not by a cache,
- * which may be behind. Rejects when that cannot be had, and then the failurePolicy decides.
+ * Attaches a new pod. `fresh`: reads Networks from the API server, because the cache may be outdated. Rejects if the API
+ * server does not answer; then the failurePolicy decides.
  */
 export type Attach = (
   pod: Pod,
@@ -29,11 +29,11 @@ export function createAttachHandler({ attach, log }: { attach: Attach; log: Logg
     const { uid, namespace, object: pod = {}, dryRun } = request;
     if (!isPodCreation(request)) return { allowed: true };
     const cached = await attach(pod, namespace, { fresh: false, signal });
-    // Nobody is refused for what only a cache says.
+    // Before a refusal, check with the API server, because the cache may be outdated.
     const result =
       cached.outcome === 'refused' ? await attach(pod, namespace, { fresh: true, signal }) : cached;
     const name = request.name || ownString(pod.metadata, 'name') || ownString(pod.metadata, 'generateName');
-    log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'Networks of a pod decided');
+    log.info({ uid, namespace, name, outcome: result.outcome, dryRun }, 'decided Networks of a pod');
     return toAdmissionAnswer(result);
   };
 }

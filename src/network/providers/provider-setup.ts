@@ -6,41 +6,41 @@ import type { Network } from '../api/types.ts';
 import type { NodeCoverage } from '../nodes/cluster-nodes.ts';
 import type { Provider, Usage } from './provider.ts';
 
-/** What providers are set up with, beside the manager; each takes what it needs. */
+/** What the setup of a provider can use, in addition to the manager. */
 export interface ProviderContext {
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
   readonly neutronSecret: string;
-  /** The cache's, with the indices of all providers. */
+  /** The cache of Networks, with the indexers of all providers. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;
-  /** Has the Network of the key reconciled. */
+  /** Requeues the Network with this key. */
   readonly enqueue: (key: ObjectKey) => void;
-  /** Has every Network reconciled. */
+  /** Requeues every Network. */
   readonly enqueueAll: () => void;
-  /** Who uses the Network of this key. Without it nobody counts them. */
+  /** The users of the Network with this key. Without it, users are not counted. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
-  /** How far networks reach that are on the nodes. */
+  /** Which nodes the networks on nodes cover. */
   readonly reach?: NodeCoverage | undefined;
   /** Resolves when the leader knows all Networks and the pods on them. */
   readonly after: Task;
 }
 
-/** A provider at work. It starts nothing by itself. */
+/** A configured provider. The setup starts nothing. */
 export interface ProviderSetup<Reason extends string> {
   readonly provider: Provider<Reason>;
-  /** Keys of what Networks have left behind, beside the Networks there are. */
+  /** Keys of leftovers of deleted Networks. */
   leftBehind?(): readonly ObjectKey[];
-  /** Resolves when its caches are warm, or the signal aborts: what it watches may not be installed. */
+  /** Resolves when its caches are synced, or the signal aborts, because a watched CRD may not be installed. */
   waitForSync?(signal: AbortSignal): Promise<unknown>;
 }
 
-/** A provider, as its folder exports it. */
+/** The export of a provider's folder. */
 export interface ProviderEntry<Reason extends string = string> {
-  /** As the CRD has it in `spec.provider`. */
+  /** The value of `spec.provider`. */
   readonly name: NonNullable<Network['spec']['provider']>;
-  /** Why its networks are not Ready, beside ProviderUnavailable: the reasons of conditions. */
+  /** Its condition reasons for networks that are not Ready, in addition to ProviderUnavailable. */
   readonly reasons: readonly Reason[];
-  /** Indices of the cache of Networks that it looks into. */
+  /** Its indexers of the cache of Networks. */
   readonly networkIndexers?: Readonly<Record<string, IndexFunction<Network>>>;
   setUp(manager: Manager, context: ProviderContext): ProviderSetup<Reason>;
 }

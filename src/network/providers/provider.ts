@@ -2,84 +2,84 @@ import type { ObjectKey } from '../../kube/api/object.ts';
 import type { Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 
-/** Why a spec is not accepted. */
+/** Why the operator does not accept a spec. */
 export interface SpecError {
   readonly reason: 'Invalid' | 'RangeNotAllowed' | 'RangeTaken' | 'Overlap' | 'ProviderUnavailable';
   /** What is wrong, and what to write instead. */
   readonly message: string;
 }
 
-/** Why a network that is as asked is still not one for every pod. */
+/** Why a network that matches the spec does not work for all pods. */
 export interface Limit<Reason extends string> {
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** The network is as asked. */
+/** The network matches the spec. */
 export interface Realised<Reason extends string> {
   readonly kind: 'ready';
-  /** What it took: `restored` where somebody else had changed or deleted it. */
+  /** What the provider did; `restored` after a change or deletion by another client. */
   readonly change: 'none' | 'created' | 'updated' | 'restored';
-  /** Addresses that it has for pods. */
+  /** The number of addresses for pods. */
   readonly capacity: number;
   readonly externalID?: string;
-  /** The VXLAN identifier by which the nodes are joined; absent where they are not. */
+  /** The VXLAN identifier that connects the nodes; absent if they are not connected. */
   readonly vni?: number;
-  /** With one, the Network is not Ready. */
+  /** A Network with a limit is not Ready. */
   readonly limit?: Limit<Reason> | undefined;
 }
 
-/** The network cannot be as asked, for a reason that another write of ours would not change. */
+/** The network cannot match the spec, and a retry alone does not help. */
 export interface NotReady<Reason extends string> {
   readonly kind: 'notReady';
   readonly reason: Reason | 'ProviderUnavailable';
   readonly message: string;
-  /** The real network is as it was, or cannot be looked at: what the status says of it stays. */
+  /** The real network did not change or is not readable: the status keeps its fields. */
   readonly keepsKnown?: true;
-  /** When to look again, in milliseconds, where no event will tell. */
+  /** When to retry, in milliseconds, if no event triggers it. */
   readonly retryAfterMs?: number;
 }
 
 export type Ensured<Reason extends string> = Realised<Reason> | NotReady<Reason>;
 
-/** What became of a removal. */
+/** The result of a deletion. */
 export type Removal =
   | { readonly kind: 'gone' }
   | { readonly kind: 'blocked'; readonly message: string; readonly retryAfterMs?: number };
 
-/** Who uses a network. */
+/** The users of a network. */
 export interface Usage {
-  /** Live pods that are attached. */
+  /** Attached live pods. */
   readonly pods: readonly ObjectKey[];
-  /** Addresses that are taken. */
+  /** The number of addresses in use. */
   readonly allocated?: number;
 }
 
 /**
- * What makes networks real. Everything here is idempotent, and finds what it made before by the UID of the Network,
- * which is written into the backend in the same call that creates: a crash between any two calls leaves nothing
- * twice and nothing orphaned. What a provider has to say is a value; what it throws is retried with back-off.
- * `Reason` is what it gives in conditions beside ProviderUnavailable, why a network is not Ready.
+ * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the Network,
+ * which the creating call writes into the backend. So a crash between any two calls leaves no duplicates and no orphans.
+ * Expected problems are return values; thrown errors are retried with back-off. `Reason` lists the provider's condition
+ * reasons for a network that is not Ready, in addition to ProviderUnavailable.
  */
 export interface Provider<Reason extends string = string> {
   readonly name: string;
-  /** Whether pods can be attached to its networks. Where they cannot, a pod that asks for one is refused. */
+  /** Whether pods can attach to its networks. If not, the webhook refuses pods that ask for one. */
   readonly attachesPods: boolean;
-  /** Whether what it asks is not the API server, and may take its time. */
+  /** Whether it calls a backend other than the API server, which may be slow. */
   readonly isRemote: boolean;
-  /** Whether it could realise this spec at all, the CRD's own rules apart. No I/O. */
+  /** Why it can never apply this spec, beyond the CRD's rules; undefined if it can. No I/O. */
   validate(network: Network): SpecError | undefined;
-  /** What it has for this Network now; undefined for nothing, and where its status alone can tell. */
+  /** The current subnet in the backend; undefined without one, or if only the status of the Network shows it. */
   actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
-  /** Makes the network be of this subnet. */
+  /** Creates the network with this subnet, or updates it. */
   ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<Reason>>;
-  /** Who uses it; undefined where nobody counts. */
+  /** The users of the network; undefined if they are not counted. */
   usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
-  /** Removes it; with `retain` leaves it behind, no longer ours. */
+  /** Deletes the network; with `retain`, keeps it without ownership. */
   remove(network: Network, options: { readonly retain: boolean }, signal: AbortSignal): Promise<Removal>;
   /**
-   * Lets go of what an earlier Network of this key left behind: one whose finalizer somebody took off by hand.
-   * Called where the cache has no Network of that key.
+   * Releases leftovers of an earlier Network of this key, whose finalizer a user removed. Called if the cache has no
+   * Network with that key.
    */
   release(key: ObjectKey, signal: AbortSignal): Promise<void>;
 }

@@ -14,7 +14,7 @@ describe('an image reference', () => {
     ],
     ['example.com/app@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
     ['example.com/app:v2@sha256:abc', { newName: 'example.com/app', digest: 'sha256:abc' }],
-  ])('%s is parsed', (reference, parts) => {
+  ])('%s is split into its parts', (reference, parts) => {
     expect(imageParts(reference)).toEqual(parts);
   });
 });

@@ -17,20 +17,20 @@ const printed = [
 const seen = (svg: string) =>
   [...svg.matchAll(/<text.*?>(.*)<\/text>/g)].map(([, text = '']) => text.replaceAll(/<[^>]+>/g, ''));
 
-test('shows the chapters that are named, long output and long lines cut', () => {
+test('shows the named chapters, and cuts long output and long lines', () => {
   const lines = seen(terminalPicture(printed, ['Second']));
   expect(lines.slice(0, 2)).toEqual(['▸ Second', '  &lt;one&gt; &amp; only']);
   expect(lines.slice(7, 10)).toEqual(['  line 5', '  …', '  ✓ it holds']);
   expect(lines.at(10)).toBe(`  ${'x'.repeat(101)}…`);
 });
 
-test('has the colours', () => {
+test('keeps the colours', () => {
   const svg = terminalPicture(printed, ['Second']);
   expect(svg).toContain('<tspan font-weight="bold" fill="#ffffff">▸ Second</tspan>');
   expect(svg).toContain('<tspan fill="#7ee787">✓ it holds</tspan>');
   expect(svg).toContain(`<tspan fill="#7ee787">${'y'.repeat(101)}…</tspan>`);
 });
 
-test('says which chapter is not there', () => {
+test('names a missing chapter', () => {
   expect(() => terminalPicture(printed, ['Third'])).toThrow('expected a chapter ▸ Third');
 });

@@ -5,7 +5,7 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 
 const dockerfiles = globSync('{Dockerfile,deploy/**/Dockerfile}', { cwd: projectDirectory() }).toSorted();
 
-test('there are Dockerfiles', () => {
+test('finds Dockerfiles', () => {
   expect(dockerfiles).toEqual(['Dockerfile', 'deploy/transparent/Dockerfile']);
 });
 

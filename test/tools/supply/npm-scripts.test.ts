@@ -35,7 +35,7 @@ describe('npm with the .npmrc of the project', () => {
     expect(await readdir(join(project, 'node_modules', 'dependency'))).toEqual(['package.json']);
   });
 
-  test('installs no package that needs its script, as far as is known', async () => {
+  test('installs no package that is known to need its script', async () => {
     const lock: { packages: Readonly<Record<string, { hasInstallScript?: boolean }>> } = JSON.parse(
       await readFile(join(projectDirectory(), 'package-lock.json'), 'utf8'),
     );

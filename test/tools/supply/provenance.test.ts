@@ -18,7 +18,7 @@ const build = {
   finishedOn: new Date(1_000),
 };
 
-test('tells the commit, the base, the parameters and the uncommitted files', () => {
+test('has the commit, the base, the parameters and the uncommitted files', () => {
   expect(provenance(build)).toMatchObject({
     buildDefinition: {
       externalParameters: { image: 'registry.example.com/app:1', force: true },
@@ -35,7 +35,7 @@ test('tells the commit, the base, the parameters and the uncommitted files', () 
   });
 });
 
-test('names the source where git knows no URL of it', () => {
+test('names the source without a URL', () => {
   const { buildDefinition } = provenance({ ...build, source: { ...build.source, uri: undefined } });
   expect(buildDefinition.resolvedDependencies[0]).toEqual({
     name: 'source',
@@ -43,6 +43,6 @@ test('names the source where git knows no URL of it', () => {
   });
 });
 
-test('holds no key and no arguments of push', () => {
+test('has no key and no arguments of push', () => {
   expect(JSON.stringify(provenance(build))).not.toMatch(/secret|cosign\.key/);
 });

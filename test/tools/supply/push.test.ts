@@ -20,24 +20,24 @@ async function pushBy(name: string, script: string): Promise<string> {
 }
 
 describe('a push', () => {
-  test('gives the digest that docker prints', async () => {
+  test('returns the digest that docker prints', async () => {
     const script = `[ "$*" = "push --quiet ${image}" ] && echo "1: digest: ${digest} size: 952"`;
     expect(await pushBy('docker', script)).toBe(digest);
   });
 
-  test.each(['podman', 'buildah'])('gives the digest that %s writes', async (name) => {
+  test.each(['podman', 'buildah'])('returns the digest that %s writes', async (name) => {
     const script = `[ "$1 $2 $4 $5" = "push --digestfile --quiet ${image}" ] && printf ${digest} >"$3"`;
     expect(await pushBy(name, script)).toBe(digest);
   });
 
-  test('says how to log in where the registry refuses it', async () => {
+  test('says how to log in if the registry refuses', async () => {
     const script = 'echo "unauthorized: authentication required" >&2; exit 125';
     await expect(pushBy('podman', script)).rejects.toThrow(
       /^registry\.example\.com refuses the push: run `podman login registry\.example\.com`.*\n.*\nunauthorized/,
     );
   });
 
-  test('gives the words of the builder where another thing failed', async () => {
+  test('quotes the builder after other failures', async () => {
     const script = 'echo "no space left on device" >&2; exit 125';
     await expect(pushBy('podman', script)).rejects.toThrow('push ended with code 125:\nno space left');
   });

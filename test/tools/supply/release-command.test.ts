@@ -36,7 +36,7 @@ function environment(): Record<string, string> {
 }
 
 describe('make release', () => {
-  test('refuses an image without a registry, a base without a digest and a key that is missing, by name', async () => {
+  test('refuses and names an image without a registry, a base without a digest and a missing key', async () => {
     const { code, stderr } = await make(
       'release',
       'BASE=node:26-slim',
@@ -45,21 +45,21 @@ describe('make release', () => {
       'FORCE=1',
     );
     expect(code).not.toBe(0);
-    expect(stderr).toContain('IMAGE=envoy-initializer:0.0.1 names no registry');
+    expect(stderr).toContain('IMAGE=envoy-initializer:0.0.1 has no registry');
     expect(stderr).toContain('BASE=node:26-slim has no digest');
-    expect(stderr).toContain('KEY=missing.key: there is no such file');
+    expect(stderr).toContain('KEY=missing.key: the file does not exist');
   });
 });
 
 describe.each(['image', 'capture-image'])('make %s', (target) => {
-  test('warns of a base without a digest, and builds', async () => {
+  test('warns about a base without a digest, and builds', async () => {
     const builder = await program('builder', 'echo "$1"');
     const { code, stdout, stderr } = await make(target, 'BASE=node:26-slim', `BUILDER=${builder}`);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'build\n' });
     expect(stderr).toContain('warning: BASE=node:26-slim has no digest');
   });
 
-  test.each([`BASE=${BASE}`, 'BASE='])('says nothing of %s', async (base) => {
+  test.each([`BASE=${BASE}`, 'BASE='])('does not warn about %s', async (base) => {
     const { code, stderr } = await make(target, base, 'BUILDER=true');
     expect(code).toBe(0);
     expect(stderr).not.toContain('warning');
@@ -67,7 +67,7 @@ describe.each(['image', 'capture-image'])('make %s', (target) => {
 });
 
 describe('make base-digest', () => {
-  test("writes the registry's digest in place of the one before, and keeps the tag", async () => {
+  test("writes the registry's digest, and keeps the tag", async () => {
     const digest = `sha256:${'b'.repeat(64)}`;
     const crane = await program('crane', `[ "$*" = "digest node:26-slim" ] && echo ${digest}`);
     await writeFile(join(directory, 'Dockerfile'), `ARG BASE=${BASE}\nFROM \${BASE}\n`);
@@ -76,7 +76,7 @@ describe('make base-digest', () => {
     expect(text).toBe(`ARG BASE=node:26-slim@${digest}\nFROM \${BASE}\n`);
   });
 
-  test('leaves the Dockerfile as it is where the registry has no such image', async () => {
+  test('does not change the Dockerfile if the registry has no such image', async () => {
     const crane = await program('crane', 'echo MANIFEST_UNKNOWN >&2; exit 1');
     const text = `ARG BASE=${BASE}\nFROM \${BASE}\n`;
     await writeFile(join(directory, 'Dockerfile'), text);

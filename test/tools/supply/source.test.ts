@@ -33,7 +33,7 @@ describe('the source of a release', () => {
     expect(await readSource(directory)).toEqual({ revision, changed: ['kept', 'new'], uri });
   });
 
-  test('is asked for where there is no commit', async () => {
+  test('rejects without a commit', async () => {
     await expect(readSource(directory)).rejects.toThrow(/^git -C ended with code 128/);
   });
 });

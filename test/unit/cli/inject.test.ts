@@ -24,15 +24,15 @@ async function run(...args: readonly string[]) {
 
 describe('inject', () => {
   test.each<[string, number, readonly string[]]>([
-    ['is 0 when every pod got what it asked for', 0, ['-f', 'good.yaml', '-f', 'out.yaml']],
-    ['is 1 when one did not', 1, ['-f', 'good.yaml', '-f', 'mistyped.yaml']],
-    ['is 2 when a file is no YAML', 2, ['-f', 'good.yaml', '-f', 'broken.yaml']],
-    ['is 2 when a pod is none', 2, ['-f', 'odd.yaml']],
-    ['is 2 when a file is not there', 2, ['-f', 'gone.yaml']],
-    ['is 2 without a file', 2, []],
-    ['is 2 for an unknown flag', 2, ['-f', 'good.yaml', '--al']],
-    ['is 2 for a bad path', 2, ['-f', 'good.yaml', '--pod-template-path', 'Rollout']],
-  ])('its exit code %s', async (_, code, args) => {
+    ['returns 0 when each pod gets what it asks for', 0, ['-f', 'good.yaml', '-f', 'out.yaml']],
+    ['returns 1 when a pod does not', 1, ['-f', 'good.yaml', '-f', 'mistyped.yaml']],
+    ['returns 2 when a file is not YAML', 2, ['-f', 'good.yaml', '-f', 'broken.yaml']],
+    ['returns 2 when a pod is malformed', 2, ['-f', 'odd.yaml']],
+    ['returns 2 when a file does not exist', 2, ['-f', 'gone.yaml']],
+    ['returns 2 without a file', 2, []],
+    ['returns 2 for an unknown flag', 2, ['-f', 'good.yaml', '--al']],
+    ['returns 2 for an invalid path', 2, ['-f', 'good.yaml', '--pod-template-path', 'Rollout']],
+  ])('%s', async (_, code, args) => {
     const result = await run('inject', '--template', 'template.yaml', ...args);
     expect(result.code).toBe(code);
     if (code === 2) expect(result.stdout).toBe('');
@@ -43,12 +43,12 @@ describe('inject', () => {
     expect(stdout).toBe(`${FILES['out.yaml']}---\n${FILES['out.yaml']}`);
   });
 
-  test('says where a file is broken', async () => {
+  test('prints the place of a syntax error', async () => {
     const { stderr } = await run('inject', '--template', 'template.yaml', '-f', 'broken.yaml');
     expect(stderr).toMatch(/^error: broken\.yaml:2:1: /);
   });
 
-  test('says what is wrong with a template', async () => {
+  test('prints the fault of a template', async () => {
     const { code, stderr } = await run('inject', '--template', 'broken-template.yaml', '-f', 'good.yaml');
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -58,7 +58,7 @@ describe('inject', () => {
 });
 
 describe('uninject', () => {
-  test('takes away what inject added, and says so', async () => {
+  test('removes what inject added, and says so', async () => {
     const injected = await run('inject', '--template', 'template.yaml', '-f', 'good.yaml');
     const terminal = new MemoryTerminal({ 'injected.yaml': injected.stdout, ...FILES });
     const argv = ['node', 'envoy-initializer', 'uninject', '-f', 'injected.yaml', '-f', 'out.yaml'];

@@ -10,7 +10,7 @@ async function policy(files: Readonly<Record<string, string>>, ...args: readonly
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
 
-test('prints what kubectl can apply, and says what it leaves out', async () => {
+test('prints policies that kubectl can apply, and what they leave out', async () => {
   const { code, stdout, stderr } = await policy({ 't.yaml': DEMO_TEMPLATE }, '-f', 't.yaml');
   const objects = loadAll(stdout) as { kind: string; spec: { failurePolicy?: string } }[];
   expect(objects.map(({ kind, spec }) => [kind, spec.failurePolicy])).toEqual([
@@ -43,13 +43,13 @@ test('follows the flags of the installation', async () => {
   ]);
 });
 
-test('fails where nothing of a template can be a policy', async () => {
+test('returns 1 if no policy can express the template', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe('config: is too long for a policy: only the webhook injects\n');
 });
 
-test('is wrong usage without a file', async () => {
+test('returns 2 without a file', async () => {
   expect(await policy({})).toMatchObject({ code: 2, stderr: expect.stringContaining('--filename') });
 });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
 
-/** Runs the command line as a user does; its exit code and what it printed on standard error. */
+/** Runs the command line. Returns its exit code and its standard error. */
 async function run(...args: readonly string[]) {
   let stderr = '';
   const terminal = {
-    read: () => Promise.reject(new Error('nothing is read')),
+    read: () => Promise.reject(new Error('this test reads no file')),
     out: () => {},
     err: (text: string) => {
       stderr += text;
@@ -25,7 +25,7 @@ test.each([
   [['serve', '--tls-key-file=a'], /--tls-cert-file and --tls-key-file go together/],
   [['serve', '--kubeconfig=/nowhere/config'], /no usable kubeconfig: .*no such file.*\/nowhere\/config/],
   [['sevre'], /unknown command 'sevre'/],
-])('%j ends with 2 and one line that says what to write', async (args, message) => {
+])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);
   expect(code).toBe(2);
   expect(stderr).toMatch(message);
@@ -41,7 +41,7 @@ test.each([
   ],
   [['node-agent'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
   [['check', 'deploy/web'], { server: 'http://10.0.0.1' }, 'expected an https URL for the API server'],
-])('%j with the cluster %j ends before anything starts', async (args, cluster, message) => {
+])('%j with the cluster %j ends before it starts anything', async (args, cluster, message) => {
   const folder = await mkdtemp(join(tmpdir(), 'usage-'));
   const kubeconfig = join(folder, 'config');
   const config = {
@@ -58,7 +58,7 @@ test.each([
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('--version and --help end with 0', async () => {
+test('--version and --help return 0', async () => {
   expect(await run('--version')).toEqual({ code: 0, stderr: '' });
   expect(await run('serve', '--help')).toEqual({ code: 0, stderr: '' });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addServeOptions, type ServeOptions } from '../../../src/cli/serve-options.ts';
 
-/** Parses as `serve` does; rejects with commander's message instead of ending the process. */
+/** Parses as `serve` does. @throws commander's message instead of ending the process. */
 function parse(...args: string[]): ServeOptions {
   const command = addServeOptions(
     new Command('serve').exitOverride().configureOutput({ writeErr: () => {} }),
@@ -45,7 +45,7 @@ describe('the options of serve', () => {
     ['--master=https://10.0.0.1:6443', { master: 'https://10.0.0.1:6443' }],
     ['--network-largest=24,64', { networkLargest: { ipv4: 24, ipv6: 64 } }],
     ['--annotation=example.com/Side_car.v2', { annotation: 'example.com/Side_car.v2' }],
-  ])('%s is read', (arg, expected) => {
+  ])('accept %s', (arg, expected) => {
     expect(parse(arg)).toMatchObject(expected);
   });
 
@@ -58,8 +58,8 @@ describe('the options of serve', () => {
     ['--workers=0', /number from 1 to 1000/],
     ['--network-ranges=', /ranges such as 10.0.0.0\/8/],
     ['--network-ranges=10.0.0.1/8', /ranges such as 10.0.0.0\/8/],
-    ['--network-largest=16', /two prefixes.* such as 16,48/],
-    ['--network-largest=33,48', /two prefixes.* such as 16,48/],
+    ['--network-largest=16', /two prefix lengths.* such as 16,48/],
+    ['--network-largest=33,48', /two prefix lengths.* such as 16,48/],
     ['--require-annotation=yes', /true or false/],
     ['--log-level=loud', /debug or info or warn or error/],
     ['--master=10.0.0.1:6443', /URL such as/],
@@ -68,11 +68,11 @@ describe('the options of serve', () => {
     ['--annotation=a/b/c', /label key such as/],
     ['--kubeconfig=', /must not be empty/],
     ['--nonsense', /unknown option '--nonsense'/],
-  ])('%s is refused, with what to write instead', (arg, message) => {
+  ])('refuse %s, and say what to write instead', (arg, message) => {
     expect(() => parse(arg)).toThrow(message);
   });
 
-  test('can be given as environment variables, which a flag overrides', () => {
+  test('read environment variables, which a flag overrides', () => {
     process.env.INITIALIZER_LOG_LEVEL = 'debug';
     try {
       expect(parse().logLevel).toBe('debug');
@@ -82,7 +82,7 @@ describe('the options of serve', () => {
     }
   });
 
-  test('are not taken from what Kubernetes sets for the Service of our name', () => {
+  test('ignore the variables that Kubernetes sets for the Service of the operator', () => {
     process.env.ENVOY_INITIALIZER_PORT = 'tcp://10.96.249.153:443';
     try {
       expect(parse().port).toBe(8443);

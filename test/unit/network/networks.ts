@@ -9,7 +9,7 @@ export interface NetworkOptions extends Partial<NetworkSpec> {
   readonly status?: NetworkStatus;
 }
 
-/** A Network `default/NAME` as the API server would return it. */
+/** A Network `default/NAME` as the API server returns it. */
 export function newNetwork(options: NetworkOptions = {}): Network {
   const {
     name = 'example-network',

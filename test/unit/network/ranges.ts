@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { formatAddress, parseRange, type Range } from '../../../src/network/ipam/cidr.ts';
 
-/** The range that the text names. */
+/** Parses a range. */
 export function range(cidr: string): Range {
   const parsed = parseRange(cidr);
   if (!parsed) throw new Error(`expected a canonical range, got ${cidr}`);
   return parsed;
 }
 
-/** Ranges of both families, close enough to each other to overlap often. */
+/** Ranges of both families that overlap often. */
 export const anyRange: fc.Arbitrary<Range> = fc
   .tuple(fc.constantFrom(4, 16), fc.nat(3), fc.nat(7), fc.integer({ min: 0, max: 16 }))
   .map(([length, high, low, hostBits]) => {
@@ -22,7 +22,7 @@ export const anyRange: fc.Arbitrary<Range> = fc
     return { address, prefixLength };
   });
 
-/** The address after the network's own. */
+/** The address after the network address. */
 export function firstHost({ address }: Range): string {
   const bytes = address.toByteArray();
   bytes.push((bytes.pop() ?? 0) + 1);

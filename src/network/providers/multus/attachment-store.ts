@@ -9,14 +9,14 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, type NetworkAttachmentDefinition } from
 
 export interface AttachmentStoreOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'jsonPatch' | 'delete'>;
-  /** Need not be synced, and cannot be where Multus is not installed. */
+  /** Need not be synced, because it never is without Multus. */
   readonly attachments: Pick<Informer<NetworkAttachmentDefinition>, 'lister' | 'hasSynced'>;
 }
 
-/** How often one call goes on from the live object, where it met one that the cache did not show. */
+/** The most attempts of one call; each retry starts from the live object. */
 const MAX_ATTEMPTS = 3;
 
-/** NetworkAttachmentDefinitions: as they are known here, as they really are, and the writes to them. */
+/** Reads NetworkAttachmentDefinitions from the cache and from the API server, and writes them. */
 export class AttachmentStore {
   readonly #client: AttachmentStoreOptions['client'];
   readonly #attachments: AttachmentStoreOptions['attachments'];
@@ -28,23 +28,23 @@ export class AttachmentStore {
     this.#copies = new MutationCache(attachments.lister);
   }
 
-  /** As the cache has it, and our own last write. */
+  /** The cached definition, or the operator's newer write. */
   known(key: ObjectKey): NetworkAttachmentDefinition | undefined {
     return this.#copies.get(key);
   }
 
-  /** The informer has seen a change of it. */
+  /** Call this when the informer sees a change of the definition. */
   settle(key: ObjectKey): void {
     this.#copies.settle(key);
   }
 
-  /** As the cache has it once that is synced, as the API server has it before: what is there must not be created again. */
+  /** The definition from a synced cache, otherwise from the API server, so that it is not created twice. */
   async current(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
     const known = this.known(keyOf(of));
     return known || this.#attachments.hasSynced() ? known : this.live(of, signal);
   }
 
-  /** As the API server has it; undefined also where Multus is not installed. */
+  /** The definition from the API server; also undefined without Multus. */
   async live(of: KubeObject, signal: AbortSignal): Promise<NetworkAttachmentDefinition | undefined> {
     return this.#client.get(NETWORK_ATTACHMENT_DEFINITIONS, refOf(of), { signal }).catch(undefinedIfNotFound);
   }
@@ -54,7 +54,7 @@ export class AttachmentStore {
     this.#copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
   }
 
-  /** Returns what is there afterwards; without operations that is what was found. */
+  /** Returns the patched definition, or `found` without operations. */
   async patch(
     found: NetworkAttachmentDefinition,
     operations: readonly Operation[],
@@ -67,14 +67,14 @@ export class AttachmentStore {
     );
   }
 
-  /** Deletes this one, and no other that has come in its place. */
+  /** Deletes exactly this definition, and not a replacement of the same name. */
   async delete(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
     const { uid } = found.metadata;
     const options = { preconditions: { uid }, propagationPolicy: 'Background', signal } as const;
     await this.#client.delete(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), options);
   }
 
-  /** Runs the step on what was found, and on what is really there as long as that turns out to be something else. */
+  /** Runs the step, and retries it with the live definition while the known one is outdated. */
   async fromLiveIfStale<R>(
     of: KubeObject,
     first: NetworkAttachmentDefinition | undefined,
@@ -93,7 +93,7 @@ export class AttachmentStore {
   }
 }
 
-/** Its own namespace and name, or those of the Network that it would belong to: they are the same. */
+/** The namespace and name of a definition or of its Network, which are the same. */
 export function refOf({ metadata: { namespace, name } }: KubeObject): ObjectRef {
   return { namespace, name };
 }
@@ -102,7 +102,7 @@ export function undefinedIfNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** The write met another state than the one it was made for. A creation's 404 is a missing CRD, not that. */
+/** Whether the write was based on an outdated object. A 404 on creation means a missing CRD. */
 function isStale(error: unknown, found: NetworkAttachmentDefinition | undefined): boolean {
   if (isAlreadyExists(error) || isConflict(error)) return true;
   return found !== undefined && (isNotFound(error) || isInvalid(error));

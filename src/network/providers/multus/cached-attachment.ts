@@ -3,16 +3,15 @@ import { NETWORK_LABEL, SHAPE_ANNOTATION, UID_ANNOTATION } from '../../api/names
 import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
 import { MANAGED_BY_LABEL } from './multus-attachment.ts';
 
-/** In characters: by far more than anything that we write. */
+/** In characters, which is much more than the operator writes. */
 const MAX_TEXT = 4 * 1024;
 
 const LABELS = [MANAGED_BY_LABEL, NETWORK_LABEL];
 const ANNOTATIONS = [SHAPE_ANNOTATION, UID_ANNOTATION];
 
 /**
- * What a cache keeps of a NetworkAttachmentDefinition: nothing else of it is read. What is there by our name and too long
- * to be ours is kept as empty, so that it is repaired like any other edit. Finalizers and owners are all kept: patches name
- * their places.
+ * The part of a NetworkAttachmentDefinition that a cache keeps. A value of the operator that is too long becomes empty, so
+ * that it is repaired like any other edit. All finalizers and owners stay, because patches use their index.
  */
 export function cachedAttachment(attachment: NetworkAttachmentDefinition): NetworkAttachmentDefinition {
   const { deletionTimestamp, finalizers, ownerReferences, labels, annotations } = attachment.metadata;
@@ -23,7 +22,7 @@ export function cachedAttachment(attachment: NetworkAttachmentDefinition): Netwo
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(finalizers !== undefined && { finalizers }),
       ...(ownerReferences !== undefined && { ownerReferences }),
-      // Where there are some of others, a patch must not put ours in the place of all.
+      // Keep a map even if it has only foreign keys, so that a patch does not replace it.
       ...(labels !== undefined && { labels: picked(labels, LABELS) }),
       ...(annotations !== undefined && { annotations: picked(annotations, ANNOTATIONS) }),
     },

@@ -5,15 +5,15 @@ import type { Subnet } from '../../api/subnet.ts';
 import { gatewayProblem, parseRange, type Range } from '../../ipam/cidr.ts';
 import { digestOf } from '../../nodes/node-table.ts';
 
-/** 1500 bytes of Ethernet without the 70 that VXLAN adds where nodes reach each other by IPv6 (RFC 7348 section 5). */
+/** 1500 bytes of Ethernet minus the 70 of VXLAN over IPv6 (RFC 7348 section 5). */
 export const SMALLEST_MESH_MTU = 1430;
-/** The same by IPv4, where it adds 50. */
+/** The same over IPv4, where VXLAN needs 50. */
 export const MESH_MTU = 1450;
-/** VNIs have 24 bits. The lower half is left to others: what else makes VXLANs on nodes begins with 1, or with 4096. */
+/** VNIs have 24 bits. The lower half is for other programs on the nodes, which start at 1 or at 4096. */
 export const FIRST_VNI = 2 ** 23;
 export const VNI_COUNT = 2 ** 23;
 
-/** A Network whose bridges are joined over the nodes. */
+/** A Network that connects the bridges of all nodes. */
 export interface MeshNetwork {
   readonly key: ObjectKey;
   readonly bridge: string;
@@ -22,15 +22,15 @@ export interface MeshNetwork {
   readonly mtu: number;
   readonly range: Range;
   readonly gateway: string;
-  /** Of the configuration: tells this one from what it was before. */
+  /** The digest of the configuration, which changes with it. */
   readonly digest: string;
 }
 
 /**
- * The CNI configuration that makes a Network real, as JSON: a bridge on the node, and addresses of the range from
- * host-local (CNI specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: bridges outlive their
- * networks, and one that had another gateway must take the new one. No routes: this is a pod's second interface, its
- * default route stays where it is. With a VNI, the node agents join the bridges of all nodes, and give each its slice.
+ * The CNI configuration of a Network as JSON: a bridge on the node, and addresses of the range from host-local (CNI
+ * specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: a bridge that outlived its network must
+ * take the new gateway. No routes: this is a pod's second interface, so its default route stays. With a VNI, the node
+ * agents connect the bridges of all nodes, and give each node its slice.
  */
 export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
   return JSON.stringify({
@@ -58,21 +58,21 @@ export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: 
 }
 
 /**
- * The bridge's name on the nodes: 15 characters, the most that Linux takes. Of the key and not the UID, so that a
- * Network that is deleted and made again finds the bridge it left behind instead of a second one with its addresses.
+ * The bridge's name on the nodes: 15 characters, the maximum of Linux. It depends on the key and not on the UID, so that a
+ * recreated Network reuses its old bridge and does not get a second one with the same addresses.
  */
 export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
-/** What joins the bridges of a Network over the nodes. */
+/** What connects the bridges of a Network on all nodes. */
 export interface Mesh {
   readonly vni: number;
-  /** In bytes, where the Network does not say. */
+  /** In bytes, if the Network does not set it. */
   readonly mtu: number;
 }
 
-/** A Network of this subnet as agents join it; undefined for a subnet that is none. */
+/** The Network for the node agents; undefined for an invalid subnet. */
 export function meshNetwork(key: ObjectKey, subnet: Subnet, mesh: Mesh): MeshNetwork | undefined {
   const { cidr, gateway, mtu = mesh.mtu } = subnet;
   const range = parseRange(cidr);
@@ -81,13 +81,13 @@ export function meshNetwork(key: ObjectKey, subnet: Subnet, mesh: Mesh): MeshNet
   return { key, bridge: bridgeName(key), vni: mesh.vni, mtu, range, gateway, digest };
 }
 
-/** What the CNI configuration says of how the nodes are joined: for what was made before the status told. */
+/** The mesh in a CNI configuration, for definitions of releases that did not write it into the status. */
 export function meshIn(config: string | undefined): Mesh | undefined {
   const { vni, mtu } = firstPlugin(config);
   return isVni(vni) && typeof mtu === 'number' ? { vni, mtu } : undefined;
 }
 
-/** Whether it is one that we give out. */
+/** Whether a value is a VNI of the operator. */
 export function isVni(value: unknown): value is number {
   return (
     typeof value === 'number' &&

@@ -24,7 +24,7 @@ export const multus = {
     });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);
-    // A definition has its Network's name: ours, and one of somebody else's that is in the way.
+    // Definitions have the name of their Network, also foreign ones that block it.
     const changed = (attachment: NetworkAttachmentDefinition) => {
       const key = keyOf(attachment);
       provider.settle(key);

@@ -18,7 +18,7 @@ import { cniConfig, isVni, type Mesh, meshIn } from './cni-config.ts';
 
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 
-/** The parts of an attachment that are ours; whatever else is on it is left alone. */
+/** The parts of an attachment that the operator owns. It does not touch other parts. */
 export interface WantedAttachment extends NetworkAttachmentDefinition {
   readonly metadata: {
     readonly name: string;
@@ -31,7 +31,7 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
   readonly spec: { readonly config: string };
 }
 
-/** The attachment that makes the network real, as it is created; with a mesh, one that is joined over the nodes. */
+/** The attachment of a Network; with a mesh, it spans all nodes. */
 export function attachmentFor(network: Network, subnet: Subnet, mesh?: Mesh): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
@@ -61,7 +61,7 @@ export function attachmentFor(network: Network, subnet: Subnet, mesh?: Mesh): Wa
   };
 }
 
-/** The subnet that we gave the attachment; undefined where that is not to be read from it any more. */
+/** The subnet that the operator recorded in the attachment; undefined if it is not readable. */
 export function subnetIn(attachment: NetworkAttachmentDefinition): Subnet | undefined {
   const value = recorded(attachment);
   if (!isSubnet(value)) return undefined;
@@ -69,7 +69,7 @@ export function subnetIn(attachment: NetworkAttachmentDefinition): Subnet | unde
   return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
 }
 
-/** The VXLAN identifier that it records: for what was made before the status told. */
+/** The recorded VXLAN identifier, for attachments of releases that did not write it into the status. */
 export function vniIn(attachment: NetworkAttachmentDefinition): number | undefined {
   const value = recorded(attachment);
   const vni = typeof value === 'object' && value !== null && 'vni' in value ? value.vni : undefined;
@@ -80,12 +80,12 @@ function recorded({ metadata }: NetworkAttachmentDefinition): unknown {
   try {
     return JSON.parse(metadata.annotations?.[SHAPE_ANNOTATION] ?? '');
   } catch {
-    // Somebody has written over it; the next repair writes it anew.
+    // A user has overwritten it; the next repair restores it.
     return undefined;
   }
 }
 
-/** The reference to the Network that made the object, this one or an earlier one of its name. */
+/** The owner reference to a Network, this one or an earlier one of the same name. */
 export function networkOwner({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(
     ({ apiVersion, kind, name }) =>
@@ -93,12 +93,12 @@ export function networkOwner({ metadata }: KubeObject): OwnerReference | undefin
   );
 }
 
-/** Whether the Network owns the object, or made it and a user has taken the owner away. */
+/** Whether the Network owns the object, or created it and a user removed the owner. */
 export function isMadeFor(object: KubeObject, { metadata: { uid } }: Network): boolean {
   const { annotations, ownerReferences = [] } = object.metadata;
   const owner = networkOwner(object);
   if (owner) return owner.uid === uid;
-  // An object has one controller.
+  // An object has at most one controller.
   return (
     uid !== undefined &&
     annotations?.[UID_ANNOTATION] === uid &&

@@ -5,27 +5,27 @@ import type { MultusReason } from './reasons.ts';
 
 type NotReady = NotReadyFor<MultusReason>;
 
-/** How long until a missing CRD of Multus is looked for again. */
+/** The retry interval for a missing CRD of Multus. */
 const UNAVAILABLE_RETRY_MS = 10_000;
 
 export function nameConflict(found: KubeObject): NotReady {
-  const message = `${describe(found)} exists and does not belong to this Network: delete it, or give the Network another name`;
+  const message = `${describe(found)} exists and does not belong to this Network: delete it, or rename the Network`;
   return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
 }
 
 export function terminating(found: KubeObject): NotReady {
-  const message = `${describe(found)} is being deleted: it is made anew once it is gone`;
+  const message = `${describe(found)} is being deleted: the operator recreates it afterwards`;
   return { kind: 'notReady', reason: 'Terminating', message, keepsKnown: true };
 }
 
 export function terminatingNamespace({ metadata: { namespace } }: Network): NotReady {
-  const message = `namespace ${namespace} is being deleted: nothing is created in it any more`;
+  const message = `namespace ${namespace} is being deleted: the API server creates no objects in it`;
   return { kind: 'notReady', reason: 'NamespaceTerminating', message };
 }
 
 export function unavailable(): NotReady {
   const message =
-    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, it is looked for again every 10 s';
+    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, the operator retries every 10 s';
   return {
     ...{ kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true },
     retryAfterMs: UNAVAILABLE_RETRY_MS,
@@ -35,7 +35,7 @@ export function unavailable(): NotReady {
 export function heldByOthers(found: KubeObject, finalizers: readonly string[]): Removal {
   return {
     kind: 'blocked',
-    message: `${describe(found)} waits for finalizers of others: ${finalizers.join(', ')}`,
+    message: `${describe(found)} waits for other finalizers: ${finalizers.join(', ')}`,
   };
 }
 

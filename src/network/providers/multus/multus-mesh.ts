@@ -13,7 +13,7 @@ import type { MultusReason } from './reasons.ts';
 
 export type Change = Realised<MultusReason>['change'];
 
-/** Which networks are joined over the nodes, by what, and how far they reach for it. */
+/** Decides which networks span the nodes, and with which mesh. */
 export class MultusMesh {
   readonly #coverage: NodeCoverage;
   readonly #vnis: Vnis;
@@ -28,14 +28,14 @@ export class MultusMesh {
   }
 
   /**
-   * What joins the Network; undefined where it is to be on each node apart. `ours` is its attachment, where there is one.
-   * While pods use it that stays as it is: an address of the whole range, which such a pod may have, is one of another
-   * node's when each has its slice.
+   * The mesh of the Network; undefined if it stays separate on each node. `ours` is its attachment, if it exists. It does not
+   * change while pods use the Network: without slices, such a pod may have an address that belongs to the slice of another
+   * node.
    */
   choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
     const { mesh } = this.#coverage;
     const isReal = network.status?.cidr !== undefined;
-    // An earlier release did not write it into the status.
+    // Earlier releases did not write it into the status.
     const recorded = network.status?.vni ?? (isReal && ours ? vniIn(ours) : undefined);
     const isJoined = isReal && inUse ? recorded !== undefined : mesh !== undefined;
     if (!isJoined) return undefined;
@@ -43,7 +43,7 @@ export class MultusMesh {
     return { vni: this.#vnis.vniFor(network, recorded), mtu };
   }
 
-  /** The network is of this subnet, and joined by this. */
+  /** The result for a network with this subnet and this mesh. */
   ready(key: ObjectKey, subnet: Subnet, joinedBy: Mesh | undefined, change: Change): Realised<MultusReason> {
     const { mesh } = this.#coverage;
     const joined = joinedBy && meshNetwork(key, subnet, joinedBy);
@@ -54,7 +54,7 @@ export class MultusMesh {
     return { kind: 'ready', change, capacity, ...vni, limit: this.#coverage.limitOf(joined) };
   }
 
-  /** The Network is gone. */
+  /** Frees the VXLAN identifier of a deleted Network. */
   release(key: ObjectKey): void {
     this.#vnis.release(key);
   }

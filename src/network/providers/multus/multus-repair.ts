@@ -7,7 +7,7 @@ import { MANAGED_BY_LABEL, networkOwner, type WantedAttachment } from './multus-
 
 const UID_PATH = `/metadata/annotations/${jsonpatch.escapePathComponent(UID_ANNOTATION)}`;
 
-/** The patch that gives our parts back to an attachment of ours; empty where nothing differs. */
+/** The patch that restores the operator's parts of an attachment; empty without differences. */
 export function repairOf(
   actual: NetworkAttachmentDefinition,
   wanted: WantedAttachment,
@@ -23,12 +23,12 @@ export function repairOf(
   return changes.length === 0 ? [] : [testUid(actual), ...changes];
 }
 
-/** Whether the repair undoes what a user did; else it adds what an earlier release did not write. */
+/** Whether the repair undoes a user's edit. Otherwise it adds what an earlier release did not write. */
 export function undoesAnEdit(repair: readonly Operation[]): boolean {
   return repair.some(({ op, path }) => op !== 'test' && path !== UID_PATH);
 }
 
-/** The patch that leaves the attachment behind as nobody's: no owner that takes it along, no finalizer. */
+/** The patch that removes owner, finalizer and label, so that the attachment outlives its Network. */
 export function disownmentOf(actual: NetworkAttachmentDefinition): readonly Operation[] {
   const { finalizers = [], ownerReferences = [], labels } = actual.metadata;
   const finalizer = finalizers.indexOf(NETWORK_FINALIZER);
@@ -70,7 +70,7 @@ function finalizerRepair(actual: readonly string[] | undefined, finalizer: strin
   return actual.includes(finalizer) ? [] : [{ op: 'add', path: '/metadata/finalizers/-', value: finalizer }];
 }
 
-/** The reference may have been edited, or taken away. */
+/** Restores an edited or removed reference. */
 function ownerRepair(actual: readonly OwnerReference[] | undefined, wanted: OwnerReference): Operation[] {
   if (!actual) return [{ op: 'add', path: '/metadata/ownerReferences', value: [wanted] }];
   const index = actual.findIndex(({ uid }) => uid === wanted.uid);
@@ -90,7 +90,7 @@ function configRepair({ spec }: NetworkAttachmentDefinition, wanted: WantedAttac
     : [{ op: 'add', path: '/spec/config', value: wanted.config }];
 }
 
-/** Whether both are one JSON value, however it is spaced. */
+/** Whether both are the same JSON value. */
 function saysTheSame(actual: string | undefined, wanted: string): boolean {
   if (actual === wanted) return true;
   try {

@@ -6,29 +6,29 @@ import type { Network } from '../../api/types.ts';
 import { FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 import { isMadeFor, vniIn } from './multus-attachment.ts';
 
-const UNTOLD = 'untold';
+const UNRECORDED = 'unrecorded';
 
-/** For the cache of Networks: `vni` finds those whose status tells this one, and those that are real and tell none. */
+/** For the cache of Networks: `vni` finds those with this VNI in their status, and real ones without any. */
 export const VNI_INDEXERS = {
   vni: ({ status }: Network): readonly string[] => {
     if (status?.vni !== undefined) return [`${status.vni}`];
-    return status?.cidr === undefined ? [] : [UNTOLD];
+    return status?.cidr === undefined ? [] : [UNRECORDED];
   },
 };
 
 /**
- * Gives each joined Network a VXLAN identifier that no other has: that in its status, or the first free one from a place
- * on that its name decides. What was given out a moment ago is remembered beside, since the cache shows it a moment later.
- * A definition counts only where it is its Network's, and only until the status tells: an earlier release did not write it.
+ * Gives each connected Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of its
+ * key. It remembers what it gave until the cache shows it. For Networks of earlier releases without one in the status, the
+ * identifier in their own definition counts.
  */
 export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
   readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>;
   readonly #given = new Map<ObjectKey, number>();
-  /** The inverse. */
+  /** Networks by identifier. */
   readonly #holders = new Map<number, Set<ObjectKey>>();
 
-  /** `networks` has the indices VNI_INDEXERS. */
+  /** `networks` has the indexers VNI_INDEXERS. */
   constructor(
     networks: Pick<Lister<Network>, 'byIndex'>,
     attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>,
@@ -38,14 +38,14 @@ export class Vnis {
   }
 
   /**
-   * `recorded` is what the Network is known to have. Of two with the same, the one whose status tells it keeps it, then
-   * the first by name.
+   * `recorded` is the known identifier of the Network. If two Networks have the same one, the one with it in the status
+   * keeps it, then the first by key.
    */
   vniFor(network: Network, recorded: number | undefined): number {
     const key = keyOf(network);
-    const untold = this.#untold();
+    const unrecorded = this.#unrecorded();
     const othersWith = (vni: number) =>
-      [...this.#networks.byIndex('vni', `${vni}`), ...(untold.get(vni) ?? [])].filter(
+      [...this.#networks.byIndex('vni', `${vni}`), ...(unrecorded.get(vni) ?? [])].filter(
         (other) => keyOf(other) !== key,
       );
     if (recorded !== undefined && !othersWith(recorded).some((other) => precedes(other, network))) {
@@ -57,7 +57,7 @@ export class Vnis {
     return this.#give(key, before !== undefined && !isTaken(before) ? before : firstFree(key, isTaken));
   }
 
-  /** The Network is gone. */
+  /** Frees the identifier of a deleted Network. */
   release(key: ObjectKey): void {
     const given = this.#given.get(key);
     if (given === undefined) return;
@@ -74,10 +74,10 @@ export class Vnis {
     return vni;
   }
 
-  /** Networks of an earlier release, which their definitions tell of. */
-  #untold(): ReadonlyMap<number, readonly Network[]> {
+  /** Networks of earlier releases, by the identifier in their definition. */
+  #unrecorded(): ReadonlyMap<number, readonly Network[]> {
     const found = new Map<number, Network[]>();
-    for (const network of this.#networks.byIndex('vni', UNTOLD)) {
+    for (const network of this.#networks.byIndex('vni', UNRECORDED)) {
       const attachment = this.#attachments.get(keyOf(network));
       const vni = attachment && isMadeFor(attachment, network) ? vniIn(attachment) : undefined;
       if (vni === undefined) continue;

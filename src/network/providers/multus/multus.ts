@@ -27,18 +27,18 @@ import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
 import type { MultusReason } from './reasons.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
-  /** By their status it is known which VXLAN identifiers are taken. */
+  /** Their status shows which VXLAN identifiers are in use. */
   readonly networks: Pick<Lister<Network>, 'byIndex'>;
-  /** Who uses the Network of this key. Without it nobody counts them. */
+  /** The users of the Network with this key. Without it, users are not counted. */
   readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
-  /** How far its networks reach: bridges are on each node apart, unless somebody joins them. */
+  /** Which nodes its networks cover. Without it, the bridges of the nodes are separate. */
   readonly reach?: NodeCoverage | undefined;
 }
 
 /**
- * Makes a Network real as a NetworkAttachmentDefinition of the same name, which Multus attaches pods to by the CNI
- * plugins bridge and host-local. The definition is ours by the Network's UID in its owner reference, or in its annotation
- * where a user has taken the reference away. A definition of others is never changed.
+ * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI plugins
+ * bridge and host-local. The operator owns a definition with the Network's UID in its owner reference or, if a user removed
+ * that, in its annotation. It never changes foreign definitions.
  */
 export class MultusProvider implements Provider<MultusReason> {
   readonly name = 'multus';
@@ -57,24 +57,24 @@ export class MultusProvider implements Provider<MultusReason> {
     this.#store = new AttachmentStore(options);
   }
 
-  /** Its informer has seen a change of the definition of this key. */
+  /** Call this when the informer sees a change of the definition with this key. */
   settle(key: ObjectKey): void {
     this.#store.settle(key);
   }
 
-  /** Whatever the CRD's rules let through, bridge and host-local can do. */
+  /** bridge and host-local support everything that the CRD's rules allow. */
   validate(): SpecError | undefined {
     return undefined;
   }
 
-  /** Users may edit definitions: the status alone tells. */
+  /** Users may edit definitions, so only the status shows the subnet. */
   async actual(): Promise<undefined> {
     return undefined;
   }
 
   async usage(network: Network): Promise<Usage | undefined> {
     const found = this.#store.known(keyOf(network));
-    // Who is attached to somebody else's of our name is none of ours.
+    // Ignore pods attached to a definition that the operator does not own.
     if (this.#usageOf && found && !isMadeFor(found, network)) return { pods: [], allocated: 0 };
     return this.#usageOf?.(keyOf(network));
   }
@@ -93,7 +93,7 @@ export class MultusProvider implements Provider<MultusReason> {
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    // A definition that the cache does not show may have been created a moment ago.
+    // The cache may not show a new definition yet.
     const first = this.#store.known(keyOf(network)) ?? (await this.#store.live(network, signal));
     const step = (found: NetworkAttachmentDefinition | undefined) =>
       this.#remove(network, found, retain, signal);
@@ -103,7 +103,7 @@ export class MultusProvider implements Provider<MultusReason> {
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
     this.#mesh.release(key);
     const found = this.#store.known(key);
-    if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#letGo(found, signal);
+    if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#releaseLeftover(found, signal);
   }
 
   async #ensure(
@@ -121,7 +121,7 @@ export class MultusProvider implements Provider<MultusReason> {
       await this.#store.create(wanted, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
     }
-    if (!ours) return this.#inTheWay(found, signal);
+    if (!ours) return this.#blockedBy(found, signal);
     if (found.metadata.deletionTimestamp) {
       const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
       if (left.metadata.finalizers?.length) return terminating(left);
@@ -144,10 +144,10 @@ export class MultusProvider implements Provider<MultusReason> {
   ): Promise<Removal> {
     if (!found) return { kind: 'gone' };
     const isOurs = networkOwner(found)?.uid === network.metadata.uid;
-    // Disowned by somebody (as by `kubectl delete --cascade=orphan`): our finalizer must not outlive the Network.
-    const isNobodys = !networkOwner(found);
+    // Without an owner (as after `kubectl delete --cascade=orphan`), the finalizer must not outlive the Network.
+    const hasNoOwner = !networkOwner(found);
     if (!isOurs || retain) {
-      if (isOurs || isNobodys) await this.#store.patch(found, disownmentOf(found), signal);
+      if (isOurs || hasNoOwner) await this.#store.patch(found, disownmentOf(found), signal);
       return { kind: 'gone' };
     }
     if (!found.metadata.deletionTimestamp) await this.#store.delete(found, signal);
@@ -156,18 +156,18 @@ export class MultusProvider implements Provider<MultusReason> {
     return others.length === 0 ? { kind: 'gone' } : heldByOthers(left, others);
   }
 
-  /** Another's definition of our name is a conflict; one that an earlier Network left behind is helped to go. */
-  async #inTheWay(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady<MultusReason>> {
+  /** A foreign definition of the same name is a conflict. A leftover of an earlier Network is released. */
+  async #blockedBy(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<NotReady<MultusReason>> {
     if (!networkOwner(found)) return nameConflict(found);
-    await this.#letGo(found, signal);
+    await this.#releaseLeftover(found, signal);
     return terminating(found);
   }
 
-  /** Takes our finalizer off a definition whose Network is no more: the garbage collector does the rest. */
-  async #letGo(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
+  /** Removes the finalizer from the definition of a deleted Network. The garbage collector deletes it. */
+  async #releaseLeftover(found: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
     const owner = networkOwner(found);
     const live = await this.#client.get(NETWORKS, refOf(found), { signal }).catch(undefinedIfNotFound);
-    // Our cache is behind: that Network is there.
+    // The cache is outdated: that Network exists.
     if (owner && live?.metadata.uid === owner.uid) return;
     const release = withoutFinalizer(found, NETWORK_FINALIZER);
     await this.#store.patch(found, release, signal).catch(undefinedIfNotFound);

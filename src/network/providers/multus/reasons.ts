@@ -1,4 +1,4 @@
-/** Why a network of Multus is not Ready. */
+/** Condition reasons of Multus Networks that are not Ready. */
 export const MULTUS_REASONS = [
   'NameConflict',
   'NamespaceTerminating',

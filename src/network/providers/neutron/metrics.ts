@@ -3,7 +3,7 @@ import { SECONDS_BUCKETS } from '../../../kube/prometheus/buckets.ts';
 import type { NeutronMetrics } from './neutron-garbage-collector.ts';
 import type { HttpMetrics } from './openstack/openstack-http.ts';
 
-/** Requests to OpenStack, and whether it is there. */
+/** Metrics of requests to OpenStack and of its availability. */
 export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics {
   const registers = [registry];
   const total = new Counter({
@@ -14,14 +14,14 @@ export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics
   });
   const time = new Histogram({
     name: 'envoy_initializer_neutron_request_duration_seconds',
-    help: 'How long Neutron and Keystone took to answer',
+    help: 'Response times of Neutron and Keystone',
     labelNames: ['method'],
     registers,
     buckets: SECONDS_BUCKETS,
   });
   const available = new Gauge({
     name: 'envoy_initializer_neutron_available',
-    help: 'Whether Neutron answered the leader when it last looked: 1, else 0; absent without credentials',
+    help: 'Whether Neutron answered the last check of the leader: 1, else 0; absent without credentials',
     registers: [],
   });
   let isWatched = false;
@@ -31,7 +31,7 @@ export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics
       time.observe({ method }, seconds);
     },
     available(is) {
-      // Who has no OpenStack should not be told that it is down.
+      // Without credentials, no metric must say that OpenStack is down.
       if (!isWatched) registry.registerMetric(available);
       isWatched = true;
       available.set(is ? 1 : 0);

@@ -3,7 +3,7 @@ import type { Range } from '../../ipam/cidr.ts';
 import type { Owner } from './neutron-marker.ts';
 import type { AddressPool, NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
-/** Equal to all of these; several values of one are alternatives. */
+/** Matches resources with all of these values; several values of one key are alternatives. */
 export type Filter = Readonly<Record<string, string | readonly string[]>>;
 
 export interface SubnetToCreate {
@@ -28,7 +28,7 @@ export interface SubnetChanges {
   readonly allocation_pools?: readonly AddressPool[];
 }
 
-/** What the provider asks of Neutron. */
+/** The calls of the provider to Neutron. */
 export interface NeutronApi {
   networks(filter: Filter, signal: AbortSignal): Promise<readonly NeutronNetwork[]>;
   subnets(filter: Filter, signal: AbortSignal): Promise<readonly NeutronSubnet[]>;
@@ -38,39 +38,39 @@ export interface NeutronApi {
     signal: AbortSignal,
   ): Promise<NeutronNetwork>;
   createSubnet(subnet: SubnetToCreate, signal: AbortSignal): Promise<NeutronSubnet>;
-  /** The writes below fail with 412 where the resource has changed since it was read. */
+  /** The writes below fail with 412 if the resource changed since it was read. */
   updateNetwork(network: NeutronNetwork, changes: NetworkChanges, signal: AbortSignal): Promise<void>;
   updateSubnet(subnet: NeutronSubnet, changes: SubnetChanges, signal: AbortSignal): Promise<void>;
-  /** With its subnets. 409 while ports are on it; no error where it is gone. */
+  /** Deletes the network and its subnets. Fails with 409 while it has ports; ignores a 404. */
   deleteNetwork(network: NeutronNetwork, signal: AbortSignal): Promise<void>;
   deleteSubnet(subnet: NeutronSubnet, signal: AbortSignal): Promise<void>;
   addTag(networkId: string, tag: string, signal: AbortSignal): Promise<void>;
   removeTag(networkId: string, tag: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A network of ours in Neutron with what is on it. */
+/** One of the operator's networks in Neutron, with its subnets and ports. */
 export interface Found {
   readonly network: NeutronNetwork;
   readonly subnets: readonly NeutronSubnet[];
   readonly ports: readonly NeutronPort[];
 }
 
-/** What there should be. */
+/** The desired state. */
 export interface Wanted {
   readonly owner: Owner;
   readonly shape: Subnet;
-  /** The shape's. */
+  /** The range of the shape. */
   readonly range: Range;
   readonly retain: boolean;
 }
 
-/** What is to be changed; undefined for nothing. */
+/** The fields to change; undefined without differences. */
 export function differences<C extends object>(wanted: C, actual: object): Partial<C> | undefined {
   const entries = Object.entries(wanted).filter(([key, value]) => Reflect.get(actual, key) !== value);
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<C>);
 }
 
-/** One call. */
+/** One call to Neutron. */
 export type Action =
   | { readonly kind: 'createNetwork'; readonly create: NetworkChanges & { readonly description: string } }
   | { readonly kind: 'updateNetwork'; readonly network: NeutronNetwork; readonly changes: NetworkChanges }
@@ -79,10 +79,10 @@ export type Action =
   | { readonly kind: 'createSubnet'; readonly create: SubnetToCreate }
   | { readonly kind: 'updateSubnet'; readonly subnet: NeutronSubnet; readonly changes: SubnetChanges }
   | { readonly kind: 'deleteSubnet'; readonly subnet: NeutronSubnet }
-  /** Nothing to be called: users must go first. */
+  /** No call: users must be gone first. */
   | { readonly kind: 'wait'; readonly message: string };
 
-/** Does the call. Returns the network that it made, if it was to make one. */
+/** Makes the call. Returns a created network. */
 export async function perform(
   api: NeutronApi,
   action: Action,

@@ -13,10 +13,10 @@ import { isGone, UnusableAnswerError } from './openstack/openstack-error.ts';
 import type { OpenStackSession } from './openstack/openstack-session.ts';
 
 const PAGE_SIZE = 500;
-/** A server whose pages never end is not believed. */
+/** The most pages of a list, so that a faulty server cannot send endless pages. */
 const MAX_PAGES = 400;
 
-/** Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2), whose answers are decoded before anybody sees them. */
+/** A client of Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2) that decodes all answers. */
 export class NeutronClient implements NeutronApi {
   readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
   readonly #pageSize: number;
@@ -46,7 +46,7 @@ export class NeutronClient implements NeutronApi {
   }
 
   createSubnet(subnet: SubnetToCreate, signal: AbortSignal): Promise<NeutronSubnet> {
-    // Nobody here answers DHCP: who has a port is told its address by whoever plugged it.
+    // Clients configure the addresses of their ports, so DHCP is not needed.
     return this.#create(NEUTRON_SUBNETS, { ...subnet, enable_dhcp: false }, signal);
   }
 
@@ -79,8 +79,8 @@ export class NeutronClient implements NeutronApi {
   }
 
   /**
-   * All pages. The links say that there is another one, and nothing else: where it is they may say wrongly behind a
-   * proxy, and a token must not follow them.
+   * Reads all pages. A link only shows that there is another page: behind a proxy its URL may be wrong, and the token must
+   * not be sent there.
    */
   async #list<T extends { readonly id: string }>(
     { plural, fields, decode }: Collection<T>,
@@ -99,7 +99,9 @@ export class NeutronClient implements NeutronApi {
       if (list.length === 0 || last === marker) break;
       marker = last;
     }
-    throw new UnusableAnswerError(`GET /${plural}?${encode({ ...filter })}: expected pages that end`);
+    throw new UnusableAnswerError(
+      `GET /${plural}?${encode({ ...filter })}: expected pages that end, got a repeated page or more than ${MAX_PAGES}`,
+    );
   }
 
   async #create<T>(
@@ -136,7 +138,7 @@ export class NeutronClient implements NeutronApi {
   }
 }
 
-/** Neutron's extension revision-if-match. Where a Neutron is too old to count revisions, the write is not tied. */
+/** The header of Neutron's extension revision-if-match. An old Neutron has no revisions, so its writes are not tied. */
 function ifMatch({ revision }: { readonly revision: number | undefined }): Readonly<Record<string, string>> {
   return revision === undefined ? {} : { 'if-match': `revision_number=${revision}` };
 }

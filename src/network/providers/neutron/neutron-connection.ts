@@ -11,16 +11,16 @@ export interface NeutronConnectionOptions {
   readonly clock: Clock;
   /** `namespace/name`, for messages. */
   readonly secretName: string;
-  /** Called after the client has become another one, or none, and then why. */
+  /** Called after each change of the client. `problem` says why there is none. */
   readonly onChange: (problem: string | undefined) => void;
   readonly metrics?: HttpMetrics;
-  /** Bound of one request, in milliseconds. */
+  /** Timeout of one request, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Called before each request, with its signal; it throws to refuse. */
+  /** Called before each request with its signal; throws to refuse it. */
   readonly mayRequest?: (signal: AbortSignal) => void;
 }
 
-/** The client of the Neutron that the Secret names now. No value of the Secret is ever in a message. */
+/** Holds the client for the Neutron in the Secret. Messages never contain values of the Secret. */
 export class NeutronConnection {
   readonly #options: NeutronConnectionOptions;
   #current: NeutronClient | NotConfiguredError;
@@ -32,21 +32,21 @@ export class NeutronConnection {
     this.#current = new NotConfiguredError(`Secret ${options.secretName} has not been read yet`);
   }
 
-  /** @throws NotConfiguredError, which says what is missing. */
+  /** Returns the client. @throws NotConfiguredError that says what is missing. */
   api(): NeutronClient {
     if (this.#current instanceof NeutronClient) return this.#current;
     throw this.#current;
   }
 
-  /** Whether there has been a Secret, be it a wrong one: else nobody here has an OpenStack. */
+  /** Whether a Secret ever existed, also an invalid one. Without one, the cluster does not use OpenStack. */
   get hasBeenConfigured(): boolean {
     return this.#hasBeenConfigured;
   }
 
-  /** Takes in the Secret as it is now; undefined where there is none. */
+  /** Replaces the client after a change of the Secret; `undefined` if the Secret does not exist. */
   update(secret: Secret | undefined): void {
     const { [CLOUDS_KEY]: clouds, [CA_KEY]: ca } = secret?.data ?? {};
-    // Its metadata may change as it likes.
+    // Changes of its metadata do not matter.
     const content = JSON.stringify([secret === undefined, clouds, ca]);
     if (content === this.#content) return;
     this.#content = content;
@@ -56,7 +56,7 @@ export class NeutronConnection {
     this.#options.onChange(this.#current instanceof NeutronClient ? undefined : this.#current.message);
   }
 
-  /** Ends what is in flight. */
+  /** Ends requests in flight. */
   async close(): Promise<void> {
     if (this.#current instanceof NeutronClient) await this.#current.close();
   }

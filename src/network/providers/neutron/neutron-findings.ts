@@ -6,15 +6,15 @@ import { poolCapacity } from './neutron-pools.ts';
 import { namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronPort } from './neutron-resources.ts';
 
-/** Why a network in Neutron is not Ready. */
+/** Condition reasons of Neutron Networks that are not Ready. */
 export const NEUTRON_REASONS = ['InUse'] as const;
 
 export type NeutronReason = (typeof NEUTRON_REASONS)[number];
 
-/** How long until Neutron is asked again: whether it answers, and whether the ports are gone. */
+/** The retry interval if Neutron does not answer, or ports block a change. */
 const RETRY_MS = 10_000;
 
-/** The network is as asked, after these calls. */
+/** The result for a network that matches the spec after these calls. */
 export function realised(
   network: Network,
   { network: real, subnets }: Found,
@@ -26,7 +26,7 @@ export function realised(
   return { kind: 'ready', change, capacity: poolCapacity(pools), externalID: real.id };
 }
 
-/** What the calls were for: what the spec asks for, or what somebody else had changed or deleted. */
+/** Whether the calls applied the spec, or undid a change of another client. */
 function changeOf({ spec, status }: Network, done: readonly Action[]): Realised<NeutronReason>['change'] {
   if (status?.cidr === undefined) return 'created';
   if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
@@ -49,10 +49,10 @@ export function waitsForPorts(message: string): NotReady<NeutronReason> {
 }
 
 export function terminatingWithout({ message }: Error): Removal {
-  return { kind: 'blocked', message: `its network cannot be removed: ${message}`, retryAfterMs: RETRY_MS };
+  return { kind: 'blocked', message: `cannot delete its real network: ${message}`, retryAfterMs: RETRY_MS };
 }
 
-/** `refusal` is Neutron's, which names ports that are not ours to see. */
+/** `refusal` is Neutron's error. It may name ports that the operator cannot see. */
 export function heldByPorts(ports: readonly NeutronPort[], refusal: Error): Removal {
   const users = usersOf(ports);
   const message =

@@ -11,7 +11,7 @@ import type { NeutronStore } from './neutron-store.ts';
 import { isUnavailable } from './openstack/openstack-error.ts';
 
 export interface NeutronMetrics {
-  /** Whether Neutron was there for us when it was last asked. */
+  /** Whether Neutron answered the last check. */
   available(is: boolean): void;
 }
 
@@ -20,16 +20,15 @@ export interface NeutronGarbageCollectorOptions {
   readonly store: NeutronStore;
   readonly provider: Pick<NeutronProvider, 'removeOf'>;
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
-  /** The cache's; undefined where it has none. */
+  /** The cached Network. */
   readonly known: (key: ObjectKey) => Network | undefined;
   readonly metrics: NeutronMetrics;
   readonly log: Logger;
 }
 
 /**
- * Looks after what no Network asks for: whether Neutron answers at all, and networks that their Network left behind.
- * There are such where somebody took our finalizer off by hand, or where a creation that was given up (the process
- * died, the answer was too slow) came to pass all the same, after its Network was gone.
+ * Checks regularly whether Neutron answers, and removes leftovers of deleted Networks. A leftover exists if a user removed
+ * the finalizer, or if a creation without an answer (crash, timeout) succeeded after its Network was deleted.
  */
 export class NeutronGarbageCollector {
   readonly #options: NeutronGarbageCollectorOptions;
@@ -45,14 +44,14 @@ export class NeutronGarbageCollector {
       await store.refreshed(signal);
     } catch (error) {
       if (signal.aborted || !isUnavailable(error)) throw error;
-      this.#tell(error.message);
+      this.#report(error.message);
       return;
     }
-    this.#tell(undefined);
+    this.#report(undefined);
     const cluster = await clusterId(signal);
     for (const { owner, found } of store.owned()) {
       if (owner.cluster !== cluster || (await this.#isWanted(owner, signal))) continue;
-      // Its Network may have gone in good order while others were looked at.
+      // Meanwhile, the deletion of its Network may have removed it.
       if (store.known(owner.uid).length > 0) await this.#remove(owner, found, signal);
     }
   }
@@ -63,16 +62,13 @@ export class NeutronGarbageCollector {
     const removal = await provider.removeOf(owner, retain, signal);
     const fields = { key: owner.key, uid: owner.uid, id: network.id };
     if (removal.kind === 'gone') {
-      log.warn(
-        fields,
-        retain ? 'let go of a network that outlives its Network' : 'removed a leftover network',
-      );
+      log.warn(fields, retain ? 'released a retained network' : 'removed a leftover network');
     } else {
-      log.warn({ ...fields, reason: removal.message }, 'a leftover network cannot be removed yet');
+      log.warn({ ...fields, reason: removal.message }, 'cannot remove a leftover network yet');
     }
   }
 
-  /** Only the API server itself can say that a Network is gone, and it must say so in so many words. */
+  /** Whether the Network exists. Only a clear answer of the API server counts as a deletion. */
   async #isWanted({ key, uid }: Owner, signal: AbortSignal): Promise<boolean> {
     const { client, known } = this.#options;
     if (known(key)?.metadata.uid === uid) return true;
@@ -81,14 +77,14 @@ export class NeutronGarbageCollector {
       const live = await client.get(NETWORKS, { namespace, name }, { signal });
       return live.metadata.uid === uid;
     } catch (error) {
-      // A 404 without a reason is of the resource type itself, which may come back.
+      // A 404 without a reason means that the CRD is missing, which may be temporary.
       if (error instanceof ApiError && error.status === 404 && error.reason === 'NotFound') return false;
       throw error;
     }
   }
 
-  /** Each change once; undefined: it answers. */
-  #tell(problem: string | undefined): void {
+  /** Logs each change once; `undefined` means that Neutron answers. */
+  #report(problem: string | undefined): void {
     const { metrics, log } = this.#options;
     metrics.available(problem === undefined);
     if (this.#state === (problem ?? 'available')) return;

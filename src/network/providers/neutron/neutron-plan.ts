@@ -5,15 +5,15 @@ import type { NeutronNetwork } from './neutron-resources.ts';
 import { subnetActions } from './neutron-subnet-plan.ts';
 
 /**
- * What is to be called, in this order, to come from what was found to what is wanted; empty where it is as wanted. A
- * network that is to be created is an action by itself: what belongs on it is found out once it is there.
+ * The ordered calls that change the found networks to the wanted state; empty if they match. The creation of a network is
+ * the only action of its round, because the next round plans its subnet.
  */
 export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Action[] {
   const [kept, ...duplicates] = [...found].sort(precedes);
   if (!kept) return [{ kind: 'createNetwork', create: propertiesOf(wanted) }];
   const used = duplicates.flatMap(({ ports }) => usersOf(ports));
   if (used.length > 0) {
-    const message = `Neutron has two networks of this Network, and both are used: delete the ports of one: ${namePorts(used)}`;
+    const message = `Neutron has two networks for this Network, and ports use both: delete the ports of one: ${namePorts(used)}`;
     return [{ kind: 'wait', message }];
   }
   return [
@@ -24,8 +24,8 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
 }
 
 /**
- * The calls that come next to make a network nobody's: it stays as it is, without a mark of ours. By its description it
- * is found again after a crash, so that goes last. Empty once it is done.
+ * The next calls that remove the operator's marks from a network; empty without marks. The description goes last, because
+ * it finds the network again after a crash.
  */
 export function disownmentOf({ network, subnets }: Found): readonly Action[] {
   const { description, tags } = network;
@@ -38,12 +38,12 @@ export function disownmentOf({ network, subnets }: Found): readonly Action[] {
   return [{ kind: 'updateNetwork', network, changes: { description: '' } }];
 }
 
-/** Of several networks of one Network the one that stays: whoever looks, whenever, chooses the same. */
+/** Chooses the network to keep among several of one Network. The choice is deterministic. */
 export function keptOf(found: readonly Found[]): Found | undefined {
   return [...found].sort(precedes)[0];
 }
 
-/** One that is in use stays before one that is not, then the older, then the one with the smaller ID. */
+/** Prefers a network in use, then the older one, then the one with the smaller ID. */
 function precedes(a: Found, b: Found): number {
   const [inUseA, inUseB] = [a, b].map(({ ports }) => usersOf(ports).length > 0);
   if (inUseA !== inUseB) return inUseA ? -1 : 1;
@@ -65,7 +65,7 @@ function networkActions(network: NeutronNetwork, wanted: Wanted): readonly Actio
   const missing = tags.filter((tag) => !network.tags.includes(tag));
   const superfluous = wanted.retain ? [] : network.tags.filter((tag) => tag === RETAIN_TAG);
   return [
-    // First: a change of tags is a new revision, and this is tied to the one that was read.
+    // First, because it is tied to the revision that was read, and each change of tags is a new one.
     ...(changes ? [{ kind: 'updateNetwork', network, changes } as const] : []),
     ...missing.map((tag): Action => ({ kind: 'addTag', network, tag })),
     ...superfluous.map((tag): Action => ({ kind: 'removeTag', network, tag })),

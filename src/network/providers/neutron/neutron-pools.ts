@@ -3,8 +3,8 @@ import type { Range } from '../../ipam/cidr.ts';
 import type { AddressPool } from './neutron-resources.ts';
 
 /**
- * The addresses that Neutron may give out: all of the range but its network address, the broadcast address (IPv4) and
- * the gateway. As Neutron itself makes them at creation (neutron/ipam/utils.py generate_pools).
+ * The addresses that Neutron may allocate: the range without its network address, broadcast address (IPv4) and gateway.
+ * Neutron creates the same pools for a new subnet (neutron/ipam/utils.py generate_pools).
  */
 export function poolsAround({ address, prefixLength }: Range, gateway: string): readonly AddressPool[] {
   const bits = address.kind() === 'ipv4' ? 32 : 128;
@@ -20,7 +20,7 @@ export function poolsAround({ address, prefixLength }: Range, gateway: string): 
     .map(([start = 0n, end = 0n]) => ({ start: toAddress(start, bits), end: toAddress(end, bits) }));
 }
 
-/** How many addresses the pools hold; it stays at 2^53 - 1, the largest integer that JSON says exactly everywhere. */
+/** The number of addresses in the pools, at most 2^53 - 1, the largest integer that is exact in JSON. */
 export function poolCapacity(pools: readonly AddressPool[]): number {
   const total = pools
     .filter(({ start, end }) => ipaddr.isValid(start) && ipaddr.isValid(end))

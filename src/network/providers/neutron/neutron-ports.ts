@@ -1,13 +1,13 @@
 import type { NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
-/** Ports that Neutron makes and removes by itself (neutron/common/_constants.py AUTO_DELETE_PORT_OWNERS). */
+/** Owners of ports that Neutron creates and deletes automatically (neutron/common/_constants.py AUTO_DELETE_PORT_OWNERS). */
 const AUTOMATIC_OWNERS: ReadonlySet<string> = new Set([
   'network:dhcp',
   'network:distributed',
   'network:floatingip_agent_gateway',
 ]);
 
-/** Ports of users; those that Neutron removes by itself are in nobody's way. */
+/** Ports of users, without those that Neutron deletes automatically. */
 export function usersOf(ports: readonly NeutronPort[]): readonly NeutronPort[] {
   return ports.filter(({ owner }) => !AUTOMATIC_OWNERS.has(owner));
 }
@@ -24,7 +24,7 @@ export function namePorts(ports: readonly NeutronPort[]): string {
   return `${names.join(', ')}${more}`;
 }
 
-/** A router's own interface is what a gateway is. */
+/** Whether a port has the address. The interface of a router may have the gateway address. */
 export function holds({ owner, addresses }: NeutronPort, { id }: NeutronSubnet, address: string): boolean {
   if (owner.startsWith('network:router') || owner.startsWith('network:ha_router')) return false;
   return addresses.some((held) => held.subnetId === id && held.address === address);

@@ -9,7 +9,7 @@ import {
 } from '../../../json/json.ts';
 import { UnusableAnswerError } from './openstack/openstack-error.ts';
 
-/** A network of Neutron's API v2.0, as far as it is read. */
+/** The fields of a network in Neutron's API v2.0 that the operator reads. */
 export interface NeutronNetwork {
   readonly id: string;
   readonly name: string;
@@ -42,12 +42,12 @@ export interface NeutronPort {
   readonly id: string;
   readonly networkId: string;
   readonly name: string;
-  /** For example `compute:nova` or `network:dhcp`; empty where nobody has it. */
+  /** For example `compute:nova` or `network:dhcp`; empty without an owner. */
   readonly owner: string;
   readonly addresses: readonly { readonly subnetId: string; readonly address: string }[];
 }
 
-/** One kind of resource: what it is called in paths and bodies, and how an item is read. */
+/** One kind of resource: its names in paths and bodies, and its decoder. */
 export interface Collection<T> {
   readonly plural: string;
   readonly singular: string;
@@ -122,7 +122,7 @@ function record(value: unknown, kind: string): JsonObject {
   throw new UnusableAnswerError(`expected a ${kind}, got ${JSON.stringify(value)?.slice(0, 80)}`);
 }
 
-/** IDs become parts of paths. */
+/** Checks IDs, because they become parts of paths. */
 function idIn(item: JsonObject, key: string): string {
   const value = ownString(item, key);
   if (value !== undefined && /^[\w-]{1,64}$/.test(value)) return value;
@@ -131,7 +131,7 @@ function idIn(item: JsonObject, key: string): string {
   );
 }
 
-/** Empty where it is absent or null: Neutron's texts need not be there. */
+/** Empty if the text is absent or null: Neutron's texts are optional. */
 function textIn(item: JsonObject, key: string): string {
   const value = own(item, key) ?? '';
   if (typeof value === 'string') return value;
@@ -147,5 +147,7 @@ function numberIn(item: JsonObject, key: string): number | undefined {
 function textsIn(item: JsonObject, key: string): readonly string[] {
   const value = own(item, key) ?? [];
   if (isArray(value) && value.every((text) => typeof text === 'string')) return value;
-  throw new UnusableAnswerError(`expected texts as ${key}`);
+  throw new UnusableAnswerError(
+    `expected a list of texts as ${key}, got ${JSON.stringify(value).slice(0, 80)}`,
+  );
 }

@@ -5,27 +5,27 @@ import { descriptionOf, type Owner, ownerIn, uidTag } from './neutron-marker.ts'
 import type { NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
 export interface NeutronStoreOptions {
-  /** @throws NotConfiguredError while there is none. */
+  /** Returns the client. @throws NotConfiguredError without one. */
   readonly api: () => NeutronApi;
   readonly clock: Clock;
 }
 
-/** How old what is known may be before it is asked for again: below the resync, so that each one looks. */
+/** The maximum age of the lists: below the resync, so that each resync reads them again. */
 const MAX_AGE_MS = 15_000;
-/** A Neutron that does not answer is not asked for each Network. */
+/** The pause after a failure, so that a dead Neutron does not get a request for each Network. */
 const FAILURE_PAUSE_MS = 5_000;
-/** IDs in one query: a URL of 8 KiB is what servers take at the least. */
+/** IDs in one query: all servers accept a URL of 8 KiB. */
 const IDS_AT_ONCE = 100;
 
 /**
- * The networks of ours in Neutron: all of them as they were a moment ago, from a few lists for however many Networks;
- * and those of one Network as they really are. No write is decided on the former alone.
+ * The operator's networks in Neutron: all of them from recent lists, and those of one Network read directly. The lists keep
+ * the number of requests independent of the number of Networks. No write is based on the lists alone.
  */
 export class NeutronStore {
   readonly #api: () => NeutronApi;
   readonly #clock: Clock;
   #known = new Map<string, readonly Found[]>();
-  /** What was read of single Networks since the lists began: it is newer than they are. */
+  /** Networks that were read while the lists were under way, and are newer. */
   readonly #read = new Map<string, readonly Found[]>();
   #listedAt = Number.NEGATIVE_INFINITY;
   #failure: { readonly error: unknown; readonly until: number } | undefined;
@@ -37,12 +37,12 @@ export class NeutronStore {
     this.#clock = clock;
   }
 
-  /** What was last seen of the Network's. */
+  /** The networks of a Network from the last lists. */
   known(uid: string): readonly Found[] {
     return this.#known.get(uid) ?? [];
   }
 
-  /** Every network that says whose it is, as last seen. */
+  /** All networks with an owner in their description, from the last lists. */
   owned(): readonly { readonly owner: Owner; readonly found: Found }[] {
     return [...this.#known.values()].flat().flatMap((found) => {
       const owner = ownerIn(found.network.description);
@@ -50,17 +50,17 @@ export class NeutronStore {
     });
   }
 
-  /** Whether anything is known at all. */
+  /** Whether the lists were read at least once. */
   hasListed(): boolean {
     return this.#listedAt > Number.NEGATIVE_INFINITY;
   }
 
-  /** The Network's are gone. */
+  /** Records that the networks of a Network are gone. */
   forget(uid: string): void {
     this.#learn(uid, []);
   }
 
-  /** Forgets all: it was of another Neutron. */
+  /** Forgets everything, for example after a change to another Neutron. */
   reset(): void {
     this.#generation++;
     this.#known = new Map();
@@ -70,7 +70,7 @@ export class NeutronStore {
     this.#refreshing = undefined;
   }
 
-  /** Resolves when what is known is no older than 15 s. @throws why Neutron does not say, to all who ask for 5 s. */
+  /** Resolves when the lists are at most 15 s old. After a failure, rejects with its error for 5 s. */
   async refreshed(signal: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     if (now - this.#listedAt < MAX_AGE_MS) return;
@@ -79,7 +79,7 @@ export class NeutronStore {
     await abortable(this.#refreshing, signal);
   }
 
-  /** Those of the Network as they are now, with what is on them. */
+  /** Reads the networks of a Network with their subnets and ports. */
   async read(owner: Owner, signal: AbortSignal): Promise<readonly Found[]> {
     const generation = this.#generation;
     const found = await withContents(this.#api(), await this.networksOf(owner, signal), signal);
@@ -87,11 +87,11 @@ export class NeutronStore {
     return found;
   }
 
-  /** The Network's as they are now: by our mark, and by the tag on those that were known to be its. */
+  /** Reads the networks of a Network: by description, and by tag for those known from the lists. */
   async networksOf(owner: Owner, signal: AbortSignal): Promise<readonly NeutronNetwork[]> {
     const api = this.#api();
     const marked = await api.networks({ description: descriptionOf(owner) }, signal);
-    // A server that passes over what it does not know answers with all there is.
+    // A server that ignores an unknown filter returns all networks.
     const networks = marked.filter(({ description }) => ownerIn(description)?.uid === owner.uid);
     const others = this.known(owner.uid)
       .map(({ network }) => network.id)
@@ -126,7 +126,7 @@ export class NeutronStore {
 
   async #list(): Promise<Map<string, readonly Found[]>> {
     const api = this.#api();
-    // For all who wait, so none of them can end it; each request is bounded.
+    // All waiters share this refresh, so no waiter's signal may end it. Each request has a timeout.
     const { signal } = new AbortController();
     const networks = (await api.networks({}, signal)).filter((network) => uidOf(network) !== undefined);
     const known = new Map<string, Found[]>();
@@ -148,7 +148,7 @@ async function withContents(
   networks: readonly NeutronNetwork[],
   signal: AbortSignal,
 ): Promise<readonly Found[]> {
-  // A network without a subnet has no port with an address either.
+  // A network without a subnet has no port with an address.
   const ids = networks.filter(({ subnetIds }) => subnetIds.length > 0).map(({ id }) => id);
   const subnets = new Map<string, NeutronSubnet[]>();
   const ports = new Map<string, NeutronPort[]>();

@@ -12,20 +12,20 @@ import { poolsAround } from './neutron-pools.ts';
 import { holds, namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
-/** What is to be called to make the network's subnet be as wanted. */
+/** The calls that change the subnet of the network to the wanted state. */
 export function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): readonly Action[] {
   const { shape, owner } = wanted;
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, shape, descriptionOf(owner)));
   const other = own.filter(({ cidr }) => cidr !== shape.cidr);
   const there = own.find(({ cidr }) => cidr === shape.cidr);
-  // A range may meet the one before it, which Neutron refuses on one network: that goes first.
+  // The deletion goes first, because Neutron refuses overlapping ranges on one network.
   const deletions = other.map((subnet): Action => ({ kind: 'deleteSubnet', subnet }));
   const users = usersOf(ports).filter(({ addresses }) =>
     addresses.some(({ subnetId }) => other.some(({ id }) => id === subnetId)),
   );
   if (users.length > 0) {
     const ranges = other.map(({ cidr }) => cidr).join(', ');
-    const message = `stays at ${ranges} until these ports are gone: ${namePorts(users)}`;
+    const message = `keeps ${ranges} until these ports are gone: ${namePorts(users)}`;
     return [{ kind: 'wait', message }];
   }
   if (!there) return [...deletions, { kind: 'createSubnet', create: subnetFor(network, wanted) }];
@@ -51,12 +51,12 @@ function subnetUpdate(
   const texts = differences<SubnetChanges>({ name: owner.key, description: descriptionOf(owner) }, subnet);
   const isGatewayRight = subnet.gateway === shape.gateway;
   const holder = isGatewayRight ? undefined : ports.find((port) => holds(port, subnet, shape.gateway));
-  // Neutron would let two have the one address.
+  // Neutron would accept a second holder of the address.
   if (holder) {
-    const message = `gateway ${shape.gateway} is the address of a port, which must go first: ${namePorts([holder])}`;
+    const message = `a port has the address of gateway ${shape.gateway}: delete it first: ${namePorts([holder])}`;
     return [{ kind: 'wait', message }];
   }
-  // Both in one call: alone the gateway is refused as long as a pool holds it (GatewayConflictWithAllocationPools).
+  // Both in one call: Neutron refuses a gateway inside a pool (GatewayConflictWithAllocationPools).
   const gateway = isGatewayRight
     ? {}
     : { gateway_ip: shape.gateway, allocation_pools: poolsAround(range, shape.gateway) };
@@ -64,7 +64,7 @@ function subnetUpdate(
   return Object.keys(changes).length === 0 ? [] : [{ kind: 'updateSubnet', subnet, changes }];
 }
 
-/** By our mark, or, where somebody wrote over that, by being the range that we want there. */
+/** Whether the operator owns the subnet: by its mark or, if a user overwrote that, by the wanted range. */
 function isOwnSubnet(
   { description, cidr }: NeutronSubnet,
   network: NeutronNetwork,

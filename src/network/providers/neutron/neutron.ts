@@ -26,20 +26,20 @@ import {
 } from './openstack/openstack-error.ts';
 
 export interface NeutronOptions {
-  /** @throws NotConfiguredError while there is none. */
+  /** Returns the client. @throws NotConfiguredError without one. */
   readonly api: () => NeutronApi;
   readonly store: NeutronStore;
-  /** The UID of the namespace kube-system: what sets this cluster's networks apart from those of others. */
+  /** The UID of the namespace kube-system, which distinguishes the networks of clusters. */
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
 }
 
-/** From nothing: the network, what belongs on it, and a look at all of it. The rest is for writes that crossed others'. */
+/** A new network takes three rounds: network, subnet, check. The others are for conflicts with other clients. */
 const MAX_ROUNDS = 8;
 
 /**
- * Makes a Network real as a network of OpenStack Neutron with one subnet. It is ours by its description, which has the
- * Network's UID and is written in the call that creates. Every write is decided on what was read just before, tied
- * to that revision, and looked at again: whatever was cut off is gone on with, and of two that came to be one stays.
+ * Realises a Network as a network of OpenStack Neutron with one subnet. The creating call writes the Network's UID into the
+ * description, which proves ownership. Each write is based on a fresh read, tied to its revision, and checked afterwards. So
+ * the provider continues interrupted work, and removes duplicates.
  */
 export class NeutronProvider implements Provider<NeutronReason> {
   readonly name = 'neutron';
@@ -55,7 +55,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     this.#clusterId = clusterId;
   }
 
-  /** Whatever the CRD's rules let through, Neutron is asked: what it takes, only it knows. */
+  /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
   validate(): undefined {
     return undefined;
   }
@@ -87,17 +87,17 @@ export class NeutronProvider implements Provider<NeutronReason> {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
-      // Nobody has set up OpenStack, and nothing was seen in it: should there be something, the garbage collector finds its mark.
+      // Without credentials and without a known network, nothing is left to delete. The garbage collector finds leftovers.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
       throw error;
     }
   }
 
-  /** What a Network left behind is found by its mark and not by its key: see NeutronGarbageCollector. */
+  /** Does nothing: the NeutronGarbageCollector finds leftovers by their mark. */
   async release(): Promise<void> {}
 
-  /** Removes what is marked as this owner's, or with `retain` the marks. */
+  /** Deletes the networks with this owner's mark; with `retain`, removes only the marks. */
   async removeOf(owner: Owner, retain: boolean, signal: AbortSignal): Promise<Removal> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const actions = retain
@@ -114,7 +114,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
         if (!isStaleRevision(error) && !isGone(error)) throw error;
       }
     }
-    throw new Error(`the network of ${owner.key} in Neutron is changed by others as fast as it is removed`);
+    throw new Error(`other clients keep changing the network of ${owner.key} in Neutron: retry the deletion`);
   }
 
   async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
@@ -124,7 +124,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     const wanted = { owner, shape, range, retain: network.spec.deletionPolicy === 'Retain' };
     const known = this.#store.known(owner.uid);
     const seen = keptOf(known);
-    // The only thing that is decided on what was known: that all is well.
+    // The lists may only decide that nothing needs a change.
     if (seen && actionsFor(known, wanted).length === 0) return realised(network, seen, shape, []);
     const done: Action[] = [];
     let found = await this.#store.read(owner, signal);
@@ -136,18 +136,21 @@ export class NeutronProvider implements Provider<NeutronReason> {
       const [first] = actions;
       if (first?.kind === 'wait') return waitsForPorts(first.message);
       const created = await this.#performAll(actions, done, signal).catch((error: unknown) => {
-        // What was read is not how it is any more: the next round looks again.
+        // What was read is outdated: the next round reads again.
         if (!isStaleRevision(error) && !isGone(error) && !isInUse(error)) throw error;
         refusal = error;
       });
       found = created ? [created] : await this.#store.read(owner, signal);
     }
-    throw new Error(`the network of ${owner.key} in Neutron does not become as it should be`, {
-      cause: refusal,
-    });
+    throw new Error(
+      `the network of ${owner.key} in Neutron does not match the spec after ${MAX_ROUNDS} rounds`,
+      {
+        cause: refusal,
+      },
+    );
   }
 
-  /** Returns the network, where that is what there was to do. */
+  /** Performs the actions. Returns a created network. */
   async #performAll(
     actions: readonly Action[],
     done: Action[],
@@ -167,7 +170,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
     return heldByPorts(ports, refusal);
   }
 
-  /** As last seen, where Neutron cannot be asked: ensure and remove say so. */
+  /** The known networks, also if Neutron does not answer: ensure and remove report that. */
   async #known({ metadata }: Network, signal: AbortSignal): Promise<readonly Found[]> {
     try {
       await this.#store.refreshed(signal);

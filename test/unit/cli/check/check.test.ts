@@ -31,7 +31,7 @@ async function check(manifests: string, ...args: readonly string[]) {
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
 
-test('of many pods the first are named, and the others counted', () => {
+test('formatReport names the first pods and counts the others', () => {
   const pods = Array.from({ length: 14 }, (_, i) => {
     return { name: `web-${i}`, sidecar: i < 12 ? ('current' as const) : ('absent' as const) };
   });
@@ -50,45 +50,49 @@ test('of many pods the first are named, and the others counted', () => {
     ...[1, 2, 3, 4, 5, 6, 7, 8].map((i) => `            web-${i}: current`),
     '            and 3 more: current',
     '            and 2 more: absent',
-    '  nothing to be done',
+    '  no problems found',
   ]);
 });
 
-describe('check of a file, without a cluster', () => {
+describe('check of a file without a cluster', () => {
   test.each<[string, string, object]>([
     [
-      'a workload that gets its sidecar',
+      'injects a workload with an opt-in',
       deployment('web', '', YES),
       { code: 0, decision: 'inject', reasons: [] },
     ],
-    ['one that did not ask', deployment('web', '', ''), { code: 0, decision: 'skip', reasons: [] }],
     [
-      'one that opted out',
+      'skips a workload without an opt-in',
+      deployment('web', '', ''),
+      { code: 0, decision: 'skip', reasons: [] },
+    ],
+    [
+      'skips a workload that opts out',
       deployment('web', '', `${OPT_IN}: "false"`),
       { code: 0, decision: 'skip', reasons: [] },
     ],
     [
-      'a value that is mistyped',
+      'reports a mistyped value',
       deployment('web', '', `${OPT_IN}: "yes"`),
       { code: 1, decision: 'skip', reasons: ['invalid-value'] },
     ],
     [
-      'a value without quotes',
+      'reports a value without quotes',
       deployment('web', '', `${OPT_IN}: true`),
       { code: 1, decision: 'skip', reasons: ['opt-in-mistake'] },
     ],
     [
-      'a label in the wrong place',
+      'reports a label on the workload itself',
       deployment('web', YES, ''),
       { code: 1, decision: 'skip', reasons: ['opt-in-mistake'] },
     ],
     [
-      'a conflict',
+      'reports a conflict',
       deployment('web', '', YES, ', volumes: [{name: envoy-conf, emptyDir: {}}]'),
       { code: 1, decision: 'skip', reasons: ['conflict'] },
     ],
     [
-      'a workload of an opted-in namespace of the file',
+      'injects a workload if its namespace in the file opts in',
       `apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {${YES}}}\n${deployment('web', '', '')}`,
       { code: 0, decision: 'inject', reasons: [] },
     ],
@@ -100,29 +104,29 @@ describe('check of a file, without a cluster', () => {
     expect(object).toBe('deployment/web');
   });
 
-  test('tells people what to do', async () => {
+  test('prints what to do', async () => {
     const { stdout } = await check(deployment('web', YES, ''), '-n', 'shop');
     expect(stdout).toBe(`\
 deployment/web in namespace shop
   decision  without the sidecar (not-opted-in)
-  asked by  nobody
+  asked by  no label or annotation
             neither the pod nor its namespace has ${YES}
   ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
 `);
   });
 
-  test('a target is not checked with the template of a file', async () => {
+  test('refuses --template with a target', async () => {
     const terminal = new MemoryTerminal();
     const argv = ['node', 'envoy-initializer', 'check', 'deploy/web', '--template', 'template.yaml'];
     expect(await runCli(argv, terminal)).toBe(2);
-    expect(terminal.stderr).toMatch(/^error: --template is for files/);
+    expect(terminal.stderr).toMatch(/^error: --template works with files only/);
   });
 
-  test('a file without pods is a mistake of whoever named it', async () => {
+  test('returns 2 for a file without pods', async () => {
     expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: no pod and no workload is in what was given\n',
+      stderr: 'error: the input has no pod and no workload: write a file that has one\n',
     });
   });
 });

@@ -22,7 +22,7 @@ data:
 `;
 
 const COVERED = `\
-policy: config: the API server can inject it by a policy
+policy: config: the API server can inject it with a policy
 policy: config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it
 `;
 
@@ -32,7 +32,7 @@ async function lint(files: Readonly<Record<string, string>>, ...args: readonly s
   return { code, stdout: terminal.stdout, stderr: terminal.stderr };
 }
 
-test('says of every fault of a ConfigMap where it is in the file', async () => {
+test('prints each fault of a ConfigMap with its place in the file', async () => {
   const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
   expect(stdout.trim().split('\n').sort()).toEqual([
     'bad.yaml:13:15: config: containers[0].ports[0].containerPort: must be a whole number, not "80"',
@@ -43,7 +43,7 @@ test('says of every fault of a ConfigMap where it is in the file', async () => {
   expect(code).toBe(1);
 });
 
-test('says so to programs too', async () => {
+test('prints the faults as JSON', async () => {
   const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD }, '-o', 'json');
   expect(JSON.parse(stdout)).toContainEqual({
     file: 'bad.yaml',
@@ -58,13 +58,13 @@ test('says so to programs too', async () => {
   expect(code).toBe(1);
 });
 
-test('takes a template alone, and several files', async () => {
+test('accepts a template alone, and several files', async () => {
   const { code, stdout, stderr } = await lint({ 'a.yaml': DEMO_TEMPLATE, 'b.yaml': 'containers: [' });
   expect(stdout).toMatch(/^b\.yaml:1:14: config: /m);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '1 fault\n' });
 });
 
-test('warns of what is doubtful, which is no fault', async () => {
+test('prints warnings, and returns 0', async () => {
   expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
     code: 0,
     stdout: expect.stringMatching(
@@ -74,7 +74,7 @@ test('warns of what is doubtful, which is no fault', async () => {
   });
 });
 
-test('finds nothing in the template that an installation starts with', async () => {
+test('finds nothing in the default template', async () => {
   expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
     code: 0,
     stdout: '',
@@ -83,11 +83,11 @@ test('finds nothing in the template that an installation starts with', async () 
 });
 
 test.each<[string, Readonly<Record<string, string>>, RegExp]>([
-  ['a file that is not there', {}, /^error: cannot read gone\.yaml: there is no such file\n$/],
+  ['a file that does not exist', {}, /^error: cannot read gone\.yaml: the file does not exist\n$/],
   [
     'a manifest without a template',
     { 'gone.yaml': 'apiVersion: v1\nkind: Secret\n' },
-    /^error: gone\.yaml holds no template/,
+    /^error: gone\.yaml has no template/,
   ],
 ])('fails on %s', async (_, files, message) => {
   const terminal = new MemoryTerminal(files);
@@ -96,7 +96,7 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(terminal.stdout).toBe('');
 });
 
-test('says what is left to the webhook where a policy cannot do it', async () => {
+test('prints what a policy leaves to the webhook', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { stderr } = await lint({ 'long.yaml': long });
   expect(stderr.split('\n').slice(1)).toEqual([

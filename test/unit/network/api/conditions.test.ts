@@ -5,13 +5,13 @@ const yes: ConditionUpdate = { status: 'True', reason: 'Ready', message: 'fine' 
 const no: ConditionUpdate = { status: 'False', reason: 'Overlap', message: 'with another' };
 const at = (second: number, generation = 1) => ({ generation, now: `2026-01-01T00:00:0${second}Z` });
 
-test('a first update starts its condition', () => {
+test('conditionsOf creates a condition for a first update', () => {
   expect(conditionsOf({ Ready: yes }, undefined, at(1))).toEqual([
     { type: 'Ready', ...yes, lastTransitionTime: '2026-01-01T00:00:01Z', observedGeneration: 1 },
   ]);
 });
 
-test('lastTransitionTime stays while the status does, whatever else changes', () => {
+test('conditionsOf keeps lastTransitionTime while the status stays the same', () => {
   const before = conditionsOf({ Ready: no }, undefined, at(1));
   const [after] = conditionsOf({ Ready: { ...no, reason: 'Invalid', message: 'other' } }, before, at(2, 5));
   expect(after).toEqual({
@@ -24,12 +24,12 @@ test('lastTransitionTime stays while the status does, whatever else changes', ()
   });
 });
 
-test('lastTransitionTime is now when the status changes', () => {
+test('conditionsOf sets lastTransitionTime when the status changes', () => {
   const before = conditionsOf({ Ready: no }, undefined, at(1));
   expect(conditionsOf({ Ready: yes }, before, at(2))[0]?.lastTransitionTime).toBe('2026-01-01T00:00:02Z');
 });
 
-test('a type without an update keeps its condition, and those of others are left to them', () => {
+test('conditionsOf keeps conditions without an update, and omits those of other writers', () => {
   const accepted = conditionsOf({ Accepted: yes }, undefined, at(1));
   const foreign = { type: 'example.org/Audited', ...yes, lastTransitionTime: '2026-01-01T00:00:00Z' };
   const after = conditionsOf({ Ready: no }, [foreign, ...accepted], at(2));
@@ -37,7 +37,7 @@ test('a type without an update keeps its condition, and those of others are left
   expect(after[0]).toEqual(accepted[0]);
 });
 
-test('a message is cut to what the CRD takes', () => {
+test('conditionsOf cuts a message to the limit of the CRD', () => {
   const long = conditionsOf({ Ready: { ...no, message: 'x'.repeat(40_000) } }, undefined, at(1));
   expect(long[0]?.message).toHaveLength(32_768);
 });

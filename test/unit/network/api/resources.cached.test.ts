@@ -3,7 +3,7 @@ import { cachedNetwork } from '../../../../src/network/api/resources.ts';
 import type { Network } from '../../../../src/network/api/types.ts';
 import { newNetwork } from '../networks.ts';
 
-test('what is read of a Network is kept, and nothing else', () => {
+test('cachedNetwork keeps only the fields that the operator reads', () => {
   const { apiVersion, kind, ...network } = newNetwork({
     finalizers: ['example.org/theirs'],
     deletedAt: '2026-01-01T00:00:00Z',
@@ -23,7 +23,7 @@ test('what is read of a Network is kept, and nothing else', () => {
   expect(cachedNetwork(filled)).toEqual(network);
 });
 
-test('a Network that is new is kept as it is', () => {
+test('cachedNetwork adds no fields to a new Network', () => {
   const { apiVersion, kind, ...network } = newNetwork();
   expect(cachedNetwork(network)).toStrictEqual(network);
 });

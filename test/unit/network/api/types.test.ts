@@ -7,23 +7,23 @@ import { projectDirectory } from '../../../env/control-plane/project-directory.t
 
 const read = (file: string) => readFile(join(projectDirectory(), file), 'utf8');
 
-test('the types are those of the CRD: else run `node hack/generate-types.ts`', async () => {
+test('types.ts matches the CRD: otherwise run `node hack/generate-types.ts`', async () => {
   expect(await read('src/network/api/types.ts')).toBe(await typesOf(await read('crd/networks.yaml')));
 });
 
-test('every field is readonly', async () => {
+test('each field is readonly', async () => {
   const mutable = (await read('src/network/api/types.ts')).match(/^ {2}(?!readonly )\w.*;$|: \w+\[\]/gm);
   expect(mutable).toBeNull();
 });
 
-test('every field of the CRD has a description', async () => {
+test('each field of the CRD has a description', async () => {
   const crd: unknown = load(await read('crd/networks.yaml'));
   const undescribed: string[] = [];
   walk(crd, '', undescribed);
   expect(undescribed.filter((path) => !path.endsWith('.metadata'))).toEqual([]);
 });
 
-/** Collects the paths of schemas below a `properties` that describe nothing. */
+/** Collects the paths of properties without a description. */
 function walk(value: unknown, path: string, undescribed: string[]): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
@@ -35,8 +35,8 @@ function walk(value: unknown, path: string, undescribed: string[]): void {
   }
 }
 
-// By name, as no test runs so old a server: 1.31.0 refused the whole CRD for one such rule.
-test('no rule compares ranges or addresses by ==, which API servers before 1.32 take to cost without bound', async () => {
+// Kubernetes 1.31.0 refuses the whole CRD for one such rule, and no test runs a server of that version.
+test('no rule compares ranges or addresses with ==, whose cost is unlimited for API servers before 1.32', async () => {
   const rules = (await read('crd/networks.yaml')).match(/rule:.*(?:\n {20}.*)*/g) ?? [];
   expect(rules.length).toBeGreaterThan(10);
   expect(rules.filter((rule) => /[=!]= *(?:cidr|ip)\(|(?:masked|ip)\(\) *[=!]=/.test(rule))).toEqual([]);

@@ -36,16 +36,24 @@ function observed(given: Partial<ObservedState> = {}): ObservedState {
   };
 }
 
-describe('the shape to make real', () => {
+describe('targetOf', () => {
   test.each<[string, Partial<ObservedState>, Subnet | undefined]>([
-    ['a new network is as asked', {}, desired],
-    ['a change is made where nobody counts the pods', { current: other }, desired],
-    ['a change is made while no pod is there', { current: other, usage: unused }, desired],
-    ['a change waits while pods are there', { current: other, usage: used }, other],
-    ['one in use and as asked is made sure of', { current: desired, usage: used }, desired],
-    ['one in use that somebody removed comes back as it was', { current: other, usage: used }, other],
-    ['nothing is made of a spec that is refused', { specError: overlap }, undefined],
-    ['a network whose new spec is refused stays as it is', { current: other, specError: overlap }, other],
+    ['returns the desired subnet for a new network', {}, desired],
+    ['returns the desired subnet if the provider does not count pods', { current: other }, desired],
+    ['returns the desired subnet without pods', { current: other, usage: unused }, desired],
+    ['returns the current subnet while pods use it', { current: other, usage: used }, other],
+    [
+      'returns the subnet of a used network that matches the spec',
+      { current: desired, usage: used },
+      desired,
+    ],
+    [
+      'returns the recorded subnet of a used network that a user deleted',
+      { current: other, usage: used },
+      other,
+    ],
+    ['returns nothing for a refused spec of a new network', { specError: overlap }, undefined],
+    ['returns the current subnet for a refused change', { current: other, specError: overlap }, other],
   ])('%s', (_, given, expected) => {
     expect(targetOf(observed(given))).toEqual(expected);
   });
@@ -57,16 +65,23 @@ describe('the conditions', () => {
     ['ready', {}, done, 'True Accepted', 'True Ready', 'False UpToDate'],
     ['refused', { specError: overlap }, undefined, 'False Overlap', 'False Overlap', 'False Overlap'],
     [
-      'refused, and live as before',
+      'refused, with the old network',
       { specError: overlap, current: other },
       done,
       'False Overlap',
       'True ChangeRefused',
       'False Overlap',
     ],
-    ['to change', { current: other, usage: used }, done, 'True Accepted', 'True ChangePending', 'True InUse'],
     [
-      'real where no pod can attach',
+      'waiting for a change',
+      { current: other, usage: used },
+      done,
+      'True Accepted',
+      'True ChangePending',
+      'True InUse',
+    ],
+    [
+      'ready without pods',
       { attachesPods: false },
       done,
       'True Accepted',
@@ -74,7 +89,7 @@ describe('the conditions', () => {
       'False UpToDate',
     ],
     [
-      'real on one of several nodes',
+      'ready on one of several nodes',
       {},
       { ...done, limit: { reason: 'SingleNodeOnly', message: '2 nodes' } },
       'True Accepted',
@@ -82,25 +97,32 @@ describe('the conditions', () => {
       'False UpToDate',
     ],
     [
-      'in the way of the cluster',
+      'in a cluster range',
       { warning: '10.1.0.0/16 overlaps …' },
       done,
       'True ClusterRange',
       'True Ready',
       'False UpToDate',
     ],
-    ['name taken', {}, conflict, 'True Accepted', 'False NameConflict', 'False NameConflict'],
-    ['no backend', {}, unavailable, 'True Accepted', 'False ProviderUnavailable', 'True Retrying'],
+    [
+      'blocked by a foreign definition',
+      {},
+      conflict,
+      'True Accepted',
+      'False NameConflict',
+      'False NameConflict',
+    ],
+    ['without its backend', {}, unavailable, 'True Accepted', 'False ProviderUnavailable', 'True Retrying'],
     ['failing', {}, failed, 'True Accepted', 'False ReconcileFailed', 'True Retrying'],
     [
-      'failing to restore',
+      'failing to be restored',
       { specError: overlap, current: other },
       failed,
       'False Overlap',
       'False ReconcileFailed',
       'True Retrying',
     ],
-  ])('of one that is %s', (_, given, outcome, accepted, ready, progressing) => {
+  ])('of a Network that is %s', (_, given, outcome, accepted, ready, progressing) => {
     const verdicts = updatesOf(observed(given), outcome);
     const brief = ({ status, reason }: { status: string; reason: string }) => `${status} ${reason}`;
     expect(brief(verdicts.Accepted)).toBe(accepted);
@@ -108,7 +130,7 @@ describe('the conditions', () => {
     expect(brief(verdicts.Progressing)).toBe(progressing);
   });
 
-  test('say what pods can attach to', () => {
+  test('name the network to which pods can attach', () => {
     const target = { ...desired, mtu: 1400 };
     const { message } = updatesOf(observed({ desired: target }), done).Ready;
     expect(message).toBe('pods can attach to 10.1.0.0/16, gateway 10.1.0.1, MTU 1400');
@@ -118,11 +140,11 @@ describe('the conditions', () => {
     expect(updatesOf(observed({ specError: overlap }), undefined).Ready.message).toBe(overlap.message);
   });
 
-  test('carry the text of a failure', () => {
+  test('contain the error of a failure', () => {
     expect(updatesOf(observed(), failed).Ready.message).toBe('boom');
   });
 
-  test('name three of the pods that a change waits for, and count the rest', () => {
+  test('name three of the pods that block a change, and count the others', () => {
     const usage = { pods: ['default/d', 'default/b', 'default/a', 'default/c', 'x/y'] };
     const { message } = updatesOf(observed({ current: other, usage }), done).Progressing;
     expect(message).toBe(
@@ -134,13 +156,13 @@ describe('the conditions', () => {
     ['Unknown NotCounted', undefined],
     ['False NoPods', unused],
     ['True PodsAttached', used],
-  ])('say %s of its use', (expected, usage) => {
+  ])('say %s about its pods', (expected, usage) => {
     const { status, reason } = updatesOf(observed({ usage }), done).InUse;
     expect(`${status} ${reason}`).toBe(expected);
   });
 });
 
-describe('in every situation', () => {
+describe('in each state', () => {
   const shapes = fc.constantFrom<Subnet>(desired, other, { ...desired, mtu: 1400 });
   const situations = fc.record({
     desired: shapes,
@@ -151,7 +173,7 @@ describe('in every situation', () => {
   });
   const outcomes = fc.constantFrom(done, conflict, unavailable, failed);
 
-  test('a live network keeps its shape while pods use it, or its new spec is refused', () => {
+  test('a network keeps its subnet while pods use it, or its new spec is refused', () => {
     fc.assert(
       fc.property(situations, (given) => {
         const isKept = given.specError !== undefined || given.usage === used;
@@ -161,7 +183,7 @@ describe('in every situation', () => {
     );
   });
 
-  test('Ready is True exactly where something was made real', () => {
+  test('Ready is True exactly if a real network exists', () => {
     fc.assert(
       fc.property(situations, outcomes, (given, attempted) => {
         const outcome = targetOf(given) && attempted;
@@ -172,7 +194,7 @@ describe('in every situation', () => {
     );
   });
 
-  test('the same situation and outcome say the same again', () => {
+  test('the same state and outcome give the same conditions', () => {
     fc.assert(
       fc.property(situations, outcomes, (given, outcome) => {
         expect(updatesOf(given, outcome)).toEqual(updatesOf({ ...given }, { ...outcome }));
@@ -181,20 +203,20 @@ describe('in every situation', () => {
   });
 });
 
-describe('a spec that the CRD should have refused', () => {
+describe('specProblem', () => {
   test.each([
-    ['10.0.0.5/16', '10.0.0.1', 'spec.cidr 10.0.0.5/16 is no range in canonical form'],
+    ['10.0.0.5/16', '10.0.0.1', 'spec.cidr 10.0.0.5/16 is not a range in canonical form'],
     ['10.0.0.0/31', '10.0.0.1', 'leaves no address for a pod'],
     ['10.0.0.0/16', '10.1.0.1', 'spec.gateway 10.1.0.1 is not inside 10.0.0.0/16'],
     ['10.0.0.0/16', '10.0.255.255', 'spec.gateway 10.0.255.255 is the broadcast address'],
-  ])('%s with gateway %s is refused here, too', (cidr, gateway, message) => {
+  ])('refuses %s with gateway %s, as the CRD does', (cidr, gateway, message) => {
     expect(specProblem({ cidr, gateway })).toEqual({
       reason: 'Invalid',
       message: expect.stringContaining(message),
     });
   });
 
-  test('is no other than those', () => {
+  test('accepts all other specs', () => {
     expect(specProblem({ cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 })).toBeUndefined();
   });
 });

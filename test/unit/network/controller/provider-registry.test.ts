@@ -9,18 +9,18 @@ const multus = new MultusProvider(new FakeAttachments());
 const { signal } = new AbortController();
 const finalizers = [NETWORK_FINALIZER];
 
-describe('a Network is with', () => {
+describe('a Network uses', () => {
   test.each([
     ['the provider that it names', newNetwork({ provider: 'multus' }), 'neutron', 'multus'],
-    ['the default where it names none', newNetwork(), 'neutron', 'neutron'],
+    ['the default if it names none', newNetwork(), 'neutron', 'neutron'],
     [
-      'the one that realised it',
+      'the provider that created its network',
       newNetwork({ finalizers, status: { provider: 'multus' } }),
       'neutron',
       'multus',
     ],
     [
-      'the default where it was never realised',
+      'the default if it has no real network',
       newNetwork({ status: { provider: 'neutron' } }),
       'multus',
       'multus',
@@ -30,9 +30,9 @@ describe('a Network is with', () => {
   });
 });
 
-test('a provider that is not configured refuses, makes nothing, and does not let go of what it made', async () => {
+test('an unconfigured provider refuses a Network, creates nothing, and blocks its deletion', async () => {
   const provider = new ProviderRegistry([multus], 'neutron').of(newNetwork());
-  const message = 'this operator is not set up for provider neutron, only for multus';
+  const message = 'provider neutron is not configured in this operator: use one of multus';
   expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
   expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
 });

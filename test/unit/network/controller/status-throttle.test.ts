@@ -3,7 +3,7 @@ import type { NetworkStatus } from '../../../../src/network/api/types.ts';
 import { isRecount } from '../../../../src/network/controller/status.ts';
 import { StatusThrottle } from '../../../../src/network/controller/status-throttle.ts';
 
-test('a Network’s counts are written at most every 10 s', () => {
+test('StatusThrottle allows a write of counts every 10 s', () => {
   let now = 1_000;
   const throttle = new StatusThrottle({ now: () => now });
   expect(throttle.waitMs('a')).toBe(0);
@@ -35,7 +35,7 @@ test.each<[string, boolean, NetworkStatus]>([
   ['nothing new', false, status],
   ['another count', true, { ...status, attachedPods: 2, capacity: { total: 253, allocated: 2 } }],
   [
-    'that nobody uses it any more',
+    'no users any more',
     true,
     {
       ...status,
@@ -47,10 +47,10 @@ test.each<[string, boolean, NetworkStatus]>([
   ],
   ['another range and another count', false, { ...status, cidr: '10.0.1.0/24', attachedPods: 2 }],
   [
-    'that it is Ready no more',
+    'that it is not Ready any more',
     false,
     { ...status, attachedPods: 2, conditions: [condition('Ready', 'False', 'Deleting')] },
   ],
-])('a status that says %s: only counts otherwise is %s', (_, only, next) => {
+])('a status with %s: isRecount returns %s', (_, only, next) => {
   expect(isRecount(status, next)).toBe(only);
 });

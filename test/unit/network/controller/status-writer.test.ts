@@ -5,7 +5,7 @@ import { StatusWriter } from '../../../../src/network/controller/status-writer.t
 
 const { signal } = new AbortController();
 
-/** A Network, its reporter, and what was written of it; the status is as it was written last. */
+/** A Network with its last written status, its StatusWriter, and all writes. */
 function stage() {
   let now = 0;
   let network: Network = {
@@ -35,7 +35,7 @@ function stage() {
   };
 }
 
-test('counts that change quickly are written at most every 10 s, the newest then', async () => {
+test('StatusWriter writes counts at most every 10 s, and then the newest ones', async () => {
   const { written, pass, report } = stage();
   await expect(report({ attachedPods: 0 })).resolves.toBeUndefined();
   await expect(report({ attachedPods: 1 })).resolves.toBeUndefined();
@@ -48,7 +48,7 @@ test('counts that change quickly are written at most every 10 s, the newest then
   expect(written.map(({ attachedPods }) => attachedPods)).toEqual([0, 1, 4]);
 });
 
-test('what says anything else is written at once, with the counts of the moment', async () => {
+test('StatusWriter writes other changes immediately, with the current counts', async () => {
   const { written, report } = stage();
   await report({ attachedPods: 0 });
   await report({ attachedPods: 1 });
@@ -56,7 +56,7 @@ test('what says anything else is written at once, with the counts of the moment'
   expect(written.at(-1)).toMatchObject({ attachedPods: 2, cidr: '10.0.0.0/24' });
 });
 
-test('what says nothing new is not written', async () => {
+test('StatusWriter does not write an unchanged status', async () => {
   const { written, report } = stage();
   await report({ attachedPods: 0 });
   await report({ attachedPods: 0 });

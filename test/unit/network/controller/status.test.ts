@@ -27,14 +27,14 @@ function statusAfter(
   );
 }
 
-/** A Network as it is once it has become Ready. */
+/** A Network that is Ready. */
 function readyNetwork(options: NetworkOptions = {}): Network {
   const network = newNetwork(options);
   return { ...network, status: statusAfter(network, created) };
 }
 
 describe('the status', () => {
-  test('of a network that is real tells its shape, capacity and provider', () => {
+  test('has the subnet, capacity and provider of a real network', () => {
     expect(statusAfter(newNetwork({ mtu: 1400 }), created)).toMatchObject({
       observedGeneration: 1,
       cidr: '192.168.0.0/16',
@@ -45,40 +45,40 @@ describe('the status', () => {
     });
   });
 
-  test('has pods and addresses where they are counted, and no word of them where they are not', () => {
+  test('has pods and addresses only if they are counted', () => {
     const usage = { pods: ['default/a', 'default/b'], allocated: 2 };
     const counted = statusAfter(newNetwork(), created, { usage });
     expect(counted).toMatchObject({ attachedPods: 2, capacity: { total: 65_533, allocated: 2 } });
     expect(statusAfter(newNetwork(), created)).not.toHaveProperty('attachedPods');
   });
 
-  test('keeps what is known of the network through a failure', () => {
+  test('keeps the fields of the network after a failure', () => {
     const network = readyNetwork();
     const { conditions, ...known } = statusAfter(network, none);
     expect(statusAfter(network, failed)).toMatchObject(known);
   });
 
-  test('keeps what is known while the provider cannot look, and not where it says that nothing is there', () => {
+  test('keeps the fields while the provider is not available, and drops them if no network exists', () => {
     const network = readyNetwork();
     const outcome: Outcome = { kind: 'notReady', reason: 'ProviderUnavailable', message: 'down' };
     expect(statusAfter(network, { ...outcome, keepsKnown: true })).toHaveProperty('cidr', '192.168.0.0/16');
     expect(statusAfter(network, outcome)).not.toHaveProperty('cidr');
   });
 
-  test('shows no network where there is none', () => {
+  test('has no fields of a network that does not exist', () => {
     const status = statusAfter(readyNetwork(), conflict);
     expect(status).not.toHaveProperty('cidr');
     expect(status).not.toHaveProperty('capacity');
   });
 });
 
-describe('a change of the status', () => {
-  test('is none where all is as before', () => {
+describe('isChange', () => {
+  test('is false if nothing changed', () => {
     const network = readyNetwork();
     expect(isChange(network.status, statusAfter(network, none))).toBe(false);
   });
 
-  test('is none for a condition of somebody else', () => {
+  test('is false for a condition of another writer', () => {
     const network = readyNetwork();
     const foreign = {
       type: 'example.org/Audited',
@@ -93,18 +93,18 @@ describe('a change of the status', () => {
     );
   });
 
-  test('is none while the same failure goes on', () => {
+  test('is false while the same failure continues', () => {
     const network = { ...newNetwork(), status: statusAfter(newNetwork(), failed) };
     expect(isChange(network.status, statusAfter(network, failed))).toBe(false);
   });
 
-  test('is one where anybody has edited it', () => {
+  test('is true after an edit by another client', () => {
     const network = readyNetwork();
     const edited = { ...network.status, cidr: '10.0.0.0/8' };
     expect(isChange(edited, statusAfter({ ...network, status: edited }, none))).toBe(true);
   });
 
-  test('is one where there was none, and where the generation has moved on', () => {
+  test('is true for a first status and for a new generation', () => {
     const network = readyNetwork();
     expect(isChange(undefined, statusAfter(network, none))).toBe(true);
     const edited = { ...network, metadata: { ...network.metadata, generation: 2 } };
@@ -119,12 +119,12 @@ describe('Events', () => {
     );
   const overlap = { reason: 'Overlap', message: 'with a' } as const;
 
-  test('tell a creation, and nothing at the resync after it', () => {
+  test('report a creation, and nothing at the next resync', () => {
     expect(reasons(newNetwork(), created)).toEqual(['Normal Created']);
     expect(reasons(readyNetwork(), none)).toEqual([]);
   });
 
-  test('tell what an update changed', () => {
+  test('report what an update changed', () => {
     const network = readyNetwork();
     const edited = { ...network, spec: { ...network.spec, gateway: '192.168.0.254', mtu: 1400 } };
     const [notice] = eventsOf(edited, statusAfter(edited, none), none);
@@ -132,31 +132,31 @@ describe('Events', () => {
     expect(notice?.note).toContain('gateway 192.168.0.1 to 192.168.0.254, mtu unset to 1400');
   });
 
-  test('warn of a network that had to be restored', () => {
+  test('warn about a restored network', () => {
     expect(reasons(readyNetwork(), { ...created, change: 'restored' })).toEqual(['Warning Restored']);
   });
 
-  test('warn once of a failure, and again when it is another', () => {
+  test('warn once about a failure, and again about another one', () => {
     const network = { ...newNetwork(), status: statusAfter(newNetwork(), failed) };
     expect(reasons(newNetwork(), failed)).toEqual(['Warning ReconcileFailed']);
     expect(reasons(network, failed)).toEqual([]);
     expect(reasons(network, { kind: 'failed', message: 'bang' })).toEqual(['Warning ReconcileFailed']);
   });
 
-  test('tell the recovery from a failure', () => {
+  test('report the recovery from a failure', () => {
     const network = readyNetwork();
     const failing = { ...network, status: statusAfter(network, failed) };
     expect(reasons(failing, none)).toEqual(['Normal Ready']);
   });
 
-  test('tell once that pods cannot attach to what was made', () => {
+  test('report once that pods cannot attach to the network', () => {
     const given = { attachesPods: false };
     const network = newNetwork();
     expect(reasons(network, created, given)).toEqual(['Normal Created']);
     expect(reasons({ ...network, status: statusAfter(network, created, given) }, none, given)).toEqual([]);
   });
 
-  test('warn once of an overlap, and again when it is with another Network', () => {
+  test('warn once about an overlap, and again about one with another Network', () => {
     const network = newNetwork();
     const refused = { ...network, status: statusAfter(network, undefined, { specError: overlap }) };
     expect(reasons(network, undefined, { specError: overlap })).toEqual(['Warning Overlap']);
@@ -165,7 +165,7 @@ describe('Events', () => {
     expect(reasons(refused, undefined, another)).toEqual(['Warning Overlap']);
   });
 
-  test('tell a change that waits for pods, once', () => {
+  test('report once a change that waits for pods', () => {
     const network = readyNetwork();
     const current = subnetOf(network.spec);
     const edited = { ...network, spec: { ...network.spec, cidr: '10.0.0.0/16', gateway: '10.0.0.1' } };

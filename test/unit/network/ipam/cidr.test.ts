@@ -19,7 +19,7 @@ describe('a range', () => {
     '2001:db8:0:1:1:1:1:0/112',
     'fd00:0:1::/48',
     '::/0',
-  ])('%s is read, and written as it was', (text) => {
+  ])('%s is parsed and formatted without a change', (text) => {
     const parsed = parseRange(text);
     expect(parsed && formatRange(parsed)).toBe(text);
   });
@@ -35,15 +35,15 @@ describe('a range', () => {
     ['hexadecimal parts', '0xa.0.0.0/8'],
     ['capitals', 'FD00:1::/64'],
     ['zeros that should be short', 'fd00:1:0::/64'],
-    ['an IPv4 address in IPv6 clothes', '::ffff:a00:0/120'],
+    ['an IPv4-mapped address', '::ffff:a00:0/120'],
     ['a zone', 'fd00::%eth0/64'],
     ['nonsense', 'banana'],
     ['nothing', ''],
-  ])('with %s is not read: %s', (_, text) => {
+  ])('with %s is invalid: %s', (_, text) => {
     expect(parseRange(text)).toBeUndefined();
   });
 
-  test('of any kind survives being written and read', () => {
+  test('stays the same when it is formatted and parsed', () => {
     fc.assert(
       fc.property(anyRange, (any) => {
         expect(parseRange(formatRange(any))).toEqual(any);
@@ -68,7 +68,7 @@ describe('two ranges', () => {
     expect(overlaps(range(b), range(a))).toBe(expected);
   });
 
-  test('overlap exactly where an interval of one meets that of the other', () => {
+  test('overlap exactly if their intervals of addresses intersect', () => {
     fc.assert(
       fc.property(anyRange, anyRange, (a, b) => {
         const meet = a.address.kind() === b.address.kind() && first(a) <= last(b) && first(b) <= last(a);
@@ -85,12 +85,12 @@ describe('a gateway', () => {
     ['10.0.0.255', '10.0.0.0/8'],
     ['fd00:1::1', 'fd00:1::/64'],
     ['fd00:1::ffff:ffff:ffff:ffff', 'fd00:1::/64'],
-  ])('%s is good for %s', (gateway, cidr) => {
+  ])('%s is valid for %s', (gateway, cidr) => {
     expect(gatewayProblem(gateway, range(cidr))).toBeUndefined();
   });
 
   test.each([
-    ['banana', '10.0.0.0/24', 'is no IPv4 or IPv6 address'],
+    ['banana', '10.0.0.0/24', 'is not an IPv4 or IPv6 address'],
     ['FD00::1', 'fd00::/64', 'is not in canonical form'],
     ['fd00::1%eth0', 'fd00::/64', 'is not in canonical form'],
     ['10.0.1.1', '10.0.0.0/24', 'is not inside 10.0.0.0/24'],
@@ -99,7 +99,7 @@ describe('a gateway', () => {
     ['10.0.0.255', '10.0.0.0/24', 'is the broadcast address of 10.0.0.0/24'],
     ['10.127.255.255', '10.0.0.0/9', 'is the broadcast address of 10.0.0.0/9'],
     ['fd00::', 'fd00::/64', 'is the network address of fd00::/64'],
-  ])('%s is no good for %s: it %s', (gateway, cidr, problem) => {
+  ])('%s is invalid for %s: it %s', (gateway, cidr, problem) => {
     expect(gatewayProblem(gateway, range(cidr))).toBe(problem);
   });
 });

@@ -6,14 +6,14 @@ import { ClusterRanges, overlapText } from '../../../../src/network/ipam/cluster
 import { followNodes, singleNodeReach } from '../../../../src/network/nodes/cluster-nodes.ts';
 import { range } from '../ranges.ts';
 
-/** What the range meets, as a message says it. */
+/** The text of a message about what the range overlaps. */
 function metBy(ranges: ClusterRanges, cidr: string, preferred?: string): string | undefined {
   const met = ranges.met(range(cidr), preferred);
   return met && overlapText(cidr, met);
 }
 
 describe('ranges of the cluster', () => {
-  test('are named with what uses them', () => {
+  test('are named with their user', () => {
     const ranges = new ClusterRanges();
     ranges.set('the Services', ['10.96.0.0/12', 'fd00:96::/112', 'rubbish']);
     ranges.set('the pods of node n1', ['10.244.0.0/24']);
@@ -29,13 +29,13 @@ describe('ranges of the cluster', () => {
     expect(metBy(ranges, '192.168.0.0/16')).toBeUndefined();
   });
 
-  test('are read also where they have host bits, as an older API server lets them', () => {
+  test('may have host bits, as older API servers allow', () => {
     const ranges = new ClusterRanges();
     ranges.set('the pods of node n1', ['10.244.1.5/24']);
     expect(metBy(ranges, '10.244.1.128/25')).toContain('10.244.1.0/24 of the pods of node n1');
   });
 
-  test('are forgotten with what used them, and each change is told once', () => {
+  test('are removed with their user, and each change calls the handler once', () => {
     const ranges = new ClusterRanges();
     const told: string[] = [];
     ranges.onChange((of, changed) => told.push(`${of}: ${changed.map(formatRange)}`));
@@ -52,7 +52,7 @@ describe('ranges of the cluster', () => {
     ]);
   });
 
-  test('are named by the one that was named before, as long as it is met', () => {
+  test('keep the previous name in a message while it overlaps', () => {
     const ranges = new ClusterRanges();
     ranges.set('node n1', ['192.0.2.7']);
     ranges.set('node n2', ['192.0.2.5']);
@@ -75,7 +75,7 @@ describe('nodes', () => {
     });
   };
 
-  test('are more than a network of Multus reaches where there is more than one', () => {
+  test('limit a network of Multus if the cluster has more than one', () => {
     let handler: EventHandler<ClusterNode> = {};
     const there = new Map<string, ClusterNode>();
     const lister = { get: () => undefined, list: () => [], byIndex: () => [], size: 0 };
@@ -107,7 +107,7 @@ describe('nodes', () => {
     expect(metBy(ranges, '192.0.2.2/31')).toBeUndefined();
   });
 
-  test('are kept with their name and ranges alone', () => {
+  test('are cached with their name and ranges only', () => {
     expect(node('n1', ['10.244.1.0/24'])).toEqual({
       metadata: { name: 'n1', uid: '', resourceVersion: '' },
       cidrs: ['10.244.1.0/24'],

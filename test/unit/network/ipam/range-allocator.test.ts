@@ -31,15 +31,15 @@ function provider(name: string, isRemote: boolean): Provider<never> {
 function stage() {
   const cluster = new ClusterRanges();
   const judgedAgain: string[] = [];
-  const told: string[] = [];
+  const overlaps: string[] = [];
   const providers = new ProviderRegistry([provider('multus', false), provider('neutron', true)], 'multus');
   const allocator = new RangeAllocator(providers, (key) => judgedAgain.push(key), {
     ...{ policy, cluster },
-    onOverlap: (key, other) => told.push(`${key} ${other}`),
+    onOverlap: (key, other) => overlaps.push(`${key} ${other}`),
   });
   const network = (cidr: string, options: NetworkOptions = {}) =>
     newNetwork({ cidr, gateway: firstHost(range(cidr)), ...options });
-  return { cluster, allocator, network, judgedAgain, told };
+  return { cluster, allocator, network, judgedAgain, overlaps };
 }
 
 describe('a range that no Network may have', () => {
@@ -51,20 +51,20 @@ describe('a range that no Network may have', () => {
     ['10.0.0.0/8', 'is larger than --network-largest allows: write a range of /16 or longer'],
     ['172.16.0.0/15', 'write a range of /16 or longer'],
     ['fd00::/47', 'write a range of /48 or longer'],
-  ])('%s is refused, and the message says what to write', (cidr, message) => {
+  ])('is refused for %s, and the message says what to write', (cidr, message) => {
     const { allocator, network } = stage();
     const refusal = allocator.specErrorOf(network(cidr));
     expect(refusal).toEqual({ reason: 'RangeNotAllowed', message: expect.stringContaining(message) });
   });
 
-  test('is in the way of no other Network', () => {
+  test('blocks no other Network', () => {
     const { allocator, network } = stage();
     const all = network('10.0.0.0/8', { name: 'all', createdAt: '2025-01-01T00:00:00Z', ...held });
     expect(allocator.specErrorOf(all)?.reason).toBe('RangeNotAllowed');
     expect(allocator.specErrorOf(network('10.1.0.0/16', { name: 'one' }))).toBeUndefined();
   });
 
-  test('stays with a Network that has it, with a warning', () => {
+  test('stays with a Network that holds it, with a warning', () => {
     const { allocator, network } = stage();
     const live = network('100.64.0.0/24', { ...held, status: { cidr: '100.64.0.0/24' } });
     expect(allocator.specErrorOf(live)).toBeUndefined();
@@ -76,29 +76,29 @@ describe('a range of another Network', () => {
   test.each([
     ['default', 'Network default/holder'],
     ['secret-project', 'a Network of another namespace'],
-  ])('is refused; of namespace %s the message says %s, and what is told names it once', (namespace, name) => {
-    const { allocator, network, told } = stage();
+  ])('is refused; for namespace %s the message says %s, and onOverlap names it once', (namespace, name) => {
+    const { allocator, network, overlaps } = stage();
     const holder = network('10.1.0.0/16', { name: 'holder' });
     expect(allocator.specErrorOf({ ...holder, metadata: { ...holder.metadata, namespace } })).toBeUndefined();
     const loser = network('10.1.7.0/24', { name: 'loser' });
-    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range apart from it`;
+    const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: write a range that does not overlap it`;
     for (const _ of [1, 2]) expect(allocator.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
-    expect(told).toEqual([`default/loser ${namespace}/holder`]);
+    expect(overlaps).toEqual([`default/loser ${namespace}/holder`]);
   });
 });
 
 describe('a range that the cluster uses', () => {
-  test('is refused, and the message names what uses it', () => {
+  test('is refused, and the message names its user', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
     expect(allocator.specErrorOf(network('10.201.0.0/25'))).toEqual({
       reason: 'RangeTaken',
-      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range apart from it',
+      message: '10.201.0.0/25 overlaps 10.201.0.3 of node n1: write a range that does not overlap it',
     });
     expect(allocator.specErrorOf(network('10.201.0.128/25', { name: 'apart' }))).toBeUndefined();
   });
 
-  test('is given when nothing uses it any more, and the Network is judged again', () => {
+  test('is reserved when its user is gone, and the Network is requeued', () => {
     const { cluster, allocator, network, judgedAgain } = stage();
     cluster.set('node n1', ['10.201.0.3']);
     allocator.specErrorOf(network('10.201.0.0/25'));
@@ -107,7 +107,7 @@ describe('a range that the cluster uses', () => {
     expect(allocator.specErrorOf(network('10.201.0.0/25'))).toBeUndefined();
   });
 
-  test('stays with a Network that has it when the cluster comes to use it, with a warning', () => {
+  test('stays with a Network that holds it when the cluster starts to use it, with a warning', () => {
     const { cluster, allocator, network, judgedAgain } = stage();
     const live = network('10.201.0.0/25');
     expect(allocator.specErrorOf(live)).toBeUndefined();
@@ -115,19 +115,19 @@ describe('a range that the cluster uses', () => {
     expect(judgedAgain).toEqual([keyOf(live)]);
     expect(allocator.specErrorOf(live)).toBeUndefined();
     expect(allocator.warningFor(live)).toBe(
-      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach what has an address of both',
+      '10.201.0.0/25 overlaps 10.201.0.3 of node n1: pods on the Network cannot reach addresses that are in both ranges',
     );
     cluster.set('node n1', []);
     expect([judgedAgain.length, allocator.warningFor(live)]).toEqual([2, undefined]);
   });
 
-  test('is not had by the finalizer alone, which a user may write', () => {
+  test('is not held by the finalizer alone, which a user may write', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['10.201.0.3']);
     expect(allocator.specErrorOf(network('10.201.0.0/25', held))?.reason).toBe('RangeTaken');
   });
 
-  test('is no matter of a network that is made elsewhere, but for a warning', () => {
+  test('causes only a warning for a network of a remote provider', () => {
     const { cluster, allocator, network } = stage();
     cluster.set('node n1', ['203.0.113.3']);
     const remote = network('203.0.113.0/24', { provider: 'neutron' });
@@ -136,7 +136,7 @@ describe('a range that the cluster uses', () => {
   });
 });
 
-test('of Networks and cluster ranges that come, change and go, none is given what is taken, and each that may have its range gets it', () => {
+test('RangeAllocator never reserves a used range, and reserves each range that is free, through random changes', () => {
   const cluster = fc.record({
     of: fc.constantFrom('node n1', 'node n2'),
     ranges: fc.array(anyRange, { maxLength: 3 }),
@@ -159,7 +159,7 @@ test('of Networks and cluster ranges that come, change and go, none is given wha
           continue;
         }
         const { name, range: wanted, isForged } = step;
-        // Ranges for no pod are refused before.
+        // Ranges without an address for a pod are refused earlier.
         if (wanted.prefixLength > (wanted.address.kind() === 'ipv4' ? 30 : 126)) continue;
         const status = given.has(name) ? { cidr: formatRange(given.get(name) ?? wanted) } : undefined;
         const asking = network(formatRange(wanted), {

@@ -30,14 +30,14 @@ describe('a free range', () => {
     expect(claim('a')).toBeUndefined();
   });
 
-  test('goes to Networks apart from each other at once', () => {
+  test('goes immediately to Networks that do not overlap', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16');
     observe('b', '10.1.0.0/16');
     expect([claim('a'), claim('b')]).toEqual([undefined, undefined]);
   });
 
-  test('goes to the older of two that want it, whichever asks first', () => {
+  test('goes to the older of two Networks, in any order of requests', () => {
     const { observe, claim } = newClaims();
     observe('young', '10.0.0.0/16', { createdAt: '2026-01-01T00:00:02Z' });
     observe('old', '10.0.1.0/24', { createdAt: '2026-01-01T00:00:01Z' });
@@ -45,7 +45,7 @@ describe('a free range', () => {
     expect(claim('old')).toBeUndefined();
   });
 
-  test('goes to the smaller UID among those of the same age', () => {
+  test('goes to the smaller UID of two Networks of the same age', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16', { uid: '2' });
     observe('b', '10.0.0.0/16', { uid: '1' });
@@ -53,7 +53,7 @@ describe('a free range', () => {
     expect(claim('b')).toBeUndefined();
   });
 
-  test('does not wait for an older Network that cannot have it itself', () => {
+  test('does not wait for an older Network that is itself blocked', () => {
     const { observe, claim, freed } = newClaims();
     observe('holder', '10.0.0.0/24', held);
     observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
@@ -73,7 +73,7 @@ describe('a free range', () => {
 });
 
 describe('a range that is held', () => {
-  test('stays with its holder, however young', () => {
+  test('stays with its holder, even if that is younger', () => {
     const { observe, claim } = newClaims();
     observe('young', '10.0.0.0/16', { createdAt: '2026-02-02T00:00:00Z' });
     claim('young');
@@ -82,7 +82,7 @@ describe('a range that is held', () => {
     expect(claim('young')).toBeUndefined();
   });
 
-  test('is known after a restart by the finalizer, as the status has it and else the spec', () => {
+  test('is known after a restart from finalizer and status, or finalizer and spec', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.5.0.0/16', { ...held, status: { cidr: '10.0.0.0/16' } });
     observe('b', '10.1.0.0/16', held);
@@ -92,7 +92,7 @@ describe('a range that is held', () => {
     expect(claim('d')).toEqual({ key: 'default/b', cidr: '10.1.0.0/16' });
   });
 
-  test('is known to a process that watched another one give it', () => {
+  test('is known to a process that watched another one reserve it', () => {
     const { observe, claim } = newClaims();
     observe('old', '10.0.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
     observe('young', '10.0.0.0/16');
@@ -100,7 +100,7 @@ describe('a range that is held', () => {
     expect(claim('old')).toEqual({ key: 'default/young', cidr: '10.0.0.0/16' });
   });
 
-  test('is not given up for a copy that is older than what this process did', () => {
+  test('is not released because of an outdated copy', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16');
     claim('a');
@@ -109,7 +109,7 @@ describe('a range that is held', () => {
     expect(claim('b')?.key).toBe('default/a');
   });
 
-  test('is not taken from its holder by an edit of that Network, nor by one of another', () => {
+  test('stays with its holder after an edit of that or another Network', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16', held);
     observe('b', '10.1.0.0/16', held);
@@ -119,7 +119,7 @@ describe('a range that is held', () => {
     expect(claim('c')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
   });
 
-  test('is free, and the losers are told, once its Network has been changed', () => {
+  test('is free after a change of its Network, and the blocked Networks are requeued', () => {
     const { claims, observe, claim, freed } = newClaims();
     observe('a', '10.0.0.0/16', held);
     observe('b', '10.0.0.0/16');
@@ -133,7 +133,7 @@ describe('a range that is held', () => {
     expect(claim('b')).toBeUndefined();
   });
 
-  test('is kept beside the one that the Network is to change to', () => {
+  test('is held together with the range of a pending change', () => {
     const { claims, observe, claim } = newClaims();
     observe('a', '10.0.0.0/16', held);
     observe('a', '10.1.0.0/16', held);
@@ -145,7 +145,7 @@ describe('a range that is held', () => {
     expect(claim('c')?.key).toBe('default/a');
   });
 
-  test('is free, and the losers are told, once its Network is gone', () => {
+  test('is free after the deletion of its Network, and the blocked Networks are requeued', () => {
     const { observe, claim, forget, freed } = newClaims();
     observe('a', '10.0.0.0/16', held);
     observe('b', '10.0.0.0/16');
@@ -155,7 +155,7 @@ describe('a range that is held', () => {
     expect(claim('b')).toBeUndefined();
   });
 
-  test('is not given up by the late news that an earlier Network of the name is gone', () => {
+  test('is not released by a late deletion of an earlier Network of the same name', () => {
     const { observe, claim, forget } = newClaims();
     observe('a', '10.0.0.0/16', { uid: 'new' });
     claim('a');
@@ -164,7 +164,7 @@ describe('a range that is held', () => {
     expect(claim('b')?.key).toBe('default/a');
   });
 
-  test('is free when a Network of the name was made anew', () => {
+  test('is free after its Network was recreated', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/16', { ...held, uid: 'old' });
     observe('a', '10.9.0.0/16', { uid: 'new' });
@@ -172,7 +172,7 @@ describe('a range that is held', () => {
     expect(claim('b')).toBeUndefined();
   });
 
-  test('keeps naming the same holder of several', () => {
+  test('keeps the same of several holders in its message', () => {
     const { observe, claim } = newClaims();
     observe('a', '10.0.0.0/24', { ...held, uid: '2' });
     observe('loser', '10.0.0.0/16');
@@ -182,7 +182,7 @@ describe('a range that is held', () => {
   });
 });
 
-test('losers are told once, not at every look', () => {
+test('blocked Networks are requeued once, and not at each reconcile', () => {
   const { observe, claim, freed } = newClaims();
   observe('holder', '10.0.0.0/16');
   claim('holder');
@@ -191,7 +191,7 @@ test('losers are told once, not at every look', () => {
   expect(freed).toEqual([]);
 });
 
-test('losers to a holder whose own change is refused are told of that once', () => {
+test('Networks blocked by a holder with a refused change are requeued once', () => {
   const { observe, claim, freed } = newClaims();
   observe('other', '10.1.0.0/16', held);
   observe('holder', '10.0.0.0/16', held);
@@ -203,7 +203,7 @@ test('losers to a holder whose own change is refused are told of that once', () 
   expect(claim('loser')?.key).toBe('default/holder');
 });
 
-test('whatever comes and goes, no two Networks ever hold ranges that overlap', () => {
+test('no two Networks ever hold overlapping ranges, through random changes', () => {
   const names = ['a', 'b', 'c', 'd'];
   const cidrs = ['10.0.0.0/24', '10.0.0.0/25', '10.0.0.128/25', '10.0.1.0/24', '10.0.0.0/23'];
   const step = fc.record({

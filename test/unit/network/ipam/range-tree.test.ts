@@ -4,7 +4,7 @@ import { overlaps, type Range } from '../../../../src/network/ipam/cidr.ts';
 import { RangeTree } from '../../../../src/network/ipam/range-tree.ts';
 import { anyRange, range } from '../ranges.ts';
 
-test('ranges are found by those that hold them and those inside them, the wider ones first', () => {
+test('RangeTree finds wider and narrower ranges, wider ones first', () => {
   const tree = new RangeTree<string>();
   for (const cidr of ['10.0.0.0/24', '10.0.0.0/16', '10.1.0.0/16', '10.0.0.64/26', 'fd00::/8']) {
     tree.add(range(cidr), cidr);
@@ -13,7 +13,7 @@ test('ranges are found by those that hold them and those inside them, the wider 
   expect([...tree.overlapping(range('10.2.0.0/16'))]).toEqual([]);
 });
 
-test('after any additions and deletions it finds what looking at every range would', () => {
+test('RangeTree finds the same as a search of all ranges, after any additions and deletions', () => {
   interface Entry {
     readonly range: Range;
   }
@@ -38,7 +38,7 @@ test('after any additions and deletions it finds what looking at every range wou
   );
 });
 
-test('deleting what is not there changes nothing', () => {
+test('RangeTree ignores the deletion of an absent value', () => {
   const tree = new RangeTree<string>();
   tree.add(range('10.0.0.0/16'), 'a');
   tree.delete(range('10.0.0.0/24'), 'a');

@@ -6,7 +6,7 @@ import type { NetworkState } from '../../../../src/network/pods/network-state.ts
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 let clock: FakeClock;
-/** Namespaces that were listed. */
+/** The namespaces of all lists. */
 let listed: string[];
 
 beforeEach(() => {
@@ -14,7 +14,7 @@ beforeEach(() => {
   listed = [];
 });
 
-/** Attaches a pod of `shop` by Networks of which there are none. */
+/** Attaches a pod of `shop` in a cluster without Networks. */
 async function attachFresh(networks: string, sharedNamespaces: readonly string[] = []) {
   const client: Pick<KubeClient, 'list'> = {
     async list(_: unknown, { namespace = '' }: ListOptions) {
@@ -32,13 +32,13 @@ async function attachFresh(networks: string, sharedNamespaces: readonly string[]
   return attached;
 }
 
-test('Networks of a pod are asked for by one list for each namespace', async () => {
+test('attachWith lists Networks once for each namespace', async () => {
   const result = await attachFresh('one, two, three, shared/four, shared/five', ['shared']);
   expect(result).toEqual({ outcome: 'refused', message: 'Network shop/one is not there' });
   expect(listed.toSorted()).toEqual(['shared', 'shop']);
 });
 
-test('Networks that the pod may not use are not asked for', async () => {
+test('attachWith does not list Networks that the pod may not use', async () => {
   expect(await attachFresh('one, elsewhere/two')).toMatchObject({ outcome: 'refused' });
   expect(listed).toEqual(['shop']);
 });

@@ -25,7 +25,7 @@ function attached(
   return attach(to, 'red', { access: new NetworkAccess(sharedNamespaces), stateOf });
 }
 
-/** The pod as the API server makes it of the answer. */
+/** Applies the answer to the pod, as the API server does. */
 function patched(before: Pod, result: Attachment) {
   if (result.outcome !== 'attached') throw new Error(JSON.stringify(result));
   const operations = result.operations as Operation[];
@@ -42,37 +42,37 @@ describe('a pod that asks for Networks', () => {
     ['one of its own namespace', 'red/blue', 'red/blue'],
     ['a name for the interface', 'blue@nw0', 'blue@nw0'],
     ['JSON', '[{"name":"blue","ips":["10.0.0.7/24"]}]', '[{"name":"blue","ips":["10.0.0.7/24"]}]'],
-  ])('by %s is gated, and Multus is told', (_, asked, told) => {
+  ])('by %s gets the gate and the annotation of Multus', (_, asked, multus) => {
     const before = pod({ [ASKED]: asked });
     const { metadata, spec } = patched(before, attached(before));
-    expect(metadata.annotations[MULTUS]).toBe(told);
+    expect(metadata.annotations[MULTUS]).toBe(multus);
     expect(spec.schedulingGates).toEqual([GATE]);
   });
 
-  test('is gated whatever its Network is', () => {
+  test('gets the gate in each state of its Network', () => {
     const before = pod({ [ASKED]: 'blue' });
     const waiting = { 'red/blue': { kind: 'waiting', why: 'Network red/blue does not exist' } } as const;
     expect(patched(before, attached(before, waiting)).spec.schedulingGates).toEqual([GATE]);
   });
 
-  test('keeps the gates that it has', () => {
+  test('keeps its other gates', () => {
     const theirs = { name: 'example.org/theirs' };
     const before = pod({ [ASKED]: 'blue' }, { schedulingGates: [theirs] });
     expect(patched(before, attached(before)).spec.schedulingGates).toEqual([theirs, GATE]);
   });
 
-  test('and has been seen before is left as it is', () => {
+  test('does not change when it is attached twice', () => {
     const seen = pod({ [ASKED]: 'blue', [MULTUS]: 'blue' }, { schedulingGates: [GATE] });
     expect(attached(seen)).toEqual({ outcome: 'attached', operations: [] });
   });
 
-  test('may name one of a namespace that is shared', () => {
+  test('may name a Network of a shared namespace', () => {
     const before = pod({ [ASKED]: 'green/blue' });
     expect(attached(before, {}, ['green'])).toMatchObject({ outcome: 'attached' });
     expect(attached(before, {}, ['*'])).toMatchObject({ outcome: 'attached' });
   });
 
-  test('and names its node gets no gate, if its Network is Ready', () => {
+  test('gets no gate with spec.nodeName, if its Network is Ready', () => {
     const before = pod({ [ASKED]: 'blue' }, { nodeName: 'n1' });
     expect(patched(before, attached(before)).spec).not.toHaveProperty('schedulingGates');
   });
@@ -80,12 +80,12 @@ describe('a pod that asks for Networks', () => {
 
 test.each([
   ['without the annotation', pod(undefined)],
-  ['with annotations of others', pod({ [MULTUS]: 'blue' })],
-])('a pod %s is left as it is', (_, before) => {
+  ['with foreign annotations', pod({ [MULTUS]: 'blue' })],
+])('a pod %s does not change', (_, before) => {
   expect(attached(before)).toEqual({ outcome: 'untouched' });
 });
 
-test('a static pod is left as it is, with a warning', () => {
+test('a static pod does not change, with a warning', () => {
   const before = pod({ [ASKED]: 'blue', 'kubernetes.io/config.mirror': 'abc' }, { nodeName: 'n1' });
   expect(attached(before)).toMatchObject({
     outcome: 'untouched',
@@ -93,25 +93,33 @@ test('a static pod is left as it is, with a warning', () => {
   });
 });
 
-describe('refused is', () => {
+describe('attach refuses', () => {
   test.each([
     ['nothing', '', 'is empty'],
-    ['a name left out', 'blue,,green', 'has "", which is no name'],
-    ['a bad name', 'Blue', 'has "Blue", which is no name of a Network'],
-    ['a name with a dot', 'blue.green', 'has "blue.green", which is no name of a Network'],
-    ['too many slashes', 'a/b/c', 'has "a/b/c", which is no name'],
-    ['another namespace', 'green/blue', 'names a Network of namespace green, which pods of red may not use'],
+    ['a missing name', 'blue,,green', 'has "", which is not a name'],
+    ['a bad name', 'Blue', 'has "Blue", which is not a valid name of a Network'],
+    ['a name with a dot', 'blue.green', 'has "blue.green", which is not a valid name of a Network'],
+    ['too many slashes', 'a/b/c', 'has "a/b/c", which is not a name'],
+    [
+      'another namespace',
+      'green/blue',
+      'names a Network of namespace green, which pods of namespace red may not use',
+    ],
     ['one twice', 'blue,red/blue', 'names Network red/blue twice'],
     ['the first interface', 'blue@eth0', 'has "eth0" as interface'],
-    ['an interface with too long a name', 'blue@abcdefghijklmnop', 'has "abcdefghijklmnop" as interface'],
-    ['no JSON', '[{"name":', 'is no list in JSON'],
-    ['an object', '{"name":"blue"}', 'is no list in JSON'],
+    [
+      'an interface with a name that is too long',
+      'blue@abcdefghijklmnop',
+      'has "abcdefghijklmnop" as interface',
+    ],
+    ['invalid JSON', '[{"name":', 'is not a JSON list'],
+    ['an object', '{"name":"blue"}', 'is not a JSON list'],
     ['an empty list', '[]', 'names no Network'],
-    ['an element without a name', '[{"namespace":"red"}]', 'names no network in [0]'],
-    ['an element that is no object', '["blue"]', 'names no network in [0]'],
-    ['an address that is none', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
-    ['a MAC address that is none', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
-    ['a namespace that is none', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
+    ['an element without a name', '[{"namespace":"red"}]', 'has no name in [0]'],
+    ['an element that is not an object', '["blue"]', 'has no name in [0]'],
+    ['an invalid address', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
+    ['an invalid MAC address', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
+    ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
   ])('%s', (_, asked, message) => {
     const result = attached(pod({ [ASKED]: asked }));
     expect(result).toMatchObject({
@@ -121,12 +129,12 @@ describe('refused is', () => {
   });
 
   test.each([
-    ['what Multus cannot read', 'blue', '[{', `annotation ${MULTUS} is no list in JSON`],
+    ['an invalid annotation of Multus', 'blue', '[{', `annotation ${MULTUS} is not a JSON list`],
     [
       'one Network with and without an address',
       '[{"name":"blue","ips":["10.0.0.7/24"]}]',
       'blue',
-      `annotation ${MULTUS} asks for red/blue, too, but otherwise`,
+      `annotation ${MULTUS} also asks for red/blue, but with other options`,
     ],
   ])('%s', (_, asked, multus, message) => {
     const result = attached(pod({ [ASKED]: asked, [MULTUS]: multus }));
@@ -146,28 +154,28 @@ describe('refused is', () => {
     });
   });
 
-  test('a Network of a provider whose networks pods cannot be attached to', () => {
+  test('a Network of a provider that does not attach pods', () => {
     const states = { 'red/green': { kind: 'unattachable', why: 'ProviderCannotAttach: …' } } as const;
     const message = 'ProviderCannotAttach: …';
     expect(attached(pod({ [ASKED]: 'blue,green' }), states)).toEqual({ outcome: 'refused', message });
   });
 });
 
-describe('an annotation beyond its bounds', () => {
+describe('the limits of an annotation', () => {
   const names = (n: number) => Array.from({ length: n }, (_, i) => `network-${i}`).join();
 
-  test('may name 32 Networks', () => {
+  test('allow 32 Networks', () => {
     expect(attached(pod({ [ASKED]: names(32) })).outcome).toBe('attached');
   });
 
-  test('refuses the pod where it names more', () => {
+  test('refuse more Networks', () => {
     expect(attached(pod({ [ASKED]: names(33) }))).toEqual({
       outcome: 'refused',
       message: 'annotation samplecrd.k8s.io/network names 33 Networks: write at most 32',
     });
   });
 
-  test.each([ASKED, MULTUS])('refuses the pod where %s is longer than a selection may be', (key) => {
+  test.each([ASKED, MULTUS])('refuse %s with more than 32 KiB', (key) => {
     const result = attached(pod({ [ASKED]: 'blue', [key]: 'x'.repeat(32 * 1024 + 1) }));
     const message = `annotation ${key} has 32769 characters: write at most 32768`;
     expect(result).toEqual({ outcome: 'refused', message });
@@ -183,26 +191,26 @@ describe('an annotation beyond its bounds', () => {
           .map((name) => ({ name })),
       ),
     ],
-  ])('refuses the pod where Multus is told of more than 100 networks, by %s', (_, multus) => {
+  ])('refuse more than 100 networks for Multus, as %s', (_, multus) => {
     const message = `annotation ${MULTUS} names more than 100 networks: write fewer`;
     expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: multus }))).toEqual({ outcome: 'refused', message });
   });
 
-  test('refuses the pod where Multus would be told of more than 100 networks', () => {
-    const message = `annotation ${MULTUS} names 100 networks, 101 with those of ${ASKED}: write at most 100 in all`;
+  test('refuse more than 100 networks for Multus after the merge', () => {
+    const message = `annotation ${MULTUS} names 100 networks, and 101 with those of ${ASKED}: write at most 100 in total`;
     const result = attached(pod({ [ASKED]: 'blue', [MULTUS]: names(100) }));
     expect(result).toEqual({ outcome: 'refused', message });
     expect(attached(pod({ [ASKED]: 'blue', [MULTUS]: names(99) })).outcome).toBe('attached');
   });
 
-  test('refuses the pod where Multus would be told at too great a length', () => {
+  test('refuse more than 32 KiB for Multus after the merge', () => {
     const multus = JSON.stringify([{ name: 'green', more: 'x'.repeat(32_740) }]);
-    const message = `annotation ${MULTUS} has 32784 characters with what ${ASKED} adds: write at most 32768 in all`;
+    const message = `annotation ${MULTUS} has 32784 characters together with ${ASKED}: write at most 32768 in total`;
     const result = attached(pod({ [ASKED]: '[{"name":"blue"}]', [MULTUS]: multus }));
     expect(result).toEqual({ outcome: 'refused', message });
   });
 
-  test.each([ASKED, MULTUS])('refuses the pod where %s nests without end', (key) => {
+  test.each([ASKED, MULTUS])('refuse %s with deep nesting', (key) => {
     const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
     const message = `annotation ${key} nests lists and objects deeper than 32: write fewer`;
     expect(result).toEqual({ outcome: 'refused', message });

@@ -17,24 +17,36 @@ function decision(asked: string | undefined, multus = asked) {
 test.each([
   ['whose Networks are all Ready', 'blue,green', ['red/blue', 'red/green']],
   ['that names no Network any more', undefined, []],
-])('a pod %s may go on', (_, asked, networks) => {
+])('decideGate removes the gate of a pod %s', (_, asked, networks) => {
   expect(decision(asked)).toEqual({ kind: 'lift', networks });
 });
 
 test.each([
   [
-    'waits for each that is not Ready',
+    'names Networks that are not Ready',
     'late,blue,later',
     undefined,
     'WaitsForNetwork',
     'Network red/late does not exist; Network red/later is not Ready yet',
   ],
-  ['waits for one that can never be', 'late,never', undefined, 'ProviderCannotAttach', 'Network red/never'],
-  ['has an annotation that nobody can read', 'blue,', undefined, 'InvalidNetworkAnnotation', 'has ""'],
-  ['asks for another namespace', 'green/blue', undefined, 'InvalidNetworkAnnotation', 'may not use'],
-  ['asks for what Multus was not told', 'blue', 'late', 'InvalidNetworkAnnotation', 'was changed after'],
-  ['tells Multus what it cannot read', 'blue', '[', 'InvalidNetworkAnnotation', 'is no list in JSON'],
-])('a pod stays where it is when it %s', (_, asked, multus, reason, why) => {
+  [
+    'names a Network of a provider that does not attach pods',
+    'late,never',
+    undefined,
+    'ProviderCannotAttach',
+    'Network red/never',
+  ],
+  ['has an invalid annotation', 'blue,', undefined, 'InvalidNetworkAnnotation', 'has ""'],
+  ['names another namespace', 'green/blue', undefined, 'InvalidNetworkAnnotation', 'may not use'],
+  [
+    'names a Network that the annotation of Multus does not name',
+    'blue',
+    'late',
+    'InvalidNetworkAnnotation',
+    'changed after the creation',
+  ],
+  ['has an invalid annotation of Multus', 'blue', '[', 'InvalidNetworkAnnotation', 'is not a JSON list'],
+])('decideGate keeps the gate of a pod that %s', (_, asked, multus, reason, why) => {
   expect(decision(asked, multus ?? asked)).toMatchObject({
     kind: 'wait',
     reason,

@@ -18,16 +18,16 @@ function merged(ours: string, theirs: string | undefined): string {
 }
 
 test.each([
-  ['nothing there', 'blue', undefined, 'blue'],
-  ['blanks there', 'blue', ' ', 'blue'],
-  ['another there', 'blue', 'green', 'green,blue'],
-  ['the same there', 'blue', 'blue', 'blue'],
-  ['the same there with its namespace', 'blue', 'red/blue', 'red/blue'],
-  ['the same there with an interface', 'blue', 'blue@nw0', 'blue@nw0'],
-  ['the same there twice', 'blue', 'blue,blue', 'blue,blue'],
-  ['one of two there', 'blue,green', 'green', 'green,blue'],
-  ['JSON there', 'blue', '[{"name": "green", "x": 1} ]', '[{"name": "green", "x": 1},{"name":"blue"}]'],
-  ['an empty list there', 'blue', '[ ]', '[{"name":"blue"}]'],
+  ['nothing', 'blue', undefined, 'blue'],
+  ['blanks', 'blue', ' ', 'blue'],
+  ['another network', 'blue', 'green', 'green,blue'],
+  ['the same network', 'blue', 'blue', 'blue'],
+  ['the same network with its namespace', 'blue', 'red/blue', 'red/blue'],
+  ['the same network with an interface', 'blue', 'blue@nw0', 'blue@nw0'],
+  ['the same network twice', 'blue', 'blue,blue', 'blue,blue'],
+  ['one of two networks', 'blue,green', 'green', 'green,blue'],
+  ['JSON', 'blue', '[{"name": "green", "x": 1} ]', '[{"name": "green", "x": 1},{"name":"blue"}]'],
+  ['an empty list', 'blue', '[ ]', '[{"name":"blue"}]'],
   [
     'names there and JSON of ours',
     '[{"name":"blue","mac":"m"}]',
@@ -62,7 +62,7 @@ const annotation = fc.oneof(
     .map(([list, indent]) => JSON.stringify(list, null, indent)),
 );
 
-/** Holds for any two annotations that can be merged. */
+/** Any two annotations that can be merged have this property. */
 function whateverTheySay(check: (wanted: Selection, theirs: string, merged: string) => void): void {
   fc.assert(
     fc.property(annotation, annotation, (ours, theirs) => {
@@ -76,14 +76,14 @@ function whateverTheySay(check: (wanted: Selection, theirs: string, merged: stri
   );
 }
 
-describe('whatever the two say', () => {
-  test('merging twice is merging once', () => {
+describe('mergeNetworks of any two annotations', () => {
+  test('is idempotent', () => {
     whateverTheySay((wanted, _, once) => {
       expect(mergeNetworks(wanted, once, 'red')).toEqual({ text: once });
     });
   });
 
-  test('all that the user wrote stays, in its order and before the rest', () => {
+  test("keeps the user's text in its order, before the rest", () => {
     whateverTheySay((_, theirs, text) => {
       const elements = (of: string) => selection(of).networks.map((network) => network.element);
       const before = elements(theirs);
@@ -91,7 +91,7 @@ describe('whatever the two say', () => {
     });
   });
 
-  test('each network that is asked for is there, and none that nobody asked for', () => {
+  test('has exactly the networks of both', () => {
     whateverTheySay((wanted, theirs, text) => {
       const keys = (of: Selection) => of.networks.map(keyOfSelected);
       const asked = new Set([...keys(wanted), ...keys(selection(theirs))]);

@@ -20,30 +20,30 @@ const names = (n: number, name = (index: number) => `network-${index}`) =>
   Array.from({ length: n }, (_, i) => name(i));
 const sizeOf = (pod: NetworkPod) => serialize(pod).length;
 
-describe('what is kept of a pod is small, whatever its annotations say', () => {
+describe('the cached part of a pod is small for any annotations', () => {
   const long = names(15_000).join();
   const entries = (n: number, name = (index: number) => `network-${index}`) =>
     JSON.stringify(names(n, name).map((each) => ({ name: each })));
 
   test.each<[string, Readonly<Record<string, string>>]>([
-    ['names told to Multus', { [MULTUS]: long }],
+    ['names for Multus', { [MULTUS]: long }],
     ['as many short ones', { [MULTUS]: names(50_000, (i) => i.toString(36)).join() }],
-    ['objects told to Multus', { [MULTUS]: entries(8_000) }],
-    ['names of ours', { [ASKED]: long }],
+    ['objects for Multus', { [MULTUS]: entries(8_000) }],
+    ["names in the operator's annotation", { [ASKED]: long }],
     ['entries of a status', { [STATUS]: entries(8_000) }],
     ['long names in a status', { [STATUS]: entries(20, () => 'x'.repeat(10_000)) }],
-    ['long names told to Multus', { [MULTUS]: names(3, () => 'x'.repeat(10_000)).join() }],
+    ['long names for Multus', { [MULTUS]: names(3, () => 'x'.repeat(10_000)).join() }],
   ])('%s', (_, annotations) => {
     expect(sizeOf(decoded(annotations))).toBeLessThan(8 * KIB);
   });
 
-  test.each([ASKED, MULTUS])('of a gated pod %s is kept up to 32 KiB', (key) => {
+  test.each([ASKED, MULTUS])('keeps %s of a gated pod up to 32 KiB', (key) => {
     expect(sizeOf(decoded({ [key]: long }, true))).toBeLessThan(KIB);
     const kept = 'x'.repeat(32 * KIB);
     expect(JSON.stringify(decoded({ [key]: kept }, true).selections)).toContain(kept);
   });
 
-  test('of the scheduling gates only the place of ours', () => {
+  test("keeps only the index of the operator's scheduling gate", () => {
     const gates = [...names(10_000), ASKED].map((name) => ({ name }));
     const pod = networkPods(OPEN_ACCESS).decode({
       metadata: { name: 'p' },
@@ -53,7 +53,7 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
     expect(sizeOf(pod)).toBeLessThan(KIB);
   });
 
-  test('names that are kept hold no annotation in memory', () => {
+  test('cached names do not keep an annotation in memory', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const pods: NetworkPod[] = [];
@@ -72,19 +72,19 @@ describe('what is kept of a pod is small, whatever its annotations say', () => {
   });
 });
 
-describe('a pod counts as one of the Networks', () => {
-  test('that it names to Multus, as many as there may be', () => {
+describe('a pod uses the Networks', () => {
+  test("in Multus' annotation, up to the limit", () => {
     expect(decoded({ [MULTUS]: names(100).join() }).asksFor).toHaveLength(100);
     expect(decoded({ [MULTUS]: names(101).join() }).asksFor).toEqual([]);
   });
 
-  test('that Multus has attached it to, the first 100', () => {
+  test("in Multus' status, the first 100", () => {
     const status = [...names(150), 'network-0'].map((name) => ({ name, ips: ['10.0.0.2'] }));
     const { attachedTo } = decoded({ [STATUS]: JSON.stringify(status) });
     expect(attachedTo).toEqual(names(100).map((name) => ({ network: `red/${name}`, addresses: 1 })));
   });
 
-  test('but not of what no Network can be called', () => {
+  test('but ignores names that a Network cannot have', () => {
     const wrong = [
       'Blue',
       'blue.green',
@@ -96,7 +96,7 @@ describe('a pod counts as one of the Networks', () => {
     ];
     const status = JSON.stringify(wrong.map((name) => ({ name })));
     expect(decoded({ [STATUS]: status }).attachedTo).toEqual([{ network: 'red/blue', addresses: 0 }]);
-    const told = JSON.stringify(wrong.map((name) => ({ name })));
-    expect(decoded({ [MULTUS]: told }).asksFor).toEqual(['red/blue']);
+    const multus = JSON.stringify(wrong.map((name) => ({ name })));
+    expect(decoded({ [MULTUS]: multus }).asksFor).toEqual(['red/blue']);
   });
 });

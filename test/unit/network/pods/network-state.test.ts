@@ -23,25 +23,29 @@ function state(of: Network | undefined, attachesPods = true) {
   });
 }
 
-test('a Network that is Ready, also with a change pending, is ready for pods', () => {
+test('networkState is ready for a Ready Network, also with a pending change', () => {
   expect(state(network(ready))).toEqual({ kind: 'ready' });
   expect(state(network(condition('True', 'ChangePending', '')))).toEqual({ kind: 'ready' });
 });
 
 test.each([
-  ['none', undefined, 'Network red/blue does not exist'],
-  ['a new one', network(), 'Network red/blue is not Ready yet'],
+  ['a missing Network', undefined, 'Network red/blue does not exist'],
+  ['a new Network', network(), 'Network red/blue is not Ready yet'],
   [
-    'one that is not Ready',
+    'a Network that is not Ready',
     network(condition('False', 'Overlap', '10.0.0.0/24 overlaps another')),
     'Network red/blue is not Ready (Overlap: 10.0.0.0/24 overlaps another)',
   ],
-  ['one that goes', network(ready, '2026-11-21T00:00:00Z'), 'Network red/blue is being deleted'],
-])('pods wait for %s, and why is said', (_, of, why) => {
+  [
+    'a Network that is being deleted',
+    network(ready, '2026-11-21T00:00:00Z'),
+    'Network red/blue is being deleted',
+  ],
+])('networkState is waiting for %s, and says why', (_, of, why) => {
   expect(state(of)).toEqual({ kind: 'waiting', why });
 });
 
-test('one of a provider that attaches no pods is waited for in vain', () => {
+test('networkState is unattachable for a provider that does not attach pods', () => {
   expect(state(network(ready), false)).toEqual({
     kind: 'unattachable',
     why: expect.stringContaining('ProviderCannotAttach: Network red/blue is of provider neutron'),

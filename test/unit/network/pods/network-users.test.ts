@@ -50,11 +50,11 @@ describe('a pod uses a Network', () => {
     ['that it names', { asks: 'blue' }, 0],
     ['that it names with its namespace', { asks: 'red/blue' }, 0],
     ['that it names in JSON', { asks: '[{"name":"blue"}]' }, 0],
-    ['that Multus has attached it to', { status: [eth0, blue] }, 1],
+    ['to which Multus attached it', { status: [eth0, blue] }, 1],
     ['that it names and is attached to', { asks: 'blue', status: [eth0, blue] }, 1],
-    ['by two interfaces', { status: [eth0, blue, { ...blue, interface: 'net2' }] }, 2],
-    ['also when its annotation was changed since', { asks: 'green', status: [eth0, blue] }, 1],
-    ['also when its annotation is of no use any more', { asks: ',', status: [eth0, blue] }, 1],
+    ['with two interfaces', { status: [eth0, blue, { ...blue, interface: 'net2' }] }, 2],
+    ['also after a change of its annotation', { asks: 'green', status: [eth0, blue] }, 1],
+    ['also with an invalid annotation', { asks: ',', status: [eth0, blue] }, 1],
     ['also when another gate holds it', { asks: 'blue', gates: ['example.org/theirs'] }, 0],
   ])('%s', (_, options, allocated) => {
     expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: ['red/p'], allocated });
@@ -64,13 +64,13 @@ describe('a pod uses a Network', () => {
     ['it is gated', { asks: 'blue', gates: ['example.org/theirs', GATE] }],
     ['it names another', { asks: 'green' }],
     ['only the cluster’s own network has that name', { status: [{ ...eth0, name: 'red/blue' }] }],
-    ['its network status is rubbish', { status: '[{' }],
-  ])('but not where %s', (_, options) => {
+    ['its network status is invalid', { status: '[{' }],
+  ])('but not if %s', (_, options) => {
     expect(usersOf('red/blue', pod('p', options))).toEqual({ pods: [], allocated: 0 });
   });
 });
 
-test('a pod counts from the moment on in which its gate is about to be lifted, and only while it is there', () => {
+test('a pod counts as soon as its gate is reserved for removal, and only while it exists', () => {
   const store = new Store<NetworkPod>(POD_INDEXERS);
   const users = new NetworkUsers(store);
   const gated = pod('p', { asks: 'blue', gates: [GATE] });
@@ -86,7 +86,7 @@ test('a pod counts from the moment on in which its gate is about to be lifted, a
   expect(users.usageOf('red/blue').pods).toEqual([]);
 });
 
-test('of a pod little is kept, and nothing of one that has to do with no Network', () => {
+test('a cache keeps little of a pod, and nothing of one without a Network', () => {
   expect(isRelevant(pod('p', {}))).toBe(false);
   expect(isRelevant(pod('p', { status: [eth0] }))).toBe(false);
   const kept = pod('p', { asks: 'blue', status: [eth0, blue] });
@@ -111,18 +111,18 @@ describe('a pod that names a Network of another namespace', () => {
     return ['green/blue', 'red/blue'].map((key) => usersOf(key, one));
   };
 
-  test('is no user of it, and still one of its own', () => {
+  test('is not a user of it, but of the Networks of its namespace', () => {
     expect(usersOfBoth([])).toEqual([
       { pods: [], allocated: 0 },
       { pods: ['red/p'], allocated: 1 },
     ]);
   });
 
-  test.each(['green', '*'])('is one where Networks are shared: %s', (shared) => {
+  test.each(['green', '*'])('is a user of shared Networks: %s', (shared) => {
     expect(usersOfBoth([shared])[0]).toEqual({ pods: ['red/p'], allocated: 1 });
   });
 
-  test('whatever bytes its annotations have, is no user of any Network but those of its own namespace', () => {
+  test('is never a user outside its namespace, with any bytes in its annotations', () => {
     const text = fc.oneof(
       fc.string(),
       fc.json(),
@@ -144,7 +144,7 @@ describe('a pod that names a Network of another namespace', () => {
   });
 });
 
-test('a pod whose other annotations were overwritten uses what Multus was told', () => {
+test("a pod with overwritten annotations uses the Networks of Multus' annotation", () => {
   const metadata = {
     name: 'p',
     namespace: 'red',

@@ -23,7 +23,7 @@ function gatedPod(
   });
 }
 
-/** Gates of one pod, with what they do written down. */
+/** PodGates for one pod, which records its actions. */
 function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined as Error | undefined } = {}) {
   const did: string[] = [];
   const patches: (readonly Operation[])[] = [];
@@ -51,7 +51,7 @@ const refusal = (status: number) =>
   new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
 
 describe('a pod whose Networks are Ready', () => {
-  test('loses our gate, found by its name, and counts before that', async () => {
+  test('loses the gate with the right name, and counts as a user before that', async () => {
     const { did, patches, notices, reconcile } = stage();
     await expect(reconcile()).resolves.toEqual({});
     expect(did).toEqual(['reserve', 'patch']);
@@ -67,21 +67,21 @@ describe('a pod whose Networks are Ready', () => {
   test.each([
     ['has changed since', 422, { requeueAfterMs: 0 }],
     ['is gone', 404, {}],
-  ])('and that %s is looked at again where it is there, and counts no more', async (_, status, result) => {
+  ])('and that %s does not count as a user any more', async (_, status, result) => {
     const { did, notices, reconcile } = stage({ error: refusal(status) });
     await expect(reconcile()).resolves.toEqual(result);
     expect(did).toEqual(['reserve', 'patch', 'settle']);
     expect(notices).toEqual([]);
   });
 
-  test('is tried again after a failure', async () => {
+  test('is retried after a failure', async () => {
     const { did, reconcile } = stage({ error: refusal(500) });
     await expect(reconcile()).rejects.toThrow('no');
     expect(did).toEqual(['reserve', 'patch', 'settle']);
   });
 });
 
-test('a pod that waits is told so once, and again when that is for another reason', async () => {
+test('a waiting pod gets one Event for each reason', async () => {
   const { world, did, notices, reconcile } = stage();
   for (const why of ['Network red/blue does not exist', 'Network red/blue is not Ready yet']) {
     world.state = { kind: 'waiting', why };
@@ -97,21 +97,21 @@ test('a pod that waits is told so once, and again when that is for another reaso
 
 test.each([
   ['is gone', undefined],
-  ['has no gate of ours', gatedPod(['example.org/theirs'])],
-])('a pod that %s is left alone', async (_, pod) => {
+  ['does not have the gate', gatedPod(['example.org/theirs'])],
+])('a pod that %s is ignored', async (_, pod) => {
   const { world, did, notices, reconcile } = stage();
   world.pod = pod;
   await expect(reconcile()).resolves.toEqual({});
   expect([...did, ...notices]).toEqual([]);
 });
 
-describe('a gated pod whose annotation is longer than a selection', () => {
+describe('a gated pod with an annotation that is too long', () => {
   const long = 'blue,'.repeat(10_000);
 
   test.each([
-    ['ours', { [GATE]: long, [MULTUS]: 'blue' }, GATE],
-    ['that of Multus', { [GATE]: 'blue', [MULTUS]: long }, MULTUS],
-  ])('stays gated, and is told so: %s', async (_, annotations, key) => {
+    ["the operator's", { [GATE]: long, [MULTUS]: 'blue' }, GATE],
+    ["Multus'", { [GATE]: 'blue', [MULTUS]: long }, MULTUS],
+  ])('keeps the gate, and gets an Event: %s', async (_, annotations, key) => {
     const { did, notices, reconcile } = stage({ pod: gatedPod([GATE], annotations) });
     await reconcile();
     expect(did).toEqual([]);
@@ -119,7 +119,7 @@ describe('a gated pod whose annotation is longer than a selection', () => {
     expect(notices).toEqual([{ type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note }]);
   });
 
-  test('may go on where it is of Multus alone', async () => {
+  test("loses the gate if only Multus' annotation is left", async () => {
     const { did, reconcile } = stage({ pod: gatedPod([GATE], { [MULTUS]: long }) });
     await reconcile();
     expect(did).toEqual(['reserve', 'patch']);

@@ -7,7 +7,7 @@ const access = new NetworkAccess([]);
 const ask = (element: object) => parseRequest(JSON.stringify([{ name: 'blue', ...element }]), 'red', access);
 const many = (n: number, ip = '::') => Array.from({ length: n }, () => ip);
 
-/** How many texts ipaddr.js was given to parse. */
+/** The number of texts that ipaddr.js parsed. */
 let parsed: () => number;
 
 beforeEach(() => {
@@ -40,18 +40,18 @@ describe('addresses', () => {
     },
   );
 
-  test('may be 32, as written', () => {
+  test('may be 32, and do not change', () => {
     expect(ask({ ips: many(32, '10.0.0.7/24') })).toMatchObject({ form: 'json' });
   });
 
-  test('are not parsed where there are more', () => {
-    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with the length of their prefix, such as ["192.168.7.7/16"]`;
+  test('are not parsed if there are more', () => {
+    const problem = `has [${'"::",'.repeat(15)}"::… as ips: write a list of at most 32 addresses with their prefix length, such as ["192.168.7.7/16"]`;
     expect(ask({ ips: many(33) })).toEqual({ problem });
     expect(ask({ ips: many(6_000) })).toEqual({ problem });
     expect(parsed()).toBe(0);
   });
 
-  test('are not parsed where one is too long', () => {
+  test('are not parsed if one is too long', () => {
     expect(ask({ ips: ['1'.repeat(50), `${'1'.repeat(50)}::`] })).toHaveProperty('problem');
     expect(parsed()).toBe(0);
   });
@@ -62,7 +62,7 @@ describe('a message quotes at most 80 characters', () => {
 
   test.each([
     ['of a name', long],
-    ['of what is no name', `${long}/a/b`],
+    ['of an invalid name', `${long}/a/b`],
     ['of a name in JSON', JSON.stringify([{ name: long }])],
     ['of a namespace', JSON.stringify([{ name: 'blue', namespace: long }])],
     ['of an interface', `blue@${long}`],

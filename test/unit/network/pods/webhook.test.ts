@@ -33,23 +33,23 @@ function handled(operation: string, cached: AttachResult, fresh?: AttachResult) 
   return verdict.then((answer) => ({ answer, asked }));
 }
 
-test('a pod is attached by what the cache says', async () => {
+test('the webhook attaches a pod with the cached Networks', async () => {
   const { answer, asked } = await handled('CREATE', attached);
   expect(answer).toEqual({ allowed: true, operations: attached.operations });
   expect(asked).toEqual([false]);
 });
 
-test('nobody is refused for what only a cache says', async () => {
+test('the webhook reads from the API server before it refuses a pod', async () => {
   expect((await handled('CREATE', refused, attached)).answer).toMatchObject({ allowed: true });
   const { answer } = await handled('CREATE', refused, { ...refused, message: 'really' });
   expect(answer).toEqual({ allowed: false, code: 403, message: 'really' });
 });
 
-test('what is no creation of a pod is let through, unasked', async () => {
+test('the webhook allows everything other than the creation of a pod', async () => {
   expect(await handled('UPDATE', refused)).toEqual({ answer: { allowed: true }, asked: [] });
 });
 
-test('a warning is handed on', async () => {
+test('the webhook returns a warning', async () => {
   const { answer } = await handled('CREATE', { outcome: 'untouched', warning: 'mind' });
   expect(answer).toEqual({ allowed: true, warnings: ['mind'] });
 });

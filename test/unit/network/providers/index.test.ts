@@ -6,13 +6,13 @@ import { projectDirectory } from '../../../env/control-plane/project-directory.t
 
 const read = (path: string) => readFileSync(join(projectDirectory(), path), 'utf8');
 
-test('providers are those that the CRD lets a spec name', () => {
+test('the providers are those of the CRD', () => {
   const [, choices = ''] = /\n +provider:\n(?:.*\n)*? +enum: \[(.*)\]/.exec(read('crd/networks.yaml')) ?? [];
   expect(PROVIDERS.map(({ name }) => name)).toEqual(choices.split(', '));
 });
 
 test.each(PROVIDERS.map((provider) => [provider.name, provider.reasons] as const))(
-  'every reason of %s is in docs/networks.md',
+  'docs/networks.md has each reason of %s',
   (_, reasons) => {
     const rows = read('docs/networks.md');
     expect(reasons.filter((reason) => !rows.includes(`| \`${reason}\` |`))).toEqual([]);

@@ -3,12 +3,12 @@ import { type Cloud, httpUrl, type Keystone } from './openstack-cloud.ts';
 import { NotConfiguredError, openStackErrorFrom, UnusableAnswerError } from './openstack-error.ts';
 import type { OpenStackHttp } from './openstack-http.ts';
 
-/** What Keystone gives for a credential. */
+/** A token of Keystone. */
 export interface Token {
   readonly value: string;
-  /** From its issue, in milliseconds: a difference of Keystone's own times, so that our clock may be any. */
+  /** Milliseconds from issue to expiry by Keystone's clock, so that the local clock does not matter. */
   readonly lifetimeMs: number;
-  /** Where the network service is, by Keystone's catalog. */
+  /** The URL of the network service in Keystone's catalog. */
   readonly endpoint: URL;
 }
 
@@ -16,7 +16,8 @@ const NETWORK_SERVICE = 'network';
 
 /**
  * Exchanges the application credential for a token (Identity API v3, POST /auth/tokens).
- * @throws NotConfiguredError where Keystone refuses it, or its catalog has no such network service; OpenStackError.
+ * @throws NotConfiguredError if Keystone refuses the credential, or its catalog has no matching network service;
+ * OpenStackError.
  */
 export async function fetchToken(
   http: Pick<OpenStackHttp, 'send'>,
@@ -42,7 +43,7 @@ export async function fetchToken(
   return { value, lifetimeMs, endpoint: cloud.endpoint ?? endpointIn(token, cloud) };
 }
 
-/** A 404 is a credential that Keystone does not have (any more), and must not look like a network that is gone. */
+/** A 404 means that the credential does not exist. It must not look like a deleted network. */
 function refusalOf(target: URL, status: number, body: unknown): Error {
   const isOurs = status >= 400 && status < 500;
   const what = `Keystone, POST ${target.href}${isOurs ? ', refuses the application credential' : ''}`;
@@ -65,14 +66,14 @@ function endpointIn(token: JsonValue | undefined, cloud: Cloud): URL {
   const [endpoint] = fitting;
   if (!endpoint) {
     const where = cloud.region === undefined ? '' : ` in region ${cloud.region}`;
-    const known = `it has it in ${regions.join(', ') || 'no region'}`;
+    const known = `regions with one: ${regions.join(', ') || 'none'}`;
     throw new NotConfiguredError(
       `Keystone's catalog has no ${cloud.interface} endpoint of the network service${where} (${known})`,
     );
   }
   if (cloud.region === undefined && regions.length > 1) {
     throw new NotConfiguredError(
-      `Keystone's catalog has the network service in ${regions.join(', ')}: write region_name`,
+      `Keystone's catalog has the network service in ${regions.join(', ')}: write region_name into clouds.yaml`,
     );
   }
   return httpUrl(ownString(endpoint, 'url') ?? '', "the catalog's endpoint of the network service");

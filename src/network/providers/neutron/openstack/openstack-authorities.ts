@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { TransportError } from '../../../../kube/api/api-error.ts';
 import { NotConfiguredError } from './openstack-error.ts';
 
-/** Of the Secret, and of a cloud in clouds.yaml. */
+/** The key of CA certificates in the Secret, and in a cloud of clouds.yaml. */
 export const CA_KEY = 'cacert';
 const WHAT_TO_DO =
   "put the authority's certificate (PEM, -----BEGIN CERTIFICATE-----) into key cacert of the Secret";
-/** OpenSSL's words for a server whose certificate leads to nobody who is trusted here. */
+/** OpenSSL's codes for a server certificate without a trusted authority. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -18,9 +18,9 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * The authorities to trust, PEM: those that the Secret has beside clouds.yaml, else those in it; undefined where there
- * are none. OpenStack's own tools read a path in clouds.yaml, which is of a machine of the user's.
- * @throws NotConfiguredError for what is no certificate: Node would pass over it, and trust nobody.
+ * The authorities to trust, in PEM: those of the Secret, else those in clouds.yaml; undefined without any. A path in
+ * clouds.yaml, which OpenStack's own tools accept, belongs to the user's machine.
+ * @throws NotConfiguredError for invalid certificates, which Node would ignore.
  */
 export function authoritiesOf(beside: string | undefined, inside: string | undefined): string | undefined {
   const pem = beside ?? inside;
@@ -28,13 +28,13 @@ export function authoritiesOf(beside: string | undefined, inside: string | undef
   const certificates = pem.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length > 0 && certificates.every(isReadable)) return pem;
   const where = beside === undefined ? 'cacert in clouds.yaml' : 'key cacert';
-  throw new NotConfiguredError(`${where} cannot be used: expected certificates and no path: ${WHAT_TO_DO}`);
+  throw new NotConfiguredError(`${where} is invalid: expected certificates and no path: ${WHAT_TO_DO}`);
 }
 
-/** The error, in words that say what to do where it is that nobody trusts the server: Node's speak of its own flags. */
+/** Replaces Node's message for an untrusted server by one that says what to do. Returns other errors as they are. */
 export function explained(error: unknown, what: string): unknown {
   if (!(error instanceof TransportError) || !UNTRUSTED.has(error.code)) return error;
-  const message = `${what}: the authority of its certificate is not trusted (${error.code}): ${WHAT_TO_DO}`;
+  const message = `${what}: its certificate is not from a trusted authority (${error.code}): ${WHAT_TO_DO}`;
   return new TransportError(message, error.code, error);
 }
 

@@ -3,12 +3,12 @@ import { isObject, type JsonObject, type JsonValue, own, ownString } from '../..
 import { authoritiesOf, CA_KEY } from './openstack-authorities.ts';
 import { NotConfiguredError } from './openstack-error.ts';
 
-/** How one OpenStack is reached, and as whom. */
+/** The address and the credentials of one OpenStack. */
 export interface Cloud {
   readonly name: string;
-  /** Undefined: the service asks for no token (`auth_type: none`). */
+  /** Undefined if the service needs no token (`auth_type: none`). */
   readonly keystone: Keystone | undefined;
-  /** The network service's address, where it is not to be looked up in Keystone's catalog. */
+  /** The network service's address; undefined to look it up in Keystone's catalog. */
   readonly endpoint: URL | undefined;
   readonly region: string | undefined;
   readonly interface: 'public' | 'internal' | 'admin';
@@ -22,19 +22,19 @@ export interface Keystone {
   readonly credential: ApplicationCredential;
 }
 
-/** As Keystone's API takes it: by its id, or by its name and user. */
+/** An application credential for Keystone's API: by ID, or by name and user. */
 export type ApplicationCredential = {
   readonly secret: string;
 } & ({ readonly id: string } | { readonly name: string; readonly user: JsonObject });
 
-/** The file name that OpenStack's own tools give it, and Horizon the download. */
+/** The file name in OpenStack's tools and in Horizon's download. */
 export const CLOUDS_KEY = 'clouds.yaml';
 const PREFERRED = 'openstack';
 
 /**
- * Reads a clouds.yaml (openstacksdk's format, as Horizon offers it for an application credential): its only cloud, or
- * the one named `openstack`. `cacert` is what the Secret has beside it.
- * @throws NotConfiguredError, whose message quotes no value of the file.
+ * Reads a clouds.yaml (openstacksdk's format, which Horizon offers for an application credential): its only cloud, or the
+ * one named `openstack`. `cacert` is the other key of the Secret.
+ * @throws NotConfiguredError, whose message contains no value of the file.
  */
 export function parseClouds(text: string, cacert: string | undefined): Cloud {
   const clouds = own(parseYaml(text), 'clouds');
@@ -62,7 +62,7 @@ function access(cloud: JsonValue | undefined): Pick<Cloud, 'keystone' | 'endpoin
   const given = ownString(cloud, 'network_endpoint_override') ?? ownString(auth, 'endpoint');
   const endpoint = given === undefined ? undefined : httpUrl(given, 'the endpoint');
   if (ownString(cloud, 'auth_type') === 'none') {
-    if (!endpoint) throw unusable('auth_type none needs auth.endpoint, the address of Neutron');
+    if (!endpoint) throw unusable('auth_type none needs auth.endpoint: write the address of Neutron');
     return { keystone: undefined, endpoint };
   }
   const secret = ownString(auth, 'application_credential_secret');
@@ -85,7 +85,7 @@ function credentialOf(auth: JsonValue | undefined, secret: string): ApplicationC
   const user = userOf(auth);
   if (name === undefined || user === undefined) {
     throw unusable(
-      'expected auth.application_credential_id, or auth.application_credential_name with the user it is of',
+      'expected auth.application_credential_id, or auth.application_credential_name with its user',
     );
   }
   return { name, secret, user };
@@ -102,14 +102,14 @@ function userOf(auth: JsonValue | undefined): JsonObject | undefined {
 }
 
 function interfaceOf(value: string | undefined): Cloud['interface'] {
-  // The catalog's older names end in URL.
+  // Older names in the catalog end in URL.
   const name = value?.replace(/URL$/, '');
   if (name === undefined || name === 'public') return 'public';
   if (name === 'internal' || name === 'admin') return name;
   throw unusable('expected interface to be public, internal or admin');
 }
 
-/** Reads the address of a service; `what` names it in the error. */
+/** Parses the address of a service; `what` names it in the error. */
 export function httpUrl(text: string, what: string): URL {
   const url = URL.parse(text);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
@@ -122,11 +122,11 @@ function parseYaml(text: string): JsonValue | undefined {
   try {
     return load(text) as JsonValue | undefined;
   } catch {
-    // Without the parser's own words and as the cause: they quote lines of the file.
-    throw unusable('it is no YAML');
+    // Without the parser's error, also as the cause: it quotes lines of the file.
+    throw unusable('expected YAML, got another text');
   }
 }
 
 function unusable(problem: string): NotConfiguredError {
-  return new NotConfiguredError(`${CLOUDS_KEY} cannot be used: ${problem}`);
+  return new NotConfiguredError(`${CLOUDS_KEY} is invalid: ${problem}`);
 }

@@ -1,11 +1,11 @@
 import { TransportError } from '../../../../kube/api/api-error.ts';
 
-/** What an OpenStack service said when it did not do what it was asked. */
+/** An error answer of an OpenStack service. */
 export class OpenStackError extends Error {
   override readonly name = 'OpenStackError';
   /** HTTP status, for example 409. */
   readonly status: number;
-  /** Neutron's own name of what is wrong, for example `NetworkInUse`; empty where it gave none. */
+  /** Neutron's name of the error, for example `NetworkInUse`; empty without one. */
   readonly type: string;
 
   constructor(status: number, type: string, message: string) {
@@ -15,12 +15,12 @@ export class OpenStackError extends Error {
   }
 }
 
-/** The answer is not what the API says it is. The `message` says what was expected and what came. */
+/** The answer does not follow the API. The message says what was expected. */
 export class UnusableAnswerError extends Error {
   override readonly name = 'UnusableAnswerError';
 }
 
-/** There is nothing to reach OpenStack by, or it cannot be used; the message says what to write where. */
+/** Credentials are missing or invalid. The message says what to write where. */
 export class NotConfiguredError extends Error {
   override readonly name = 'NotConfiguredError';
 }
@@ -28,38 +28,38 @@ export class NotConfiguredError extends Error {
 const MAX_MESSAGE_LENGTH = 512;
 
 /**
- * The error for an answer that is no success: `{"NeutronError": {type, message}}` of Neutron, `{"error": {title,
- * message}}` of Keystone, or whatever a proxy put in their place, quoted and cut.
+ * The error for an unsuccessful answer: `{"NeutronError": {type, message}}` of Neutron, `{"error": {title, message}}` of
+ * Keystone, or the start of any other text, for example of a proxy.
  */
 export function openStackErrorFrom(what: string, status: number, body: unknown): OpenStackError {
   const fields = recordIn(body, 'NeutronError') ?? recordIn(body, 'error') ?? {};
   const type = [fields.type, fields.title].find((value) => typeof value === 'string') ?? '';
-  const said = typeof fields.message === 'string' ? fields.message : typeof body === 'string' ? body : '';
-  const message = said.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_LENGTH);
+  const text = typeof fields.message === 'string' ? fields.message : typeof body === 'string' ? body : '';
+  const message = text.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_LENGTH);
   return new OpenStackError(status, type, `${what}: ${status}${message === '' ? '' : ` ${message}`}`);
 }
 
-/** What was to be changed or deleted is not there (any more). */
+/** The resource to change or delete does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof OpenStackError && error.status === 404;
 }
 
-/** Somebody wrote in between: the revision that the write was decided on is not the newest. */
+/** Another client wrote in between: the write is based on an outdated revision. */
 export function isStaleRevision(error: unknown): boolean {
   return error instanceof OpenStackError && error.status === 412;
 }
 
-/** Ports, or other things of users, are still on it. */
+/** Ports or other resources of users still use it. */
 export function isInUse(error: unknown): error is OpenStackError {
   return error instanceof OpenStackError && error.status === 409 && error.type.endsWith('InUse');
 }
 
 const UNAVAILABLE: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** OpenStack itself is not to be had: not set up, not reachable, not letting us in, or answering nonsense. */
+/** OpenStack is not usable: not configured, not reachable, refuses access, or answers nonsense. */
 export function isUnavailable(error: unknown): error is Error {
   if (error instanceof OpenStackError) {
-    // A redirect, which is not followed, leads away from the API.
+    // A redirect leads away from the API, so the client does not follow it.
     return error.status < 400 || error.status >= 500 || UNAVAILABLE.has(error.status);
   }
   return (

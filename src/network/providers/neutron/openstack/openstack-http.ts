@@ -21,38 +21,38 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
-  /** The parsed JSON; a text where an answer that is no success has none; undefined where it is empty. */
+  /** The parsed JSON; the text of an unsuccessful answer without JSON; undefined if empty. */
   readonly body: unknown;
 }
 
 export interface HttpMetrics {
-  /** An attempt ended: its HTTP status, or `<error>` where none came. */
+  /** Records an attempt with its HTTP status, or `<error>` without an answer. */
   requestFinished(method: HttpMethod, code: string, seconds: number): void;
 }
 
 export interface OpenStackHttpOptions {
   readonly clock: Clock;
-  /** Authorities to trust in place of the system's, PEM. */
+  /** Authorities to trust instead of the system's, in PEM. */
   readonly ca?: string | undefined;
-  /** Bound of one request, from asking to the last byte: 30 s unless given. */
+  /** Timeout of one request up to the last byte (default: 30 s). */
   readonly timeoutMs?: number;
   readonly metrics?: HttpMetrics | undefined;
   /**
-   * Called before each request, and once more when a connection takes it, each time with its signal. It throws to refuse.
+   * Called with the signal before each request, and again when a connection sends it. Throws to refuse it.
    */
   readonly mayRequest?: ((signal: AbortSignal) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** A page of a thousand networks is near 1 MiB. */
+/** A page of a thousand networks has about 1 MiB. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Requests in flight to one server at once; more wait their turn. */
+/** The most concurrent requests to one server; others wait. */
 const MAX_CONNECTIONS = 8;
 const QUOTED_CHARACTERS = 80;
 
 /**
- * JSON over HTTP(S) to servers that are not trusted to be well: every request has an end, every body a bound, and no
- * redirect is followed, which could carry a token elsewhere. Nothing is sent twice here.
+ * JSON over HTTP(S) to servers that may be faulty: each request has a timeout, and each body a size limit. It follows no
+ * redirects, which could send a token elsewhere. It does not retry.
  */
 export class OpenStackHttp {
   readonly #clock: Clock;
@@ -75,8 +75,8 @@ export class OpenStackHttp {
   }
 
   /**
-   * @throws TransportError where no whole answer came; UnusableAnswerError where a success is no JSON or too long; the
-   * signal's reason when it aborted; what `mayRequest` throws.
+   * @throws TransportError without a complete answer; UnusableAnswerError if a successful answer is not JSON or too long;
+   * the signal's reason after an abort; errors of `mayRequest`.
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     this.#mayRequest?.(request.signal);
@@ -99,7 +99,7 @@ export class OpenStackHttp {
     }
   }
 
-  /** Ends what is in flight; nothing may be sent afterwards. */
+  /** Ends requests in flight; do not send others afterwards. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }
@@ -146,7 +146,7 @@ function parse(text: string, what: string, status: number): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // An error page, of a proxy maybe: its status says enough.
+    // The status of an error page, perhaps of a proxy, says enough.
     if (status < 200 || status > 299) return text;
     const quoted = JSON.stringify(text.slice(0, QUOTED_CHARACTERS));
     throw new UnusableAnswerError(`${what}: expected JSON, got ${quoted}`, { cause });

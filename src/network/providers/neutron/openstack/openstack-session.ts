@@ -21,20 +21,20 @@ export interface OpenStackSessionOptions {
 }
 
 interface Held extends Token {
-  /** On the clock: from when on a new one is fetched, though this one still serves. */
+  /** The time from which a new token is fetched, although this one is still valid. */
   readonly renewAt: number;
   readonly expiresAt: number;
 }
 
-/** Renewed when so much of its life is left, but no more than five minutes of it. */
+/** A token is renewed when this share of its lifetime is left, but at most five minutes. */
 const RENEWED_SHARE = 0.2;
 const RENEWED_AT_MOST_MS = 5 * 60_000;
-/** How long a token that could not be renewed is used on before that is tried again. */
+/** The retry interval of a failed renewal. The old token stays in use. */
 const RENEWAL_PAUSE_MS = 10_000;
 
 /**
- * Calls of OpenStack's network service under a token that is renewed before it expires. A token that is refused all the
- * same (401: revoked, or Keystone's keys were rotated) is renewed and the call made again, once.
+ * Calls OpenStack's network service with a token that is renewed before it expires. After a 401 (token revoked, or
+ * Keystone's keys rotated), it gets a new token and retries the call once.
  */
 export class OpenStackSession {
   readonly #cloud: Cloud;
@@ -51,8 +51,8 @@ export class OpenStackSession {
   }
 
   /**
-   * Resolves with the answer to a success.
-   * @throws OpenStackError for any other; what OpenStackHttp and fetchToken throw.
+   * Resolves with a successful answer.
+   * @throws OpenStackError for any other answer; errors of OpenStackHttp and fetchToken.
    */
   async request(method: HttpMethod, request: NetworkRequest): Promise<HttpAnswer> {
     const { keystone } = this.#cloud;
@@ -60,7 +60,7 @@ export class OpenStackSession {
     const token = await this.#usable(keystone, request.signal);
     const answer = await this.#send(method, request, token);
     if (answer.status !== 401) return succeeded(method, request, answer);
-    // Others may have found out as well, and fetched a new one already.
+    // Another call may have already fetched a new token.
     if (this.#token === token) this.#token = undefined;
     const fresh = await this.#usable(keystone, request.signal);
     return succeeded(method, request, await this.#send(method, request, fresh));
@@ -77,14 +77,14 @@ export class OpenStackSession {
     try {
       return await abortable(this.#fetch(keystone), signal);
     } catch (error) {
-      // Keystone may be down for the moment: the one that is there serves to its end.
+      // Keystone may be down: the old token stays in use until it expires.
       if (signal.aborted || !held || this.#token !== held || this.#clock.now() >= held.expiresAt) throw error;
       this.#noRenewalBefore = this.#clock.now() + RENEWAL_PAUSE_MS;
       return held;
     }
   }
 
-  /** One at a time, for all who wait; none of them can take it from the others, its time is bounded. */
+  /** Fetches one token for all waiters. It has its own timeout, so no waiter's signal may end it. */
   #fetch(keystone: Keystone): Promise<Held> {
     this.#fetching ??= this.#fetchNow(keystone).finally(() => {
       this.#fetching = undefined;
@@ -93,9 +93,9 @@ export class OpenStackSession {
   }
 
   async #fetchNow(keystone: Keystone): Promise<Held> {
-    const asked = this.#clock.now();
+    const requestedAt = this.#clock.now();
     const token = await fetchToken(this.#http, this.#cloud, keystone, new AbortController().signal);
-    const expiresAt = asked + token.lifetimeMs;
+    const expiresAt = requestedAt + token.lifetimeMs;
     const renewAt = expiresAt - Math.min(token.lifetimeMs * RENEWED_SHARE, RENEWED_AT_MOST_MS);
     this.#token = { ...token, renewAt, expiresAt };
     return this.#token;

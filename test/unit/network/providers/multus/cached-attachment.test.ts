@@ -24,8 +24,8 @@ function patched(object: NetworkAttachmentDefinition, operations: readonly Opera
   return jsonpatch.applyPatch(structuredClone(object), structuredClone([...operations]), true).newDocument;
 }
 
-describe('of an attachment of ours', () => {
-  test('all is kept that is ours', () => {
+describe('cachedAttachment of an own definition', () => {
+  test("keeps the operator's parts", () => {
     const { apiVersion, kind, ...kept } = stored;
     expect(cachedAttachment(stored)).toStrictEqual(kept);
     expect(repairOf(cachedAttachment(stored), wanted)).toEqual([]);
@@ -34,7 +34,7 @@ describe('of an attachment of ours', () => {
     expect(vniIn(cachedAttachment(stored))).toBe(vniIn(stored));
   });
 
-  test('what others have added is not', () => {
+  test('drops foreign parts', () => {
     const { labels, annotations } = stored.metadata;
     const metadata = {
       ...stored.metadata,
@@ -49,7 +49,7 @@ describe('of an attachment of ours', () => {
     ['labels', { labels: { team: 'net' } }],
     ['annotations', { annotations: { note: LONG } }],
     ['no labels', {}],
-  ])('a repair leaves those of others alone: %s', (_, others) => {
+  ])('keeps enough for a repair that does not touch foreign parts: %s', (_, others) => {
     const { labels, annotations, ...metadata } = stored.metadata;
     const edited = { ...stored, metadata: { ...metadata, ...others } };
     const repaired = patched(edited, repairOf(cachedAttachment(edited), wanted)).metadata;
@@ -69,24 +69,24 @@ describe('of an attachment of ours', () => {
         },
       },
     ],
-  ])('what somebody has written over ours is not kept, and is repaired: %s', (_, edited) => {
+  ])('drops a long edit, which a repair then undoes: %s', (_, edited) => {
     expect(JSON.stringify(cachedAttachment(edited)).length).toBeLessThan(2_000);
     expect(patched(edited, repairOf(cachedAttachment(edited), wanted))).toEqual(stored);
   });
 
-  test('it can be let go', () => {
+  test('keeps enough for a release', () => {
     const left = patched(stored, disownmentOf(cachedAttachment(stored))).metadata;
     expect(left).toMatchObject({ finalizers: [], ownerReferences: [] });
   });
 });
 
 test.each<[string, NetworkAttachmentDefinition]>([
-  ['nothing in it', { metadata: { name: 'a' } }],
+  ['no spec', { metadata: { name: 'a' } }],
   ['no configuration', { metadata: { name: 'a' }, spec: {} }],
   [
-    'one of its own',
+    'its own configuration',
     { metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' }, spec: { config: '{}' } },
   ],
-])('of an attachment of somebody else with %s as much is kept', (_, theirs) => {
+])('cachedAttachment of a foreign definition with %s keeps the same fields', (_, theirs) => {
   expect(cachedAttachment(theirs)).toStrictEqual(theirs);
 });

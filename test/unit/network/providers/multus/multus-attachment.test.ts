@@ -22,7 +22,7 @@ const network = newNetwork();
 const shape = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
 const wanted = attachmentFor(network, shape);
 
-/** As the API server would return it after the creation. */
+/** The created attachment as the API server returns it. */
 const stored: NetworkAttachmentDefinition = {
   ...wanted,
   metadata: { ...wanted.metadata, uid: 'uid-of-nad', resourceVersion: '7' },
@@ -59,16 +59,16 @@ describe('the attachment of a Network', () => {
     });
   });
 
-  test('is the same text each time, so that equal text means nothing to do', () => {
+  test('has the same text each time, so that an equal text needs no change', () => {
     expect(attachmentFor(newNetwork(), { ...shape }).spec.config).toBe(wanted.spec.config);
   });
 
-  test('has the MTU where one is given', () => {
+  test('has the MTU of the spec', () => {
     const { config } = attachmentFor(network, { ...shape, mtu: 1400 }).spec;
     expect(JSON.parse(config).plugins[0]).toMatchObject({ mtu: 1400 });
   });
 
-  test('is owned by the Network, and kept by our finalizer', () => {
+  test('has the Network as owner, and the finalizer', () => {
     expect(wanted.metadata).toMatchObject({
       name: 'example-network',
       namespace: 'default',
@@ -86,7 +86,7 @@ describe('the attachment of a Network', () => {
     });
   });
 
-  test('remembers the shape that it was given, whatever becomes of its configuration', () => {
+  test('records its subnet apart from the configuration', () => {
     expect(subnetIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
   });
 
@@ -97,14 +97,14 @@ describe('the attachment of a Network', () => {
     '{"cidr":"x"}',
     '{"cidr":"x","gateway":"y","mtu":"z"}',
     '{',
-  ])('has no shape to go by where somebody wrote %s over it', (text) => {
+  ])('has no recorded subnet after an edit to %s', (text) => {
     const annotations = { 'samplecrd.k8s.io/network-shape': text };
     expect(subnetIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
   });
 });
 
 describe('the bridge', () => {
-  test('has a name that Linux takes, of every key', () => {
+  test('has a name that Linux accepts, for any key', () => {
     fc.assert(
       fc.property(fc.string(), (key) => {
         expect(bridgeName(key)).toMatch(/^nw-[0-9a-f]{12}$/);
@@ -118,7 +118,7 @@ describe('the bridge', () => {
 });
 
 describe('a repair', () => {
-  test('of what is as it should be is empty', () => {
+  test('is empty without differences', () => {
     expect(repairOf(stored, wanted)).toEqual([]);
   });
 
@@ -152,12 +152,12 @@ describe('a repair', () => {
     expect(repairOf(repaired, wanted)).toEqual([]);
   });
 
-  test('leaves the same JSON with other spacing', () => {
+  test('keeps the same JSON with other spacing', () => {
     const config = JSON.stringify(JSON.parse(wanted.spec.config), null, 2);
     expect(repairOf({ ...stored, spec: { config } }, wanted)).toEqual([]);
   });
 
-  test('undoes no edit where it adds what an earlier release did not write', () => {
+  test('does not count as undoing an edit if it adds what an earlier release did not write', () => {
     const { 'samplecrd.k8s.io/network-uid': _, ...annotations } = wanted.metadata.annotations;
     const older = { ...stored, metadata: { ...stored.metadata, annotations } };
     expect(patched(older, repairOf(older, wanted))).toEqual(stored);
@@ -166,7 +166,7 @@ describe('a repair', () => {
     expect(undoesAnEdit(repairOf(edited, wanted))).toBe(true);
   });
 
-  test('gives the configuration back whatever bytes are in its place', () => {
+  test('restores the configuration from any bytes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), fc.string(), (config, note) => {
         const annotations = { 'samplecrd.k8s.io/network-shape': note };
@@ -176,7 +176,7 @@ describe('a repair', () => {
     );
   });
 
-  test('leaves what others have put on it', () => {
+  test('keeps foreign parts', () => {
     const edited: NetworkAttachmentDefinition = {
       ...stored,
       spec: { config: 'edited' },
@@ -201,7 +201,7 @@ describe('a repair', () => {
   });
 });
 
-describe('an attachment is of the Network', () => {
+describe('an attachment belongs to the Network', () => {
   const withOwners = (...ownerReferences: readonly OwnerReference[]) => ({
     ...stored,
     metadata: { ...stored.metadata, ownerReferences },
@@ -212,11 +212,8 @@ describe('an attachment is of the Network', () => {
 
   test.each([
     ['that owns it', stored],
-    ['whose UID it has, where a user has taken the owner away', without('ownerReferences')],
-    [
-      'whose UID it has, where something else owns it too',
-      withOwners({ ...earlier, kind: 'Team', controller: false }),
-    ],
+    ['whose UID it has, without an owner', without('ownerReferences')],
+    ['whose UID it has, with another owner', withOwners({ ...earlier, kind: 'Team', controller: false })],
   ])('%s', (_, attachment) => {
     expect(isMadeFor(attachment, network)).toBe(true);
   });
@@ -225,19 +222,19 @@ describe('an attachment is of the Network', () => {
     ['an earlier Network of its name owns it', withOwners(earlier)],
     ['something else controls it', withOwners({ ...earlier, kind: 'Team' })],
     [
-      'it has neither',
+      'it has neither owner nor UID',
       {
         ...without('ownerReferences'),
         metadata: { ...without('annotations').metadata, ownerReferences: [] },
       },
     ],
-  ])('but not where %s', (_, attachment) => {
+  ])('but not if %s', (_, attachment) => {
     expect(isMadeFor(attachment, network)).toBe(false);
   });
 });
 
-describe('an attachment that is left behind', () => {
-  test('has no owner and no finalizer of ours, and keeps those of others', () => {
+describe('a retained attachment', () => {
+  test("loses the operator's owner and finalizer, and keeps foreign ones", () => {
     const shared = {
       ...stored,
       metadata: { ...stored.metadata, finalizers: ['example.org/theirs', NETWORK_FINALIZER] },
@@ -249,7 +246,7 @@ describe('an attachment that is left behind', () => {
     expect(left.spec).toEqual(stored.spec);
   });
 
-  test('is patched once only', () => {
+  test('is patched only once', () => {
     const left = patched(stored, disownmentOf(stored));
     expect(disownmentOf(left)).toEqual([]);
   });

@@ -9,10 +9,10 @@ import { VNI_INDEXERS, Vnis } from '../../../../../src/network/providers/multus/
 import { newNetwork } from '../../networks.ts';
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
-/** One whose status tells it. */
-const told = (name: string, vni: number) => newNetwork({ name, status: { cidr: subnet.cidr, vni } });
-/** One that an earlier release has made: its definition alone tells it. */
-const untold = (name: string) => newNetwork({ name, status: { cidr: subnet.cidr } });
+/** A Network with its VNI in the status. */
+const recorded = (name: string, vni: number) => newNetwork({ name, status: { cidr: subnet.cidr, vni } });
+/** A Network of an earlier release, with its VNI only in the definition. */
+const unrecorded = (name: string) => newNetwork({ name, status: { cidr: subnet.cidr } });
 const asked = (name: string) => newNetwork({ name });
 const definition = (name: string, vni: number) =>
   attachmentFor(newNetwork({ name }), subnet, { vni, mtu: 1450 });
@@ -24,7 +24,7 @@ function cacheOf(networks: Iterable<Network>): Store<Network> {
   return store;
 }
 
-/** With these Networks, and these definitions. */
+/** Vnis with these Networks and these definitions. */
 function vnisOf(
   networks: readonly Network[],
   definitions: readonly NetworkAttachmentDefinition[] = [],
@@ -34,7 +34,7 @@ function vnisOf(
   return new Vnis(cacheOf(networks), store);
 }
 
-test('whoever leads, and however late its cache is, in the end no two Networks have one VNI', () => {
+test('no two Networks end with the same VNI, with any leader and any delay of its cache', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
   const step = fc.record({
     name: fc.constantFrom(...names),
@@ -44,7 +44,7 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
   const first = fc.dictionary(fc.constantFrom(...names), fc.integer({ min: FIRST_VNI, max: FIRST_VNI + 2 }));
   fc.assert(
     fc.property(first, fc.array(step, { maxLength: 30 }), (before, steps) => {
-      const live = new Map(Object.entries(before).map(([name, vni]) => [name, told(name, vni)]));
+      const live = new Map(Object.entries(before).map(([name, vni]) => [name, recorded(name, vni)]));
       const caches = [0, 1].map(() => ({ seen: cacheOf(live.values()) }));
       const leaders = caches.map(
         (cache) => new Vnis({ byIndex: (...asked) => cache.seen.byIndex(...asked) }, noDefinitions),
@@ -53,7 +53,7 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
         const found = live.get(name) ?? asked(name);
         const vni = leaders[leader]?.vniFor(found, found.status?.vni) ?? 0;
         expect(vni >= FIRST_VNI && vni < FIRST_VNI + VNI_COUNT).toBe(true);
-        live.set(name, told(name, vni));
+        live.set(name, recorded(name, vni));
       };
       for (const { name, leader, does } of steps) {
         if (does === 'ensure') ensure(name, leader);
@@ -78,13 +78,13 @@ test('whoever leads, and however late its cache is, in the end no two Networks h
   );
 });
 
-test('a Network has the VNI that its name decides, or the next where another has it', () => {
+test('a Network gets the VNI of its name, or the next one if another Network has it', () => {
   const wanted = vnisOf([]).vniFor(asked('a'), undefined);
   expect(vnisOf([]).vniFor(asked('a'), undefined)).toBe(wanted);
-  expect(vnisOf([told('other', wanted)]).vniFor(asked('a'), undefined)).toBe(wanted + 1);
+  expect(vnisOf([recorded('other', wanted)]).vniFor(asked('a'), undefined)).toBe(wanted + 1);
 });
 
-test('two that come at once have two, also before the cache shows either, and keep them', () => {
+test('two new Networks get different VNIs before the cache shows them, and keep them', () => {
   const vnis = vnisOf([]);
   const first = vnis.vniFor(asked('a'), undefined);
   expect(vnis.vniFor(asked('b'), first)).toBe(first);
@@ -92,34 +92,34 @@ test('two that come at once have two, also before the cache shows either, and ke
   expect(vnis.vniFor(asked('a'), undefined)).not.toBe(first);
 });
 
-test('of two Networks with one VNI the first by name keeps it', () => {
-  const both = [told('a', FIRST_VNI), told('b', FIRST_VNI)];
+test('the first by name of two Networks with the same VNI keeps it', () => {
+  const both = [recorded('a', FIRST_VNI), recorded('b', FIRST_VNI)];
   const vnis = vnisOf(both);
   expect(both.map((one) => vnis.vniFor(one, FIRST_VNI))[0]).toBe(FIRST_VNI);
   expect(both.map((one) => vnis.vniFor(one, FIRST_VNI))[1]).not.toBe(FIRST_VNI);
 });
 
 describe('a definition that names the VNI of another Network', () => {
-  const victim = told('victim', FIRST_VNI);
+  const victim = recorded('victim', FIRST_VNI);
   const forged = definition('a', FIRST_VNI);
 
-  test('changes nothing where it is of no Network', () => {
+  test('is ignored without a Network', () => {
     expect(vnisOf([victim], [forged]).vniFor(victim, FIRST_VNI)).toBe(FIRST_VNI);
     expect(vnisOf([asked('victim')], [forged]).vniFor(asked('c'), undefined)).toBe(
       vnisOf([]).vniFor(asked('c'), undefined),
     );
   });
 
-  test('takes it from no Network whose status tells it, whatever its own name', () => {
-    const forger = untold('a');
+  test('does not take it from a Network with the VNI in its status', () => {
+    const forger = unrecorded('a');
     const vnis = vnisOf([victim, forger], [forged]);
     expect(vnis.vniFor(victim, FIRST_VNI)).toBe(FIRST_VNI);
     expect(vnis.vniFor(forger, FIRST_VNI)).not.toBe(FIRST_VNI);
   });
 });
 
-test('a VNI that an earlier release gave is kept, and taken', () => {
-  const [old, wanted] = [untold('old'), vnisOf([]).vniFor(asked('new'), undefined)];
+test('a VNI of an earlier release stays reserved', () => {
+  const [old, wanted] = [unrecorded('old'), vnisOf([]).vniFor(asked('new'), undefined)];
   const vnis = vnisOf([old], [definition('old', wanted)]);
   expect(vnis.vniFor(asked('new'), undefined)).toBe(wanted + 1);
   expect(vnis.vniFor(old, wanted)).toBe(wanted);

@@ -19,17 +19,17 @@ function newProvider() {
   return { fake, provider, ensure: (wanted = shape) => provider.ensure(network, wanted, signal) };
 }
 
-/** Of the same name, without an owner. */
+/** A definition of the same name without an owner. */
 const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default', name: 'example-network' } };
 
-describe('ensuring', () => {
-  test('creates what is not there, in one request', async () => {
+describe('ensure', () => {
+  test('creates a missing definition in one request', async () => {
     const { fake, ensure } = newProvider();
     expect(await ensure()).toEqual({ kind: 'ready', change: 'created', capacity: 65_533 });
     expect(fake.requests).toEqual(['create']);
   });
 
-  test('finds what is there before the cache has synced, and creates nothing', async () => {
+  test('finds an existing definition before the cache is synced, and creates nothing', async () => {
     const { fake, ensure } = newProvider();
     fake.store(attachmentFor(network, shape));
     fake.hasSynced = false;
@@ -37,14 +37,14 @@ describe('ensuring', () => {
     expect(fake.requests).toEqual(['get network-attachment-definitions']);
   });
 
-  test('creates what is not there before the cache has synced, too', async () => {
+  test('creates a missing definition before the cache is synced', async () => {
     const { fake, ensure } = newProvider();
     fake.hasSynced = false;
     expect(await ensure()).toMatchObject({ change: 'created' });
     expect(fake.requests).toEqual(['get network-attachment-definitions', 'create']);
   });
 
-  test('again asks nothing of the server, also before the cache has caught up with a change', async () => {
+  test('sends no requests without a change, also with an outdated cache', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -54,14 +54,14 @@ describe('ensuring', () => {
     expect(fake.requests).toEqual([]);
   });
 
-  test('goes on from what is there where the cache knows of nothing', async () => {
+  test('continues with an existing definition that the cache does not have', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
     expect(await ensure(other)).toMatchObject({ change: 'updated' });
     expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'patch']);
   });
 
-  test('makes one anew where the cache still shows one that is gone', async () => {
+  test('recreates a deleted definition that the cache still has', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -70,14 +70,14 @@ describe('ensuring', () => {
     expect(fake.live.get(key)?.spec?.config).toContain('10.0.0.0/16');
   });
 
-  test('finds the conflict where the cache does not show the attachment of somebody else', async () => {
+  test('reports a conflict with a foreign definition that the cache does not have', async () => {
     const { fake, ensure } = newProvider();
     const before = fake.store(foreign);
     expect(await ensure()).toMatchObject({ kind: 'notReady', reason: 'NameConflict' });
     expect(fake.live.get(key)).toEqual(before);
   });
 
-  test('does not patch an attachment that has taken the place of ours', async () => {
+  test('does not patch a foreign replacement', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -87,7 +87,7 @@ describe('ensuring', () => {
     expect(fake.live.get(key)).toEqual(before);
   });
 
-  test('waits for the finalizers of others on one that is being deleted', async () => {
+  test('waits for other finalizers of a definition that is being deleted', async () => {
     const { fake, ensure } = newProvider();
     const { metadata, ...rest } = attachmentFor(network, shape);
     const finalizers = [...metadata.finalizers, 'example.org/theirs'];
@@ -97,13 +97,13 @@ describe('ensuring', () => {
     expect(fake.live.get(key)?.metadata.finalizers).toEqual(['example.org/theirs']);
   });
 
-  test('says that Multus is missing, and when it looks again', async () => {
+  test('reports that Multus is missing, and when it retries', async () => {
     const { fake, ensure } = newProvider();
     fake.refusal = refusal(404, 'NotFound');
     expect(await ensure()).toMatchObject({ reason: 'ProviderUnavailable', retryAfterMs: 10_000 });
   });
 
-  test('ends quietly in a namespace that is being deleted', async () => {
+  test('does not throw in a namespace that is being deleted', async () => {
     const { fake, ensure } = newProvider();
     fake.refusal = refusal(403, 'Forbidden', ['NamespaceTerminating']);
     const result = await ensure();
@@ -111,13 +111,13 @@ describe('ensuring', () => {
     expect(result).not.toHaveProperty('retryAfterMs');
   });
 
-  test('throws what else the server refuses', async () => {
+  test('throws other errors of the server', async () => {
     const { fake, ensure } = newProvider();
     fake.refusal = refusal(403, 'Forbidden');
     await expect(ensure()).rejects.toThrow('Forbidden');
   });
 
-  test('gives up where the server calls the patch itself invalid', async () => {
+  test('throws if the server calls the patch invalid', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -130,7 +130,7 @@ describe('ensuring', () => {
   });
 });
 
-describe('on nodes that are joined', () => {
+describe('on connected nodes', () => {
   const mesh = { mtu: () => 1450, capacityOf: () => 46 };
   const limit = { reason: 'NodesNotJoined', message: 'b' } as const;
 
@@ -149,7 +149,7 @@ describe('on nodes that are joined', () => {
 
   const pluginOf = (fake: FakeAttachments) => JSON.parse(fake.live.get(key)?.spec?.config ?? '').plugins[0];
 
-  test('a network has a VNI, room for what VXLAN adds, and the addresses of the slices', async () => {
+  test('a network has a VNI, an MTU for VXLAN, and the capacity of the slices', async () => {
     const { fake, asked, provider } = joined();
     expect(await provider.ensure(network, shape, signal)).toEqual({
       ...{ kind: 'ready', change: 'created', capacity: 46, vni: expect.any(Number), limit },
@@ -167,7 +167,7 @@ describe('on nodes that are joined', () => {
     expect(pluginOf(fake)).toMatchObject({ mtu: 1400 });
   });
 
-  test.each(['joined', 'apart'])('one that pods use stays %s until the last of them is gone', async (how) => {
+  test.each(['joined', 'apart'])('a used network stays %s until its last pod is gone', async (how) => {
     const live = newNetwork({ status: shape });
     const { fake, asked, pods, provider, apart } = joined();
     const [before, after] = how === 'apart' ? [apart, provider] : [provider, apart];
@@ -184,17 +184,17 @@ describe('on nodes that are joined', () => {
   });
 });
 
-test('what is there a definition does not tell, since users may edit it', async () => {
+test('actual ignores definitions, because users may edit them', async () => {
   const { fake, provider, ensure } = newProvider();
   await ensure();
   fake.sync();
   expect(await provider.actual()).toBeUndefined();
 });
 
-describe('removing', () => {
+describe('remove', () => {
   const remove = (provider: MultusProvider, retain = false) => provider.remove(network, { retain }, signal);
 
-  test('deletes ours, and says when it is gone', async () => {
+  test('deletes the definition, and reports when it is gone', async () => {
     const { fake, provider, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -202,14 +202,14 @@ describe('removing', () => {
     expect(fake.live.size).toBe(0);
   });
 
-  test('finds one that the cache does not show yet', async () => {
+  test('finds a definition that the cache does not have yet', async () => {
     const { fake, provider, ensure } = newProvider();
     await ensure();
     expect(await remove(provider)).toEqual({ kind: 'gone' });
     expect(fake.live.size).toBe(0);
   });
 
-  test('goes on where an earlier attempt ended half-way', async () => {
+  test('continues an interrupted attempt', async () => {
     const { fake, provider } = newProvider();
     const { metadata, ...rest } = attachmentFor(network, shape);
     fake.store({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
@@ -218,12 +218,12 @@ describe('removing', () => {
     expect(fake.requests).toEqual(['patch']);
   });
 
-  test('is content with nothing', async () => {
+  test('accepts a missing definition', async () => {
     const { provider } = newProvider();
     expect(await remove(provider)).toEqual({ kind: 'gone' });
   });
 
-  test('leaves one of somebody else alone, also where the cache shows ours', async () => {
+  test('does not touch a foreign definition, also with an outdated cache', async () => {
     const { fake, provider, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -233,7 +233,7 @@ describe('removing', () => {
     expect(fake.live.get(key)).toEqual(before);
   });
 
-  test('with retain leaves ours behind without an owner', async () => {
+  test('with retain keeps the definition without an owner', async () => {
     const { fake, provider, ensure } = newProvider();
     await ensure();
     fake.sync();
@@ -242,7 +242,7 @@ describe('removing', () => {
   });
 });
 
-test('pods are counted where somebody tells them', async () => {
+test('usage counts pods with usageOf', async () => {
   const fake = new FakeAttachments();
   const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${of}-pod`] }) });
   expect(await counting.usage(network)).toEqual({ pods: ['default/example-network-pod'] });

@@ -8,7 +8,7 @@ import type {
 
 const { signal } = new AbortController();
 
-/** A session that answers with these bodies, one after the other. */
+/** A session that answers with these bodies in order. */
 function clientOf(...bodies: readonly unknown[]) {
   const requests: { readonly method: string; readonly request: NetworkRequest }[] = [];
   const rest = [...bodies];
@@ -27,7 +27,7 @@ function clientOf(...bodies: readonly unknown[]) {
 const next = (href: string) => [{ rel: 'next', href }];
 
 describe('a list', () => {
-  test('is read page by page, from the last ID on and not from where the link points', async () => {
+  test('is read by page after the last ID, and not by link', async () => {
     const { client, requests } = clientOf(
       { networks: [{ id: 'a' }, { id: 'b' }], networks_links: next('https://elsewhere.test/?marker=x') },
       { networks: [{ id: 'c' }], networks_links: [{ rel: 'previous', href: '' }] },
@@ -50,8 +50,8 @@ describe('a list', () => {
         { networks: [{ id: 'a' }], networks_links: next('') },
       ],
     ],
-    ['is empty and goes on', [{ networks: [], networks_links: next('') }]],
-  ])('that %s is not believed', async (_, bodies) => {
+    ['has an empty page and a next one', [{ networks: [], networks_links: next('') }]],
+  ])('that %s is refused', async (_, bodies) => {
     await expect(clientOf(...bodies).client.networks({}, signal)).rejects.toThrow('pages that end');
   });
 
@@ -61,7 +61,7 @@ describe('a list', () => {
     [{ networks: {} }],
     [{ networks: [7] }],
     [{ networks: [{ id: '' }] }],
-  ])('of %j is not taken for an empty one', async (body) => {
+  ])('of %j is refused, and does not count as empty', async (body) => {
     await expect(clientOf(body).client.networks({}, signal)).rejects.toThrow(/expected/);
   });
 });
@@ -82,13 +82,13 @@ describe('a write', () => {
     ]);
   });
 
-  test('is not tied where the server counts no revisions', async () => {
+  test('is not tied if the server has no revisions', async () => {
     const { client, requests } = clientOf({});
     await client.deleteNetwork({ ...network, revision: undefined }, signal);
     expect(requests[0]?.request.headers).toEqual({});
   });
 
-  test('that deletes is content with what is gone, and with nothing else', async () => {
+  test('that deletes ignores a 404, and no other error', async () => {
     const gone = new OpenStackError(404, 'NetworkNotFound', 'gone');
     const refused = new OpenStackError(409, 'NetworkInUse', 'in use');
     const { client } = clientOf(gone, refused);

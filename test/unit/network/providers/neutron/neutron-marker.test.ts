@@ -3,7 +3,7 @@ import { descriptionOf, ownerIn } from '../../../../../src/network/providers/neu
 
 const owner = { key: 'default/example-network', uid: '5f0c-1', cluster: 'c0ffee' };
 
-test('the owner of a network is read from its description', () => {
+test('ownerIn reads the owner from a description', () => {
   expect(descriptionOf(owner)).toBe('Kubernetes Network default/example-network, uid 5f0c-1, cluster c0ffee');
   expect(ownerIn(descriptionOf(owner))).toEqual(owner);
 });
@@ -14,11 +14,11 @@ test.each([
   'Kubernetes Network default/x, uid a',
   `see: ${descriptionOf(owner)}`,
   `${descriptionOf(owner)}!`,
-])('%j says of no owner', (text) => {
+])('%j has no owner', (text) => {
   expect(ownerIn(text)).toBeUndefined();
 });
 
-test('the longest description fits into the 255 characters that Neutron takes', () => {
+test('the longest description fits into the 255 characters of Neutron', () => {
   const uid = 'c'.repeat(36);
   const longest = { key: `${'n'.repeat(63)}/${'m'.repeat(63)}`, uid, cluster: uid };
   expect(descriptionOf(longest).length).toBeLessThanOrEqual(255);

@@ -12,7 +12,7 @@ function pools(cidr: string, gateway: string): string {
 }
 
 describe('allocation pools', () => {
-  // As Neutron 29 answered for the same subnets.
+  // The answers of Neutron 29 for the same subnets.
   test.each([
     ['10.5.0.0/24', '10.5.0.1', '10.5.0.2-10.5.0.254'],
     ['10.5.0.0/24', '10.5.0.9', '10.5.0.1-10.5.0.8 10.5.0.10-10.5.0.254'],
@@ -25,7 +25,7 @@ describe('allocation pools', () => {
     expect(pools(cidr, gateway)).toBe(expected);
   });
 
-  test('have as many addresses as pods can have on the range', () => {
+  test('have as many addresses as the range has for pods', () => {
     fc.assert(
       fc.property(fc.integer({ min: 8, max: 30 }), fc.nat(), (length, n) => {
         const range = parseRange(`10.0.0.0/${length}`);
@@ -38,7 +38,7 @@ describe('allocation pools', () => {
     );
   });
 
-  test('that are no addresses count for nothing', () => {
+  test('with invalid addresses do not count', () => {
     expect(poolCapacity([{ start: 'x', end: '10.0.0.2' }])).toBe(0);
     expect(poolCapacity([{ start: '::', end: 'ffff::' }])).toBe(Number.MAX_SAFE_INTEGER);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseClouds } from '../../../../../../src/network/providers/neutron/openstack/openstack-cloud.ts';
 
-/** As Horizon offers it for an application credential. */
+/** The format of Horizon's download for an application credential. */
 const DOWNLOADED = `
 # This is a clouds.yaml file, which can be used by OpenStack tools as a source
 clouds:
@@ -24,7 +24,7 @@ const auth = {
 };
 
 describe('a clouds.yaml', () => {
-  test('is read as Horizon offers it', () => {
+  test('may have the format of Horizon', () => {
     const { keystone, ...rest } = parseClouds(DOWNLOADED, undefined);
     expect(keystone?.url.href).toBe('https://keystone.example.org:5000/v3');
     expect(keystone?.credential).toEqual({ id: 'the-id', secret: 'the-secret' });
@@ -37,7 +37,7 @@ describe('a clouds.yaml', () => {
     });
   });
 
-  test('may have any name for its only cloud, and else has one named openstack', () => {
+  test('has one cloud of any name, or one named openstack', () => {
     expect(parseClouds(cloud({ auth }, 'mine'), undefined).name).toBe('mine');
     const two = JSON.stringify({ clouds: { mine: {}, openstack: { auth } } });
     expect(parseClouds(two, undefined).name).toBe('openstack');
@@ -57,7 +57,7 @@ describe('a clouds.yaml', () => {
     });
   });
 
-  test('may be of a Neutron that asks nobody who he is', () => {
+  test('may be of a Neutron without authentication', () => {
     const { keystone, endpoint } = parseClouds(
       cloud({ auth_type: 'none', auth: { endpoint: 'http://127.0.0.1:9696' } }),
       undefined,
@@ -67,8 +67,8 @@ describe('a clouds.yaml', () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ['is no YAML', 'a: [', /it is no YAML/],
-    ['has none', 'a: 1', /a mapping `clouds`/],
+    ['is not YAML', 'a: [', /expected YAML/],
+    ['has no cloud', 'a: 1', /a mapping `clouds`/],
     ['has several clouds', '{"clouds":{"a":{},"b":{}}}', /one cloud, or one named openstack, got a, b/],
     [
       'has a password',
@@ -76,29 +76,33 @@ describe('a clouds.yaml', () => {
       /passwords are not supp/,
     ],
     ['has no URL', cloud({ auth: { ...auth, auth_url: 'keystone:5000' } }), /auth.auth_url to be a URL/],
-    ['trusts everybody', cloud({ auth, verify: false }), /put the authority's certificate into key cacert/],
-    ['has an interface of its own', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
-    ['needs an address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
-  ])('that %s is refused with what to write', (_, text, message) => {
+    [
+      'disables verification',
+      cloud({ auth, verify: false }),
+      /put the authority's certificate into key cacert/,
+    ],
+    ['has an unknown interface', cloud({ auth, interface: 'secret' }), /public, internal or admin/],
+    ['has no address', cloud({ auth_type: 'none' }), /needs auth.endpoint/],
+  ])('that %s is refused, and the message says what to write', (_, text, message) => {
     expect(() => parseClouds(text, undefined)).toThrow(message);
   });
 
-  test('is told of a certificate that is none, and of where to put it', () => {
+  test('with an invalid certificate is refused, and the message says where to put one', () => {
     const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
-    const told = (where: string) =>
-      `${where} cannot be used: expected certificates and no path: put the authority's certificate`;
+    const messageFor = (where: string) =>
+      `${where} is invalid: expected certificates and no path: put the authority's certificate`;
     for (const none of ['', 'rubbish', broken]) {
-      expect(() => parseClouds(cloud({ auth }), none)).toThrow(told('key cacert'));
+      expect(() => parseClouds(cloud({ auth }), none)).toThrow(messageFor('key cacert'));
     }
     const path = cloud({ auth, cacert: '/etc/ssl/ca.pem' });
-    expect(() => parseClouds(path, undefined)).toThrow(told('cacert in clouds.yaml'));
+    expect(() => parseClouds(path, undefined)).toThrow(messageFor('cacert in clouds.yaml'));
   });
 
   test.each([
     'application_credential_secret: hush\n  : [',
     cloud({ auth: { ...auth, auth_url: 'hush', application_credential_secret: 'hush' } }),
     cloud({ auth: { application_credential_secret: 'hush', password: 'hush' } }),
-  ])('never has its secret in a message', (text) => {
+  ])('never shows its secret in a message', (text) => {
     const refusal = (() => {
       try {
         return parseClouds(text, undefined);

@@ -18,7 +18,7 @@ describe('a request to OpenStack', () => {
     await silent.close();
   });
 
-  test('is not sent where it may not be made', async () => {
+  test('is not sent if mayRequest throws', async () => {
     const signals: AbortSignal[] = [];
     const http = new OpenStackHttp({
       clock: new FakeClock(),
@@ -34,7 +34,7 @@ describe('a request to OpenStack', () => {
     await http.close();
   });
 
-  test('is not sent where it may no longer be made when a connection takes it', async () => {
+  test('is not sent if mayRequest throws when a connection sends it', async () => {
     const server = await SilentServer.start();
     let asked = 0;
     const http = new OpenStackHttp({

@@ -35,7 +35,7 @@ function endpoint(region: string, face: string, url: string) {
   return { region_id: region, interface: face, url };
 }
 
-/** A Keystone that issues tokens of an hour, and a Neutron that takes those that are not refused. */
+/** A Keystone with tokens of one hour, and a Neutron that accepts those that are not refused. */
 class FakeServices {
   readonly requests: string[] = [];
   readonly clock = new FakeClock();
@@ -70,7 +70,7 @@ class FakeServices {
       if (this.keystone === 'down') throw new TransportError('down', 'ECONNREFUSED', undefined);
       if (this.keystone === 'refuses') return { status: 404, header, body: undefined };
       this.#issued++;
-      // A clock that is not ours.
+      // Another clock than the local one.
       const [issued_at, expires_at] = ['2001-01-01T00:00:00Z', '2001-01-01T01:00:00Z'];
       return { status: 201, header, body: { token: { issued_at, expires_at, catalog: this.catalog } } };
     }
@@ -83,7 +83,7 @@ class FakeServices {
 const list = (session: OpenStackSession) => session.request('GET', { path: '/networks', signal });
 
 describe('a session', () => {
-  test('fetches a token once, for all who ask at once, and finds Neutron in its catalog', async () => {
+  test('fetches one token for concurrent requests, and finds Neutron in its catalog', async () => {
     const services = new FakeServices();
     const session = services.session();
     await Promise.all([list(session), list(session)]);
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(services.requests.slice(-2)).toEqual(['keystone', expect.stringContaining('token-2')]);
   });
 
-  test('uses the token to its end while it cannot be renewed, and then fails', async () => {
+  test('uses the old token until it expires while renewals fail, and then fails', async () => {
     const services = new FakeServices();
     const session = services.session();
     await list(session);
@@ -117,7 +117,7 @@ describe('a session', () => {
     await expect(list(session)).rejects.toThrow('down');
   });
 
-  test('renews a token that is refused, and calls again, once', async () => {
+  test('renews a refused token, and retries once', async () => {
     const services = new FakeServices();
     const session = services.session();
     await list(session);
@@ -133,7 +133,7 @@ describe('a session', () => {
     ]);
   });
 
-  test('says that the credential is refused, by an error that is not of a network that is gone', async () => {
+  test('reports a refused credential with an error other than for a deleted network', async () => {
     const services = new FakeServices();
     services.keystone = 'refuses';
     const error = await list(services.session()).catch((thrown: unknown) => thrown);
@@ -141,7 +141,7 @@ describe('a session', () => {
     expect([isGone(error), isUnavailable(error)]).toEqual([false, true]);
   });
 
-  test('does not wait longer than who asks', async () => {
+  test('does not wait longer than its caller', async () => {
     const services = new FakeServices();
     const session = services.session();
     const stop = new AbortController();
@@ -152,9 +152,9 @@ describe('a session', () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ['no such region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
-    ['several regions and none named', '"x":""', /in two, one: write region_name/],
-  ])('says what is wrong with the catalog: %s', async (_, field, message) => {
+    ['a missing region', '"region_name":"nine"', /no public endpoint of the network service in region nine/],
+    ['several regions without a region_name', '"x":""', /in two, one: write region_name/],
+  ])('reports a problem of the catalog: %s', async (_, field, message) => {
     const cloud = parseClouds(clouds.replace('"region_name":"one"', field), undefined);
     await expect(list(new FakeServices().session(cloud))).rejects.toThrow(message);
   });
