@@ -4,7 +4,8 @@ import { shellExports } from '../test/env/control-plane/shell-exports.ts';
 import { startControlPlane } from '../test/env/control-plane/start.ts';
 import { must, startOperator } from '../test/env/operator.ts';
 
-// Starts a control plane and the operator from source. Each change of src/ restarts the operator. A debugger can attach.
+// Starts a control plane and the operator from source. Each change of src/ restarts the operator. A debugger can
+// attach.
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const stop = new Promise<void>((resolve) => {

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { WORKLOAD_KINDS } from '../src/podspec/workload-kinds.ts';
 
 /**
- * Writes the kinds of workloads into deploy/base/opt-in-mistake.yaml: its resource rules, and the expression that finds the pod
- * template. `--check` only compares, and exits 1 if they differ.
+ * Writes the kinds of workloads into deploy/base/opt-in-mistake.yaml: its resource rules, and the expression that
+ * finds the pod template. `--check` only compares, and exits 1 if they differ.
  */
 const FILE = new URL('../deploy/base/opt-in-mistake.yaml', import.meta.url);
 const COMMAND = 'node hack/generate-opt-in-mistake.ts';

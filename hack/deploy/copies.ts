@@ -1,7 +1,7 @@
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../src/drift/copy-plan.ts';
 import { type Kubectl, output } from './kubectl.ts';
 
-/** Deletes the copies of Envoy's ConfigMap. Removes only the label from copies that users changed. Returns the deleted ones. */
+/** Deletes and returns the copies of Envoy's ConfigMap. From copies that users changed it removes only the label. */
 export async function removeCopies(kubectl: Kubectl): Promise<readonly string[]> {
   const selector = [`--selector=${COPY_LABEL}`, '--all-namespaces', '--show-managed-fields', '--output=json'];
   const { items } = JSON.parse(await output(kubectl, ['get', 'configmaps', ...selector])) as {

@@ -2,7 +2,9 @@ import { type Kubectl, lines, output } from './kubectl.ts';
 
 const GATE = 'samplecrd.k8s.io/network';
 
-/** Removes the gate of pods that wait for a Network, because no operator will. Returns their keys, `namespace/name`. */
+/**
+ * Removes the gate of pods that wait for a Network, because no operator will. Returns their keys, `namespace/name`.
+ */
 export async function liftGates(kubectl: Kubectl): Promise<readonly string[]> {
   const gates = '{range .spec.schedulingGates[*]}{" "}{.name}{end}';
   const pods = await lines(kubectl, [

@@ -22,8 +22,8 @@ const OURS = ['app=envoy-initializer', 'app.kubernetes.io/managed-by=envoy-initi
 const FENCE = 'envoy-initializer-fence';
 
 /**
- * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator its
- * rights. It ignores what does not exist, so you can run it again after a failure.
+ * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator
+ * its rights. It ignores what does not exist, so you can run it again after a failure.
  * @throws Refusal without changes if Networks exist and `force` is false; and if a deletion does not end in time.
  */
 export async function undeploy({ kubectl, force, timeoutSeconds, say }: UndeployOptions): Promise<void> {

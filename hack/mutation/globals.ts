@@ -1,3 +1,3 @@
-/** What the suites import from `@jest/globals`, which jest provides only inside of jest: the same parts of it. */
+/** Replaces `@jest/globals`, which works only inside jest, with the same functions. */
 export { expect } from 'expect';
 export { describe, test } from 'jest-circus';

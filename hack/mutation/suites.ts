@@ -17,8 +17,8 @@ type Block = State['rootDescribeBlock'];
 const GLOBALS = new URL('./globals.ts', import.meta.url).href;
 
 /**
- * Runs compiled jest suites in this process. jest-circus collects the tests, which then run as plain functions. The suites
- * have no hooks and no state. All modules of the build can be reloaded.
+ * Runs compiled jest suites in this process. jest-circus collects the tests, which then run as plain functions. The
+ * suites have no hooks and no state. All modules of the build can be reloaded.
  */
 export class Suites {
   readonly #build: string;

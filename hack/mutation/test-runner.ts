@@ -20,8 +20,8 @@ const stryker: InstrumenterContext = {};
 Object.assign(globalThis, { __stryker__: stryker });
 
 /**
- * Runs the suites of the pure rooms in Stryker's own process. Jest creates a new environment for each run, which takes a
- * hundred times as long for each of some thousand mutants.
+ * Runs the suites of the pure rooms in Stryker's own process. Jest creates a new environment for each run, which
+ * takes a hundred times as long for each of some thousand mutants.
  */
 class CircusRunner implements TestRunner {
   readonly #suites = new Suites(

@@ -15,7 +15,10 @@ import { sign } from './sign.ts';
 import { readSource } from './source.ts';
 import { ensureTool } from './tools.ts';
 
-/** Builds, pushes and signs the image, and attaches its bill of materials and its provenance. Resolves to `name@digest`. */
+/**
+ * Builds, pushes and signs the image, and attaches its bill of materials and its provenance. Resolves to
+ * `name@digest`.
+ */
 export async function release(settings: ReleaseSettings, progress: ProgressStream): Promise<string> {
   const source = await readSource(projectDirectory());
   const found = {

@@ -13,11 +13,11 @@ const PACKAGES = {
 /** A program that a release runs. */
 export type ToolName = keyof typeof PACKAGES;
 
-/** Pins them all. */
+/** The Go module that pins all tools. */
 const MODULE = join(projectDirectory(), 'hack', 'release', 'tools');
 const SOURCES = ['go.mod', 'go.sum'].map((file) => join(MODULE, file));
 
-/** The path of a tool that is there: the user's own, which COSIGN or CRANE names, or the cache's. */
+/** The path of an existing tool: the one in COSIGN or CRANE, or the cached one. */
 export async function findTool(name: ToolName, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const own = env[name.toUpperCase()];
   if (own) return own;
@@ -25,7 +25,7 @@ export async function findTool(name: ToolName, env: NodeJS.ProcessEnv): Promise<
   return existsSync(path) ? path : undefined;
 }
 
-/** The same, and first builds into the cache, in minutes, what is not there. */
+/** Returns the path of a tool. Builds a missing one into the cache first, which takes minutes. */
 export async function ensureTool(
   name: ToolName,
   env: NodeJS.ProcessEnv,

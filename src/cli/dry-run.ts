@@ -10,8 +10,8 @@ export type DryRun =
   | { readonly accepted: false; readonly message: string };
 
 /**
- * Creates a pod as a dry run. Resolves if the API server accepts or refuses the pod. Rejects if the user may not create
- * pods in the namespace, or if the API server does not answer.
+ * Creates a pod as a dry run. Resolves if the API server accepts or refuses the pod. Rejects if the user may not
+ * create pods in the namespace, or if the API server does not answer.
  */
 export async function dryRunPod(client: KubeClient, namespace: string, pod: JsonObject): Promise<DryRun> {
   try {

@@ -203,9 +203,9 @@ export type ServeOptions = {
 };
 
 /**
- * Adds the flags of `serve` to its command. Each is also an environment variable: `--log-level`, `INITIALIZER_LOG_LEVEL`.
- * The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets `ENVOY_INITIALIZER_PORT` to
- * `tcp://10.96.0.1:443` in every pod of the namespace.
+ * Adds the flags of `serve` to its command. Each is also an environment variable: `--log-level`,
+ * `INITIALIZER_LOG_LEVEL`. The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets
+ * `ENVOY_INITIALIZER_PORT` to `tcp://10.96.0.1:443` in every pod of the namespace.
  */
 export function addServeOptions(command: Command): Command {
   for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));

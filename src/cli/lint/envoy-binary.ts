@@ -15,8 +15,8 @@ interface Validation {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers exist only in the pod: an empty one
- * replaces them. Rejects if Envoy does not end in time.
+ * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers exist only in the pod: an empty
+ * one replaces them. Rejects if Envoy does not end in time.
  */
 export async function validateWithEnvoy(source: string, text: string): Promise<Validation> {
   const version = /\/(\d+\.\d+\.\d+)[^/]*\//.exec((await run(['--version']))?.stdout ?? '')?.[1];

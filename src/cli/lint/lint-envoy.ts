@@ -12,8 +12,8 @@ import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts'
 const BARE_KEY = 'envoy.yaml';
 
 /**
- * Checks Envoy's configuration and the weights of canaries. Our own rules run first, because their messages say what to
- * write instead. Envoy itself then validates the rest, if `envoy` is on the PATH.
+ * Checks Envoy's configuration and the weights of canaries. Our own rules run first, because their messages say what
+ * to write instead. Envoy itself then validates the rest, if `envoy` is on the PATH.
  */
 export async function lintEnvoy(
   files: readonly string[],

@@ -26,8 +26,8 @@ export interface Judgement {
 
 /**
  * Returns the updates as conditions. lastTransitionTime changes only with the status (Kubernetes API conventions,
- * "Typical status properties"). A type without an update keeps its condition. Conditions of other writers are left out,
- * because server-side apply does not touch them.
+ * "Typical status properties"). A type without an update keeps its condition. Conditions of other writers are left
+ * out, because server-side apply does not touch them.
  */
 export function conditionsOf(
   updates: Partial<ConditionUpdates>,

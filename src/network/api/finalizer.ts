@@ -6,8 +6,8 @@ export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boole
 }
 
 /**
- * The patch that removes one finalizer and keeps the others; empty if the object does not have it. It fails (422) if the
- * object is another one of the same name, or its finalizers changed in between.
+ * The patch that removes one finalizer and keeps the others; empty if the object does not have it. It fails (422) if
+ * the object is another one of the same name, or its finalizers changed in between.
  */
 export function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly Operation[] {
   const index = metadata.finalizers?.indexOf(finalizer) ?? -1;

@@ -62,8 +62,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The part of a Network that a cache keeps. Labels and annotations can have hundreds of kilobytes, and the operator does
- * not read them. All finalizers stay, because adding one writes the whole list.
+ * The part of a Network that a cache keeps. Labels and annotations can have hundreds of kilobytes, and the operator
+ * does not read them. All finalizers stay, because adding one writes the whole list.
  */
 export function cachedNetwork(network: Network): Network {
   const { generation, creationTimestamp, deletionTimestamp, finalizers } = network.metadata;

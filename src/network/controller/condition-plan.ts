@@ -26,8 +26,8 @@ export type Outcome = Ensured<ProviderReason> | { readonly kind: 'failed'; reado
 const NAMED_PODS = 3;
 
 /**
- * Returns what is wrong with the spec alone. The CRD's rules refuse the same in the API server. An object that is older
- * than the rules must do no harm either.
+ * Returns what is wrong with the spec alone. The CRD's rules refuse the same in the API server. An object that is
+ * older than the rules must do no harm either.
  */
 export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
   const range = parseRange(cidr);
@@ -46,8 +46,8 @@ export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
 }
 
 /**
- * The subnet to apply now; undefined for none. The current subnet stays while the new spec is refused or pods use it, so
- * an edit never removes a working network.
+ * The subnet to apply now; undefined for none. The current subnet stays while the new spec is refused or pods use it,
+ * so an edit never removes a working network.
  */
 export function targetOf({ desired, current, specError, usage }: ObservedState): Subnet | undefined {
   if (specError) return current;

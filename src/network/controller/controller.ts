@@ -53,8 +53,8 @@ export interface NetworkController {
 }
 
 /**
- * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It starts
- * nothing: the caller runs the informers and a Controller on the queue.
+ * Sets up the Network controller: adds its handlers to the informers, and returns the reconcile for its queue. It
+ * starts nothing: the caller runs the informers and a Controller on the queue.
  */
 export function setUpNetworkController(options: NetworkControllerOptions): NetworkController {
   const { client, networks, queue, events, clock, now, ranges } = options;
@@ -104,7 +104,8 @@ function addNetworkHandler(
       onDelete: (network) => {
         allocator.forget(network);
         copies.settle(keyOf(network));
-        // If a user removed the finalizer from the Network, its NetworkAttachmentDefinition still waits for the operator.
+        // If a user removed the finalizer from the Network, its NetworkAttachmentDefinition still waits for the
+        // operator.
         queue.add(keyOf(network));
       },
     },
@@ -112,7 +113,10 @@ function addNetworkHandler(
   );
 }
 
-/** Whether an update needs a reconcile: a resync and a change of the desired state do, the operator's own writes do not. */
+/**
+ * Whether an update needs a reconcile: a resync and a change of the desired state do, the operator's own writes do
+ * not.
+ */
 function isWork(previous: Network, current: Network): boolean {
   if (previous === current) return true;
   if (previous.metadata.resourceVersion === current.metadata.resourceVersion) return false;

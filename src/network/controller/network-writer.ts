@@ -18,8 +18,8 @@ export interface NetworkWriterOptions {
 }
 
 /**
- * Writes to a Network. Each write is tied to the copy that it is based on, changes only its own part, and returns the new
- * object.
+ * Writes to a Network. Each write is tied to the copy that it is based on, changes only its own part, and returns the
+ * new object.
  * @throws StaleCopyError if another client wrote in between.
  */
 export class NetworkWriter {

@@ -23,7 +23,9 @@ export class ProviderRegistry {
     return this.#configured.values();
   }
 
-  /** The provider in the spec; else the one that created the network, even if the default changed; else the default. */
+  /**
+   * The provider in the spec; else the one that created the network, even if the default changed; else the default.
+   */
   of(network: Network): AnyProvider {
     const realisedBy = hasFinalizer(network, NETWORK_FINALIZER) ? network.status?.provider : undefined;
     const name = network.spec.provider ?? realisedBy ?? this.#defaultName;

@@ -15,8 +15,8 @@ export interface ReconcilerOptions {
 }
 
 /**
- * Returns the reconcile of Networks. It is level-triggered: it does not depend on the event, and does nothing if state and
- * spec match. A new Network takes three writes: its finalizer, its real network, its status.
+ * Returns the reconcile of Networks. It is level-triggered: it does not depend on the event, and does nothing if
+ * state and spec match. A new Network takes three writes: its finalizer, its real network, its status.
  */
 export function networkReconcile({
   copies,

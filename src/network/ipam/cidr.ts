@@ -18,8 +18,8 @@ export function parseRange(text: string): Range | undefined {
 }
 
 /**
- * Parses a range or an address as other programs write them, also with host bits. An IPv4-mapped address becomes the IPv4
- * address. Returns undefined for anything else.
+ * Parses a range or an address as other programs write them, also with host bits. An IPv4-mapped address becomes the
+ * IPv4 address. Returns undefined for anything else.
  */
 export function readRange(text: string): Range | undefined {
   const [plain = '', zone] = text.split('%');
@@ -66,8 +66,8 @@ export function gatewayProblem(gateway: string, range: Range): string | undefine
 
 /**
  * The number of addresses for pods, as the CNI plugin host-local counts them: all but the network address (IPv6: the
- * subnet routers' anycast address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. At most
- * 2^53 - 1, the largest integer that is exact in JSON.
+ * subnet routers' anycast address, RFC 4291 section 2.6.1), the broadcast address (IPv4 only) and the gateway. At
+ * most 2^53 - 1, the largest integer that is exact in JSON.
  */
 export function podCapacity({ address, prefixLength }: Range): number {
   const reserved = address.kind() === 'ipv4' ? 3 : 2;

@@ -34,9 +34,9 @@ interface Claim {
 }
 
 /**
- * Which Network has which range, for one provider. A Network keeps the range that it holds. Among those that only want a
- * range, the older Network gets it, then the one with the smaller UID. Checking and reserving happen in the same turn of
- * the event loop, so two concurrent reconciles cannot both get a range.
+ * Which Network has which range, for one provider. A Network keeps the range that it holds. Among those that only
+ * want a range, the older Network gets it, then the one with the smaller UID. Checking and reserving happen in the
+ * same turn of the event loop, so two concurrent reconciles cannot both get a range.
  *
  * The status shows what an earlier leader reserved, because only the operator writes it. Before the first status, the
  * finalizer shows it, because the operator adds it before it creates anything.

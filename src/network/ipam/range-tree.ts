@@ -7,9 +7,9 @@ interface Node<V> {
 }
 
 /**
- * Finds values by overlapping range: a binary tree with one level for each bit of the prefix. Ranges overlap only if one
- * contains the other, so all matches are on the path to the range or below it. With thousands of ranges, a look-up visits
- * a few dozen nodes.
+ * Finds values by overlapping range: a binary tree with one level for each bit of the prefix. Ranges overlap only if
+ * one contains the other, so all matches are on the path to the range or below it. With thousands of ranges, a
+ * look-up visits a few dozen nodes.
  */
 export class RangeTree<V> {
   readonly #roots = { ipv4: emptyNode<V>(), ipv6: emptyNode<V>() };

@@ -24,8 +24,8 @@ export interface AttachOptions {
 export const MAX_NETWORKS = 32;
 
 /**
- * Attaches a new pod to the Networks that it asks for: adds them to Multus' annotation, and adds the gate that holds the
- * pod until they are Ready. Idempotent.
+ * Attaches a new pod to the Networks that it asks for: adds them to Multus' annotation, and adds the gate that holds
+ * the pod until they are Ready. Idempotent.
  */
 export function attach(pod: Pod, namespace: string, options: AttachOptions): Attachment {
   const asked = annotation(pod, NETWORK_ANNOTATION);

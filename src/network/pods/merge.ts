@@ -11,8 +11,8 @@ import {
 } from './selection.ts';
 
 /**
- * Adds the networks of the operator's annotation to the text of Multus' annotation, which stays as it is. Networks that it
- * already names are not added. Idempotent.
+ * Adds the networks of the operator's annotation to the text of Multus' annotation, which stays as it is. Networks
+ * that it already names are not added. Idempotent.
  */
 export function mergeNetworks(
   wanted: Selection,

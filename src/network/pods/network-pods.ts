@@ -30,8 +30,8 @@ interface Selections {
 }
 
 /**
- * Pods, reduced to what Networks need, so that a cache stays small. Users can write any annotation, so a Network counts
- * only if pods of that namespace may use it.
+ * Pods, reduced to what Networks need, so that a cache stays small. Users can write any annotation, so a Network
+ * counts only if pods of that namespace may use it.
  */
 export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
   return { ...PODS, decode: (value) => networkPod(value, access) };
@@ -89,7 +89,8 @@ export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly Object
 }
 
 /**
- * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `node` those on a node.
+ * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `node` those on a
+ * node.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),

@@ -12,9 +12,9 @@ export interface AttachedTo {
 }
 
 /**
- * Parses Multus' report on a pod (multi-network specification v1.3, section 4.1.2): its networks, except the cluster's own.
- * Users can write any annotation, so invalid entries are ignored. It returns at most MAX_SELECTED networks, and only names
- * that a Network can have.
+ * Parses Multus' report on a pod (multi-network specification v1.3, section 4.1.2): its networks, except the
+ * cluster's own. Users can write any annotation, so invalid entries are ignored. It returns at most MAX_SELECTED
+ * networks, and only names that a Network can have.
  */
 export function parseNetworkStatus(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
   const list = text === undefined ? undefined : parseAnnotation(text);

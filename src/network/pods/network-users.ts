@@ -4,9 +4,9 @@ import type { Usage } from '../providers/provider.ts';
 import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 
 /**
- * The users of each Network: live pods without a gate that name it, or that Multus attached to it. A pod counts as soon as
- * the operator decides to remove its gate, whatever the cache shows. Otherwise the operator could delete a Network between
- * the decision and the start of the pod.
+ * The users of each Network: live pods without a gate that name it, or that Multus attached to it. A pod counts as
+ * soon as the operator decides to remove its gate, whatever the cache shows. Otherwise the operator could delete a
+ * Network between the decision and the start of the pod.
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;

@@ -31,8 +31,8 @@ export interface PodController {
 const GATHER_MS = 200;
 
 /**
- * Sets up the pod controller, which removes gates when Networks are Ready, and requeues Networks when their users change.
- * It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
+ * Sets up the pod controller, which removes gates when Networks are Ready, and requeues Networks when their users
+ * change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
  */
 export function setUpPodController(options: PodControllerOptions): PodController {
   const { pods, networks, resyncMs } = options;

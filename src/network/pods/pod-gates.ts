@@ -99,7 +99,9 @@ export class PodGates {
   }
 }
 
-/** The patch that removes the gate. It fails (422) if the pod was replaced, or its gates or its annotation changed. */
+/**
+ * The patch that removes the gate. It fails (422) if the pod was replaced, or its gates or its annotation changed.
+ */
 function liftingPatch(pod: NetworkPod): readonly Operation[] {
   const path = `/spec/schedulingGates/${pod.gate}`;
   const asked = pod.selections?.asked;

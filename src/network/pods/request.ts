@@ -25,8 +25,8 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
 };
 
 /**
- * Parses and checks the annotation with which a pod asks for Networks. It may name Networks of other namespaces if they are
- * shared, as in Multus' namespace isolation.
+ * Parses and checks the annotation with which a pod asks for Networks. It may name Networks of other namespaces if
+ * they are shared, as in Multus' namespace isolation.
  */
 export function parseRequest(
   text: string | Overlong,

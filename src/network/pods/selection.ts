@@ -37,9 +37,9 @@ export const MAX_SELECTED = 100;
 const ADVICE = 'write the name of a Network such as example-network, or several separated by commas';
 
 /**
- * Parses the two forms of the multi-network specification v1.3, section 4.1.1: comma-separated names (`a`, `namespace/a`,
- * `a@net1`), or a JSON list of objects. It distinguishes them as Multus does. Networks without a namespace are in the pod's
- * namespace. It does not check names and options.
+ * Parses the two forms of the multi-network specification v1.3, section 4.1.1: comma-separated names (`a`,
+ * `namespace/a`, `a@net1`), or a JSON list of objects. It distinguishes them as Multus does. Networks without a
+ * namespace are in the pod's namespace. It does not check names and options.
  */
 export function parseSelection(text: string | Overlong, podNamespace: string): Selection | Problem {
   const kept = keptSelection(text);

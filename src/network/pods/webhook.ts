@@ -14,8 +14,8 @@ export type AttachResult =
   | { readonly outcome: 'refused'; readonly message: string };
 
 /**
- * Attaches a new pod. `fresh`: reads Networks from the API server, because the cache may be outdated. Rejects if the API
- * server does not answer; then the failurePolicy decides.
+ * Attaches a new pod. `fresh`: reads Networks from the API server, because the cache may be outdated. Rejects if the
+ * API server does not answer; then the failurePolicy decides.
  */
 export type Attach = (
   pod: Pod,

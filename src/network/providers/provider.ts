@@ -56,10 +56,10 @@ export interface Usage {
 }
 
 /**
- * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the Network,
- * which the creating call writes into the backend. So a crash between any two calls leaves no duplicates and no orphans.
- * Expected problems are return values; thrown errors are retried with back-off. `Reason` lists the provider's condition
- * reasons for a network that is not Ready, in addition to ProviderUnavailable.
+ * Creates, updates and deletes real networks. All methods are idempotent, and find earlier work by the UID of the
+ * Network, which the creating call writes into the backend. So a crash between any two calls leaves no duplicates and
+ * no orphans. Expected problems are return values; thrown errors are retried with back-off. `Reason` lists the
+ * provider's condition reasons for a network that is not Ready, in addition to ProviderUnavailable.
  */
 export interface Provider<Reason extends string = string> {
   readonly name: string;

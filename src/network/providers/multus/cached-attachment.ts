@@ -10,8 +10,8 @@ const LABELS = [MANAGED_BY_LABEL, NETWORK_LABEL];
 const ANNOTATIONS = [SHAPE_ANNOTATION, UID_ANNOTATION];
 
 /**
- * The part of a NetworkAttachmentDefinition that a cache keeps. A value of the operator that is too long becomes empty, so
- * that it is repaired like any other edit. All finalizers and owners stay, because patches use their index.
+ * The part of a NetworkAttachmentDefinition that a cache keeps. A value of the operator that is too long becomes
+ * empty, so that it is repaired like any other edit. All finalizers and owners stay, because patches use their index.
  */
 export function cachedAttachment(attachment: NetworkAttachmentDefinition): NetworkAttachmentDefinition {
   const { deletionTimestamp, finalizers, ownerReferences, labels, annotations } = attachment.metadata;

@@ -28,9 +28,9 @@ export interface MeshNetwork {
 
 /**
  * The CNI configuration of a Network as JSON: a bridge on the node, and addresses of the range from host-local (CNI
- * specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: a bridge that outlived its network must
- * take the new gateway. No routes: this is a pod's second interface, so its default route stays. With a VNI, the node
- * agents connect the bridges of all nodes, and give each node its slice.
+ * specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: a bridge that outlived its network
+ * must take the new gateway. No routes: this is a pod's second interface, so its default route stays. With a VNI, the
+ * node agents connect the bridges of all nodes, and give each node its slice.
  */
 export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
   return JSON.stringify({
@@ -58,8 +58,8 @@ export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: 
 }
 
 /**
- * The bridge's name on the nodes: 15 characters, the maximum of Linux. It depends on the key and not on the UID, so that a
- * recreated Network reuses its old bridge and does not get a second one with the same addresses.
+ * The bridge's name on the nodes: 15 characters, the maximum of Linux. It depends on the key and not on the UID, so
+ * that a recreated Network reuses its old bridge and does not get a second one with the same addresses.
  */
 export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;

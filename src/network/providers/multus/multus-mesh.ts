@@ -28,9 +28,9 @@ export class MultusMesh {
   }
 
   /**
-   * The mesh of the Network; undefined if it stays separate on each node. `ours` is its attachment, if it exists. It does not
-   * change while pods use the Network: without slices, such a pod may have an address that belongs to the slice of another
-   * node.
+   * The mesh of the Network; undefined if it stays separate on each node. `ours` is its attachment, if it exists. The
+   * mesh does not change while pods use the Network: a pod from before the slices may have an address in the slice of
+   * another node.
    */
   choose(network: Network, ours: NetworkAttachmentDefinition | undefined, inUse: boolean): Mesh | undefined {
     const { mesh } = this.#coverage;

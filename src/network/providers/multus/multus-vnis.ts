@@ -17,9 +17,9 @@ export const VNI_INDEXERS = {
 };
 
 /**
- * Gives each connected Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of its
- * key. It remembers what it gave until the cache shows it. For Networks of earlier releases without one in the status, the
- * identifier in their own definition counts.
+ * Gives each connected Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of
+ * its key. It remembers what it gave until the cache shows it. For Networks of earlier releases without one in the
+ * status, the identifier in their own definition counts.
  */
 export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
@@ -38,8 +38,8 @@ export class Vnis {
   }
 
   /**
-   * `recorded` is the known identifier of the Network. If two Networks have the same one, the one with it in the status
-   * keeps it, then the first by key.
+   * `recorded` is the known identifier of the Network. If two Networks have the same one, the one with it in the
+   * status keeps it, then the first by key.
    */
   vniFor(network: Network, recorded: number | undefined): number {
     const key = keyOf(network);

@@ -36,9 +36,9 @@ export interface MultusOptions extends AttachmentStoreOptions {
 }
 
 /**
- * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI plugins
- * bridge and host-local. The operator owns a definition with the Network's UID in its owner reference or, if a user removed
- * that, in its annotation. It never changes foreign definitions.
+ * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI
+ * plugins bridge and host-local. The operator owns a definition with the Network's UID in its owner reference or, if
+ * a user removed that, in its annotation. It never changes foreign definitions.
  */
 export class MultusProvider implements Provider<MultusReason> {
   readonly name = 'multus';

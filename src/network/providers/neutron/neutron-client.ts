@@ -79,8 +79,8 @@ export class NeutronClient implements NeutronApi {
   }
 
   /**
-   * Reads all pages. A link only shows that there is another page: behind a proxy its URL may be wrong, and the token must
-   * not be sent there.
+   * Reads all pages. A link only shows that there is another page: behind a proxy its URL may be wrong, and the token
+   * must not be sent there.
    */
   async #list<T extends { readonly id: string }>(
     { plural, fields, decode }: Collection<T>,
@@ -138,7 +138,9 @@ export class NeutronClient implements NeutronApi {
   }
 }
 
-/** The header of Neutron's extension revision-if-match. An old Neutron has no revisions, so its writes are not tied. */
+/**
+ * The header of Neutron's extension revision-if-match. An old Neutron has no revisions, so its writes are not tied.
+ */
 function ifMatch({ revision }: { readonly revision: number | undefined }): Readonly<Record<string, string>> {
   return revision === undefined ? {} : { 'if-match': `revision_number=${revision}` };
 }

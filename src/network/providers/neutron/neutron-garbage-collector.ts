@@ -27,8 +27,8 @@ export interface NeutronGarbageCollectorOptions {
 }
 
 /**
- * Checks regularly whether Neutron answers, and removes leftovers of deleted Networks. A leftover exists if a user removed
- * the finalizer, or if a creation without an answer (crash, timeout) succeeded after its Network was deleted.
+ * Checks regularly whether Neutron answers, and removes leftovers of deleted Networks. A leftover exists if a user
+ * removed the finalizer, or if a creation without an answer (crash, timeout) succeeded after its Network was deleted.
  */
 export class NeutronGarbageCollector {
   readonly #options: NeutronGarbageCollectorOptions;

@@ -16,8 +16,8 @@ export const MANAGED_TAG = PROGRAM;
 export const RETAIN_TAG = 'samplecrd-retain';
 
 /**
- * The description that marks a network as the operator's. Neutron accepts it in the creating call and can filter by it. It
- * has at most 240 of 255 characters.
+ * The description that marks a network as the operator's. Neutron accepts it in the creating call and can filter by
+ * it. It has at most 240 of 255 characters.
  */
 export function descriptionOf({ key, uid, cluster }: Owner): string {
   return `Kubernetes Network ${key}, uid ${uid}, cluster ${cluster}`;

@@ -5,8 +5,8 @@ import type { NeutronNetwork } from './neutron-resources.ts';
 import { subnetActions } from './neutron-subnet-plan.ts';
 
 /**
- * The ordered calls that change the found networks to the wanted state; empty if they match. The creation of a network is
- * the only action of its round, because the next round plans its subnet.
+ * The ordered calls that change the found networks to the wanted state; empty if they match. The creation of a
+ * network is the only action of its round, because the next round plans its subnet.
  */
 export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Action[] {
   const [kept, ...duplicates] = [...found].sort(precedes);
@@ -24,8 +24,8 @@ export function actionsFor(found: readonly Found[], wanted: Wanted): readonly Ac
 }
 
 /**
- * The next calls that remove the operator's marks from a network; empty without marks. The description goes last, because
- * it finds the network again after a crash.
+ * The next calls that remove the operator's marks from a network; empty without marks. The description goes last,
+ * because it finds the network again after a crash.
  */
 export function disownmentOf({ network, subnets }: Found): readonly Action[] {
   const { description, tags } = network;

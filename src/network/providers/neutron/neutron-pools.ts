@@ -3,8 +3,8 @@ import type { Range } from '../../ipam/cidr.ts';
 import type { AddressPool } from './neutron-resources.ts';
 
 /**
- * The addresses that Neutron may allocate: the range without its network address, broadcast address (IPv4) and gateway.
- * Neutron creates the same pools for a new subnet (neutron/ipam/utils.py generate_pools).
+ * The addresses that Neutron may allocate: the range without its network address, broadcast address (IPv4) and
+ * gateway. Neutron creates the same pools for a new subnet (neutron/ipam/utils.py generate_pools).
  */
 export function poolsAround({ address, prefixLength }: Range, gateway: string): readonly AddressPool[] {
   const bits = address.kind() === 'ipv4' ? 32 : 128;

@@ -1,6 +1,9 @@
 import type { NeutronPort, NeutronSubnet } from './neutron-resources.ts';
 
-/** Owners of ports that Neutron creates and deletes automatically (neutron/common/_constants.py AUTO_DELETE_PORT_OWNERS). */
+/**
+ * Owners of ports that Neutron creates and deletes automatically (neutron/common/_constants.py
+ * AUTO_DELETE_PORT_OWNERS).
+ */
 const AUTOMATIC_OWNERS: ReadonlySet<string> = new Set([
   'network:dhcp',
   'network:distributed',

@@ -18,8 +18,8 @@ const FAILURE_PAUSE_MS = 5_000;
 const IDS_AT_ONCE = 100;
 
 /**
- * The operator's networks in Neutron: all of them from recent lists, and those of one Network read directly. The lists keep
- * the number of requests independent of the number of Networks. No write is based on the lists alone.
+ * The operator's networks in Neutron: all of them from recent lists, and those of one Network read directly. The
+ * lists keep the number of requests independent of the number of Networks. No write is based on the lists alone.
  */
 export class NeutronStore {
   readonly #api: () => NeutronApi;

@@ -74,13 +74,13 @@ function isOwnSubnet(
   return cidr === wanted || (mark !== '' && description === mark);
 }
 
-/** The shape that the network has; undefined as long as it has no subnet of ours. */
+/** The subnet of the real network; undefined if the operator owns no subnet of it. */
 export function shapeOfFound({ network, subnets }: Found, wanted: Subnet): Subnet | undefined {
   const own = subnets.filter((subnet) => isOwnSubnet(subnet, network, wanted));
   const subnet = own.find(({ cidr }) => cidr === wanted.cidr) ?? own[0];
   if (subnet?.gateway === undefined) return undefined;
   const { cidr, gateway } = subnet;
-  // Neutron always has one: it is part of the shape where somebody asked for it.
+  // Neutron always reports an MTU. It counts only if the spec sets one.
   const mtu = wanted.mtu === undefined ? undefined : network.mtu;
   return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
 }

@@ -37,9 +37,9 @@ export interface NeutronOptions {
 const MAX_ROUNDS = 8;
 
 /**
- * Realises a Network as a network of OpenStack Neutron with one subnet. The creating call writes the Network's UID into the
- * description, which proves ownership. Each write is based on a fresh read, tied to its revision, and checked afterwards. So
- * the provider continues interrupted work, and removes duplicates.
+ * Realises a Network as a network of OpenStack Neutron with one subnet. The creating call writes the Network's UID
+ * into the description, which proves ownership. Each write is based on a fresh read, tied to its revision, and
+ * checked afterwards. So the provider continues interrupted work, and removes duplicates.
  */
 export class NeutronProvider implements Provider<NeutronReason> {
   readonly name = 'neutron';
@@ -87,7 +87,8 @@ export class NeutronProvider implements Provider<NeutronReason> {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
-      // Without credentials and without a known network, nothing is left to delete. The garbage collector finds leftovers.
+      // Without credentials and without a known network, nothing is left to delete. The garbage collector finds
+      // leftovers.
       if (error instanceof NotConfiguredError && !network.status?.externalID) return { kind: 'gone' };
       if (!signal.aborted && isUnavailable(error)) return terminatingWithout(error);
       throw error;

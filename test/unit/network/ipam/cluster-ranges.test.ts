@@ -37,15 +37,15 @@ describe('ranges of the cluster', () => {
 
   test('are removed with their user, and each change calls the handler once', () => {
     const ranges = new ClusterRanges();
-    const told: string[] = [];
-    ranges.onChange((of, changed) => told.push(`${of}: ${changed.map(formatRange)}`));
+    const changes: string[] = [];
+    ranges.onChange((of, changed) => changes.push(`${of}: ${changed.map(formatRange)}`));
     ranges.set('node n1', ['192.0.2.7']);
     ranges.set('node n1', ['192.0.2.7']);
     ranges.set('node n1', ['192.0.2.9']);
     expect(metBy(ranges, '192.0.2.0/29')).toBeUndefined();
     ranges.set('node n1', []);
     expect(metBy(ranges, '192.0.2.8/29')).toBeUndefined();
-    expect(told).toEqual([
+    expect(changes).toEqual([
       'node n1: 192.0.2.7/32',
       'node n1: 192.0.2.7/32,192.0.2.9/32',
       'node n1: 192.0.2.9/32',

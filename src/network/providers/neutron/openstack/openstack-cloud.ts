@@ -32,8 +32,8 @@ export const CLOUDS_KEY = 'clouds.yaml';
 const PREFERRED = 'openstack';
 
 /**
- * Reads a clouds.yaml (openstacksdk's format, which Horizon offers for an application credential): its only cloud, or the
- * one named `openstack`. `cacert` is the other key of the Secret.
+ * Reads a clouds.yaml (openstacksdk's format, which Horizon offers for an application credential): its only cloud, or
+ * the one named `openstack`. `cacert` is the other key of the Secret.
  * @throws NotConfiguredError, whose message contains no value of the file.
  */
 export function parseClouds(text: string, cacert: string | undefined): Cloud {

@@ -28,8 +28,8 @@ export class NotConfiguredError extends Error {
 const MAX_MESSAGE_LENGTH = 512;
 
 /**
- * The error for an unsuccessful answer: `{"NeutronError": {type, message}}` of Neutron, `{"error": {title, message}}` of
- * Keystone, or the start of any other text, for example of a proxy.
+ * The error for an unsuccessful answer: `{"NeutronError": {type, message}}` of Neutron, `{"error": {title, message}}`
+ * of Keystone, or the start of any other text, for example of a proxy.
  */
 export function openStackErrorFrom(what: string, status: number, body: unknown): OpenStackError {
   const fields = recordIn(body, 'NeutronError') ?? recordIn(body, 'error') ?? {};

@@ -51,8 +51,8 @@ const MAX_CONNECTIONS = 8;
 const QUOTED_CHARACTERS = 80;
 
 /**
- * JSON over HTTP(S) to servers that may be faulty: each request has a timeout, and each body a size limit. It follows no
- * redirects, which could send a token elsewhere. It does not retry.
+ * JSON over HTTP(S) to servers that may be faulty: each request has a timeout, and each body a size limit. It follows
+ * no redirects, which could send a token elsewhere. It does not retry.
  */
 export class OpenStackHttp {
   readonly #clock: Clock;
@@ -75,8 +75,8 @@ export class OpenStackHttp {
   }
 
   /**
-   * @throws TransportError without a complete answer; UnusableAnswerError if a successful answer is not JSON or too long;
-   * the signal's reason after an abort; errors of `mayRequest`.
+   * @throws TransportError without a complete answer; UnusableAnswerError if a successful answer is not JSON or too
+   * long; the signal's reason after an abort; errors of `mayRequest`.
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     this.#mayRequest?.(request.signal);
