@@ -15,7 +15,8 @@ export class Reader {
     this.#env = env;
   }
 
-  static async at({ directory, kubeconfigPath }: ControlPlane): Promise<Reader> {
+  /** `more`: further directories of the PATH. */
+  static async at({ directory, kubeconfigPath }: ControlPlane, ...more: readonly string[]): Promise<Reader> {
     const home = join(directory, 'reader');
     const bin = join(home, 'bin');
     await mkdir(bin, { recursive: true });
@@ -28,8 +29,13 @@ export class Reader {
     await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
     await chmod(program, 0o755);
     const { kubectl } = await ensureBinaries(process.env, process.stderr);
-    const path = [bin, dirname(kubectl), process.env.PATH].join(':');
+    const path = [bin, dirname(kubectl), ...more, process.env.PATH].join(':');
     return new Reader(home, { PATH: path, HOME: home, KUBECONFIG: kubeconfigPath });
+  }
+
+  /** Writes a file into the directory in which the commands are typed. */
+  async save(name: string, text: string): Promise<void> {
+    await writeFile(join(this.#directory, name), text);
   }
 
   /** Types it. What was printed is in one piece, as on a terminal. */

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { commandsOf, documents } from '../../support/markdown.ts';
+
+/** The test that types the commands of a section, as printed. The file names the section's heading or its commands. */
+const DOCS = 'test/integration/docs.test.ts';
+const TYPED: Readonly<Record<string, string>> = {
+  'README.md # What happens': DOCS,
+  'README.md # On the command line': DOCS,
+  'docs/admission-policy.md # With the operator': DOCS,
+  'docs/admission-policy.md # Without the operator': DOCS,
+  'docs/cli.md # inject': DOCS,
+  'docs/cli.md # uninject': DOCS,
+  'docs/cli.md # check': DOCS,
+  'docs/cli.md # lint': DOCS,
+  'docs/envoy.md # Configure Envoy': DOCS,
+  'docs/envoy.md # Check a configuration': DOCS,
+  'docs/install.md # The template': DOCS,
+  'docs/networks.md # A walk': DOCS,
+  'docs/networks.md # Pods on a Network': DOCS,
+  'docs/operations.md # Missed and stale pods': DOCS,
+  'docs/reasons.md # Why a pod has no sidecar': DOCS,
+  'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
+};
+
+/** Why the commands of a section are not typed as printed, and which test does the same. */
+const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
+  'README.md # Two commands': 'CI runs make test; test/integration/demo.test.ts runs what make run does',
+  'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
+  'docs/adr/0007-nodes-have-numbers-and-slices.md # Decision':
+    'node agents write these; test/e2e/mesh.test.ts reads them',
+  'docs/envoy.md # All connections of a pod': 'needs a node; test/e2e/traffic.test.ts does it',
+  'docs/envoy.md # Canary by weights': 'needs a node; test/e2e/traffic.test.ts does it',
+  'docs/install.md # With kind':
+    'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
+  'docs/install.md # In your cluster':
+    'needs a registry of yours; test/integration/deploy.test.ts runs make deploy',
+  'docs/install.md # What is installed': 'needs a node; the patch is one of kubectl alone',
+  'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
+  'docs/install.md # Release it':
+    'needs a registry of yours; test/e2e/release.test.ts releases to one of its own',
+  'docs/install.md # Verify it':
+    'test/e2e/release.test.ts types them with its own registry in place of the example',
+  'docs/install.md # Upgrade': 'test/integration/docs.test.ts compares the same with what is installed',
+  'docs/install.md # Uninstall': 'test/integration/undeploy.test.ts runs make undeploy',
+  'docs/install.md # A Network that does not go':
+    'test/integration/undeploy.test.ts runs make undeploy FORCE=1',
+  'docs/library.md # Use it': 'test/integration/library.test.ts does it in an empty project',
+  'docs/networks.md # Several nodes':
+    'test/integration/docs.test.ts applies each directory that a document names',
+  'docs/neutron.md # A walk':
+    'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
+  'docs/operations.md # Alerts and dashboard':
+    'test/integration/docs.test.ts applies each directory that a document names',
+  'docs/operations.md # Logs':
+    'needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
+  'docs/operations.md # Repair': 'test/integration/docs.test.ts applies each directory that a document names',
+  'docs/troubleshooting.md # Troubleshooting, by message': 'needs a node for kubectl logs; they only look',
+  'test/env/cluster/README.md # A real node, without Docker and without a registry':
+    'test/e2e starts such a node',
+  'test/env/cluster/README.md # Another cluster': 'kind needs Docker',
+};
+
+const sections = documents().flatMap(({ path, text }) =>
+  text.split(/^(?=#+ )/m).flatMap((part) => {
+    const [first = ''] = part.split('\n');
+    return commandsOf(part).length > 0 ? [`${path} # ${first.replace(/^#+ /, '')}`] : [];
+  }),
+);
+
+test('every section with commands is typed by a test, or says why not', () => {
+  const known = { ...TYPED, ...NOT_AS_PRINTED };
+  expect(sections.filter((section) => !Object.hasOwn(known, section))).toEqual([]);
+});
+
+test('nothing is listed that is not in a document any more', () => {
+  const listed = [...Object.keys(TYPED), ...Object.keys(NOT_AS_PRINTED)];
+  // A block that begins with a comment ends the section for this simple split.
+  const headings = documents().map(({ path, text }) => [path, text] as const);
+  const isThere = (name: string) =>
+    headings.some(
+      ([path, text]) => name.startsWith(`${path} # `) && text.includes(`# ${name.slice(path.length + 3)}\n`),
+    );
+  expect(listed.filter((name) => !isThere(name))).toEqual([]);
+});
+
+test.each(Object.entries(TYPED))('%s is typed by %s', (name, file) => {
+  const [path = '', heading = ''] = name.split(' # ');
+  const source = readFileSync(join(projectDirectory(), file), 'utf8');
+  expect(source).toContain(path);
+  expect(source).toMatch(new RegExp(`['"]#+ ${heading.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`));
+});
