@@ -50,7 +50,7 @@ describe('unlike the initializer of old', () => {
     live.update(undefined);
     expect(decide(decideInput(demoPod(), { state: live.state }))).toMatchObject({
       reason: 'no-template',
-      messages: ['there is no good template: ConfigMap: the ConfigMap is not there'],
+      messages: ['there is no good template: ConfigMap: the ConfigMap does not exist'],
     });
   });
 
