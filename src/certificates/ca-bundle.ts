@@ -28,10 +28,10 @@ export interface CaBundleOptions {
 /**
  * Writes the caBundle of our webhook configurations: the authorities by which API servers trust us.
  *
- * Two leaders at the same time do no harm if each takes three steps in this order: observe the configurations, read the
- * Secret from the API server, distribute its bundle. A leader writes a newer bundle only after the older leader has read
- * the old Secret, and so after that one has observed. The older leader's write then gets a conflict. So an older bundle
- * never replaces a newer one.
+ * Two leaders at the same time do no harm if each takes three steps in this order: observe the configurations, read
+ * the Secret from the API server, distribute its bundle. A leader writes a newer bundle only after the older leader
+ * has read the old Secret, and so after that one has observed. The older leader's write then gets a conflict. So an
+ * older bundle never replaces a newer one.
  */
 export class CaBundle {
   readonly #client: CaBundleOptions['client'];
@@ -51,8 +51,9 @@ export class CaBundle {
   }
 
   /**
-   * Writes the bundle (PEM) where it is missing. Returns for how long all configurations have held it, in milliseconds;
-   * undefined if one does not yet. Rejects with a conflict if a configuration has changed since it was observed.
+   * Writes the bundle (PEM) where it is missing. Returns for how long all configurations have held it, in
+   * milliseconds; undefined if one does not yet. Rejects with a conflict if a configuration has changed since it
+   * was observed.
    */
   async distribute(
     seen: readonly SeenConfiguration[],

@@ -27,8 +27,8 @@ export interface KeyPairSourceOptions {
 }
 
 /**
- * Every replica's part: watches the Secret, passes on its key pair, and creates the Secret if it does not exist. If the
- * Secret is deleted or damaged, the last valid key pair stays in use.
+ * Every replica's part: watches the Secret, passes on its key pair, and creates the Secret if it does not exist. If
+ * the Secret is deleted or damaged, the last valid key pair stays in use.
  */
 export class KeyPairSource {
   readonly #options: KeyPairSourceOptions;

@@ -48,8 +48,8 @@ export interface ManagedCertificatesOptions {
 }
 
 /**
- * Certificates that the operator manages: one authority and one serving certificate for all replicas, in a Secret. Every
- * replica runs this and serves the certificate; the leader renews it.
+ * Certificates that the operator manages: one authority and one serving certificate for all replicas, in a Secret.
+ * Every replica runs this and serves the certificate; the leader renews it.
  */
 export class ManagedCertificates {
   readonly #options: ManagedCertificatesOptions;
@@ -109,8 +109,8 @@ export class ManagedCertificates {
   }
 
   /**
-   * Why this replica is not ready: it has no certificate, or the API server does not trust it. After the first success
-   * this stays undefined: failing readiness would not help, because all replicas are affected.
+   * Why this replica is not ready: it has no certificate, or the API server does not trust it. After the first
+   * success this stays undefined: failing readiness would not help, because all replicas are affected.
    */
   failure(): string | undefined {
     if (this.#wasTrusted) return undefined;

@@ -2,8 +2,8 @@
 export const CA_FIELD_MANAGER = 'envoy-initializer-ca';
 
 /**
- * The annotation that marks a Secret as ours while it names the certificate in the Secret. A client that writes another
- * certificate, such as cert-manager or kubectl, takes over the Secret.
+ * The annotation that marks a Secret as ours while it names the certificate in the Secret. A client that writes
+ * another certificate, such as cert-manager or kubectl, takes over the Secret.
  */
 export const OWN_CERTIFICATE = 'initializer.kubernetes.io/envoy-certificate-sha256';
 

@@ -14,8 +14,8 @@ export interface NamespaceOwnerOptions {
 }
 
 /**
- * Makes the operator's Namespace an owner of its webhook configurations (all are cluster-scoped). Deleting the namespace
- * then deletes them, too. Otherwise they would call a deleted Service and block pods.
+ * Makes the operator's Namespace an owner of its webhook configurations (all are cluster-scoped). Deleting the
+ * namespace then deletes them, too. Otherwise they would call a deleted Service and block pods.
  */
 export class NamespaceOwner {
   readonly #client: NamespaceOwnerOptions['client'];

@@ -5,7 +5,10 @@ import type { Lifetimes } from './x509/lifetimes.ts';
 /** The state to plan for. Times are milliseconds since 1970. */
 export interface Situation {
   readonly material: KeyMaterial;
-  /** For how long all webhook configurations have held the current bundle, in milliseconds; undefined if one does not. */
+  /**
+   * For how long all webhook configurations have held the current bundle, in milliseconds; undefined if one does
+   * not.
+   */
   readonly distributedForMs: number | undefined;
   /** Whether the leaf lacks a name of the server. */
   readonly leafLacksNames: boolean;
@@ -23,8 +26,8 @@ export type Step =
   | { readonly do: 'wait'; readonly until: number | undefined };
 
 /**
- * Decides the next step. Each step is a single write, so after a crash the next leader continues. API servers always
- * trust what any replica may serve:
+ * Decides the next step. Each step is a single write, so after a crash the next leader continues. API servers
+ * always trust what any replica may serve:
  * - a new authority is in the bundle of every webhook configuration for a while before it signs;
  * - a former authority stays in the bundle until it has expired, and all its certificates with it.
  */

@@ -31,8 +31,8 @@ export interface ProvidedCertificatesOptions {
 
 /**
  * Certificates in files that another program, such as cert-manager, manages together with the caBundle. This class
- * writes neither. It checks whether the API server trusts the served certificate. It also makes the namespace the owner
- * of the webhook configurations, so that they are deleted with it.
+ * writes neither. It checks whether the API server trusts the served certificate. It also makes the namespace the
+ * owner of the webhook configurations, so that they are deleted with it.
  */
 export class ProvidedCertificates {
   readonly #options: ProvidedCertificatesOptions;

@@ -29,9 +29,9 @@ async function startOver(context: RenewalContext): Promise<KeyMaterial> {
 }
 
 /**
- * Returns the material that replaces a deleted or unusable Secret. If the last undamaged content is known, it returns
- * that with a next authority added. Replicas still serve the old leaf, so API servers must trust it until they know the
- * next authority.
+ * Returns the material that replaces a deleted or unusable Secret. If the last undamaged content is known, it
+ * returns that with a next authority added. Replicas still serve the old leaf, so API servers must trust it until
+ * they know the next authority.
  */
 export async function replacement(
   lastGood: KeyMaterial | undefined,

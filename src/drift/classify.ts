@@ -15,8 +15,8 @@ export interface FleetBasis {
 }
 
 /**
- * The state of a running pod: its sidecar comes from the current template (`current`) or another version (`stale`); it
- * needs none (`without`); or it may lack one, which metadata alone cannot show (`maybe-missed`).
+ * The state of a running pod: its sidecar comes from the current template (`current`) or another version (`stale`);
+ * it needs none (`without`); or it may lack one, which metadata alone cannot show (`maybe-missed`).
  */
 export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 

@@ -34,8 +34,8 @@ export interface Copies {
 }
 
 /**
- * Copies a ConfigMap from the operator's namespace to each namespace with injected pods, whose sidecars mount it. Adds
- * its handlers to the informers and starts nothing.
+ * Copies a ConfigMap from the operator's namespace to each namespace with injected pods, whose sidecars mount it.
+ * Adds its handlers to the informers and starts nothing.
  */
 export function setUpCopies({ client, configMaps, pods, queue, namespace, name }: CopiesOptions): Copies {
   const source = () => configMaps.lister.get(`${namespace}/${name}`);

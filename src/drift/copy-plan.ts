@@ -25,8 +25,8 @@ export interface CopySituation {
 }
 
 /**
- * What to do about the copy in one namespace. Never changes a user's own ConfigMap, even if it started as a copy. Keeps
- * copies in sync with their source and never deletes one: pods that are not in the cache yet may need it.
+ * What to do about the copy in one namespace. Never changes a user's own ConfigMap, even if it started as a copy.
+ * Keeps copies in sync with their source and never deletes one: pods that are not in the cache yet may need it.
  */
 export function planCopy({ source, found, isNeeded }: CopySituation): 'create' | 'update' | 'nothing' {
   if (source === undefined) return 'nothing';

@@ -111,8 +111,8 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
 }
 
 /**
- * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods are
- * only counted by a gauge: each change of the template makes all pods stale.
+ * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods
+ * are only counted by a gauge: each change of the template makes all pods stale.
  */
 function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
   if (kind !== 'missed') return;

@@ -4,8 +4,9 @@ const MOST = 8;
 const FIRST_TRIAL_MS = 10_000;
 
 /**
- * Keeps repair from doing harm while injection does not work. It starts with one eviction at a time. The limit doubles
- * after each replacement with a sidecar. A replacement without one stops repair until a later pod has a sidecar.
+ * Keeps repair from doing harm while injection does not work. It starts with one eviction at a time. The limit
+ * doubles after each replacement with a sidecar. A replacement without one stops repair until a later pod has a
+ * sidecar.
  */
 export class RepairBreaker {
   #allowed = 1;

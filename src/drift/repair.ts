@@ -31,8 +31,8 @@ export interface RepairOptions {
 }
 
 /**
- * Evicts pods that were admitted without their sidecar, so that their controller recreates them. Evicts as many as the
- * breaker allows, one per workload at a time, within their disruption budgets. Needs exactly one worker.
+ * Evicts pods that were admitted without their sidecar, so that their controller recreates them. Evicts as many as
+ * the breaker allows, one per workload at a time, within their disruption budgets. Needs exactly one worker.
  */
 export function repairReconcile(options: RepairOptions): Reconcile {
   const { client, breaker, missed, podsOf, windowMs, unhealthy, events, onObstacle, now } = options;
@@ -65,8 +65,8 @@ export function repairReconcile(options: RepairOptions): Reconcile {
 }
 
 /**
- * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it still
- * has this UID. Returns `refused` if a PodDisruptionBudget does not allow it now.
+ * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it
+ * still has this UID. Returns `refused` if a PodDisruptionBudget does not allow it now.
  */
 async function evict(
   client: Pick<KubeClient, 'request'>,

@@ -47,7 +47,9 @@ const WORKERS = 2;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
-/** Sets up the copies of Envoy's configuration, the search for pods whose sidecar is missing or stale, and repair. */
+/**
+ * Sets up the copies of Envoy's configuration, the search for pods whose sidecar is missing or stale, and repair.
+ */
 export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet {
   const { namespace, requireAnnotation, repair, repairWindow, template, namespaces } = options;
   const { leaderClient: client, events, log } = manager;

@@ -1,6 +1,7 @@
 /**
  * The template that the operator creates if users have not written one: a current Envoy that passes pod security
- * `restricted`, configured by the ConfigMap `envoy` of the pod's namespace. The operator never changes it afterwards.
+ * `restricted`, configured by the ConfigMap `envoy` of the pod's namespace. The operator never changes it
+ * afterwards.
  */
 export const DEFAULT_TEMPLATE = `# Added to each pod that opts in. Edit it as needed: new pods get the new version.
 containers:

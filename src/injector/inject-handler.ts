@@ -77,8 +77,8 @@ async function injectRequest(
   }
   const labelsNow = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
   const injection = injectWith(await labelsNow(false));
-  // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does not
-  // have the label yet.
+  // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
+  // not have the label yet.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
   return behind ? injectWith(await labelsNow(true)) : injection;
 }

@@ -5,8 +5,8 @@ import { oneLine } from './injection-answer.ts';
 import type { AwaitedPod, NewPodEvents } from './new-pod-events.ts';
 
 /**
- * Reports the warnings about a pod by an Event: most clients are controllers, which ignore warnings. A rejected pod gets
- * no Event: its controller reports our message and retries.
+ * Reports the warnings about a pod by an Event: most clients are controllers, which ignore warnings. A rejected pod
+ * gets no Event: its controller reports our message and retries.
  */
 export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: InjectionRecord): void {
   const { request, decision, reason, warnings } = record;

@@ -27,8 +27,8 @@ const MAX_NAME = 253;
 const MAX_NOTE_BYTES = 1024;
 
 /**
- * Holds back the Events of pods at admission until a cache has the pod. Any client may send reviews, so a review alone
- * must not cause writes. Also, a pod has no UID before it is stored.
+ * Holds back the Events of pods at admission until a cache has the pod. Any client may send reviews, so a review
+ * alone must not cause writes. Also, a pod has no UID before it is stored.
  */
 export class NewPodEvents {
   readonly #events: EventRecorder;
@@ -42,7 +42,10 @@ export class NewPodEvents {
     this.#now = now;
   }
 
-  /** Holds an Event for the pod's controller, or for the pod if it has none. Ignores a pod with neither UID nor name. */
+  /**
+   * Holds an Event for the pod's controller, or for the pod if it has none. Ignores a pod with neither UID nor
+   * name.
+   */
   expect({ namespace, name, ownerUid }: AwaitedPod, details: EventDetails): void {
     const id = ownerUid ?? name ?? '';
     if (id === '' || id.length > MAX_NAME || namespace.length > MAX_NAME) return;

@@ -11,7 +11,9 @@ export interface TemplateHandlerOptions {
   readonly log: Logger;
 }
 
-/** Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places. */
+/**
+ * Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places.
+ */
 export function createTemplateHandler({ log, ...wanted }: TemplateHandlerOptions): ReviewHandler {
   return async (request) => {
     const changed = changedConfigMap(request);

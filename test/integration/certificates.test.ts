@@ -52,7 +52,10 @@ function newReplica(stage: CertificateStage, options: Partial<WebhookReplicaOpti
   return Object.assign(replica, { lines });
 }
 
-/** Three replicas behind one address, the first of which leads and the last of which lags, and a configuration by which pods come to them. */
+/**
+ * Three replicas behind one address, the first of which leads and the last of which lags, and a configuration by
+ * which pods come to them.
+ */
 async function newService(stage: CertificateStage, options: Partial<WebhookReplicaOptions> = {}) {
   const replicas = [0, 50, 400].map((lagMs) => {
     return newReplica(stage, { ...options, lagMs, freshConnections: true });

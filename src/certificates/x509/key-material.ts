@@ -1,8 +1,8 @@
 import type { Certificate, CertifiedKey } from './certificate.ts';
 
 /**
- * The keys and certificates of an operator that is its own authority. A part is missing only if the Secret was damaged.
- * An authority passes through three states: next, issuer, former.
+ * The keys and certificates of an operator that is its own authority. A part is missing only if the Secret was
+ * damaged. An authority passes through three states: next, issuer, former.
  */
 export interface KeyMaterial {
   /** The certificate that every replica serves. */

@@ -15,9 +15,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * - A year for the authority, as in the webhooks of cert-manager and Kyverno. Ten years, as in others, would leave the
- *   rotation untested for too long.
- * - 90 days for the serving certificate, the default of cert-manager. Without a leader, a month passes before it expires.
+ * - A year for the authority, as in the webhooks of cert-manager and Kyverno. Ten years, as in others, would leave
+ *   the rotation untested for too long.
+ * - 90 days for the serving certificate, the default of cert-manager. Without a leader, a month passes before it
+ *   expires.
  * - An hour of skew, as client-go allows (util/cert, `GenerateSelfSignedCertKey`).
  * - Five minutes for API servers to see the bundle: a watch that has fallen behind lists again within that time.
  */

@@ -16,8 +16,8 @@ export interface ServerNamesOptions {
 
 /**
  * The names of a Service. The API server calls a webhook by `service.namespace.svc`
- * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#service-reference); users and
- * probes use the others.
+ * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#service-reference);
+ * users and probes use the others.
  * @throws TypeError if the URL is invalid.
  */
 export function serverNames({

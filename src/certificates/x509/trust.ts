@@ -2,8 +2,8 @@ import type { WebhookConfiguration } from '../../kube/api/core-resources.ts';
 import { type Certificate, isIssuedBy, readCertificates } from './certificate.ts';
 
 /**
- * Whether the caBundle of every webhook holds an authority of the chain: one that is in it, or has signed one of its
- * certificates. Without a caBundle the chain is not trusted, because no public authority signs for a Service.
+ * Whether the caBundle of every webhook holds an authority of the chain: one that is in it, or has signed one of
+ * its certificates. Without a caBundle the chain is not trusted, because no public authority signs for a Service.
  */
 export function isTrusted(chain: readonly Certificate[], { webhooks = [] }: WebhookConfiguration): boolean {
   return webhooks.every(({ clientConfig: { caBundle = '' } }) => {

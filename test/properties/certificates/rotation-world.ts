@@ -51,8 +51,8 @@ export class RotationWorld {
   }
 
   /**
-   * The leaves that a replica may serve and an API server may not trust, with what it trusts instead. Replicas and API
-   * servers may be behind by `lag`.
+   * The leaves that a replica may serve and an API server may not trust, with what it trusts instead. Replicas and
+   * API servers may be behind by `lag`.
    */
   refused(lag: { readonly replicaMs: number; readonly apiServerMs: number }): readonly string[] {
     const bundles = since(this.#configurations, this.now - lag.apiServerMs).map(authoritiesIn);
@@ -110,8 +110,8 @@ export class RotationWorld {
 }
 
 /**
- * A leader, or a process that believes to be the leader. The test decides when its requests and their responses arrive.
- * The test can kill it at any moment; a request on its way still arrives.
+ * A leader, or a process that believes to be the leader. The test decides when its requests and their responses
+ * arrive. The test can kill it at any moment; a request on its way still arrives.
  */
 export class SimulatedController {
   readonly #controller: CertificateController;
