@@ -6,14 +6,14 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { CA_FIELD_MANAGER } from './names.ts';
 
-/** A webhook configuration of ours and the cache in which it is seen. */
+/** One of our webhook configurations, and the cache that has it. */
 export interface BundleTarget {
   readonly resource: Resource<WebhookConfiguration>;
   readonly name: string;
   readonly informer: Pick<Informer<WebhookConfiguration>, 'lister' | 'hasSynced'>;
 }
 
-/** A webhook configuration as it was seen; one that does not exist is trusted by nobody and needs nothing. */
+/** A webhook configuration as the cache had it. A missing configuration needs no caBundle. */
 export interface SeenConfiguration {
   readonly resource: Resource<WebhookConfiguration>;
   readonly configuration: WebhookConfiguration;
@@ -26,12 +26,12 @@ export interface CaBundleOptions {
 }
 
 /**
- * The caBundle of our webhook configurations: the authorities by which API servers trust us.
+ * Writes the caBundle of our webhook configurations: the authorities by which API servers trust us.
  *
- * Two leaders for a moment do no harm, if each takes its three steps in this order: observe the configurations, read
- * the Secret from the server, distribute the Secret's bundle. Whoever writes a bundle of a newer Secret does so after
- * the older leader has read the old one, thus after it has observed: the older one's write then meets a configuration
- * that has changed, and is refused. So no older bundle ever takes the place of a newer one.
+ * Two leaders at the same time do no harm if each takes three steps in this order: observe the configurations, read
+ * the Secret from the API server, distribute its bundle. A leader writes a newer bundle only after the older leader
+ * has read the old Secret, and so after that one has observed. The older leader's write then gets a conflict. So an
+ * older bundle never replaces a newer one.
  */
 export class CaBundle {
   readonly #client: CaBundleOptions['client'];
@@ -45,14 +45,15 @@ export class CaBundle {
     this.#clock = clock;
   }
 
-  /** The configurations that exist; undefined as long as that is not known. */
+  /** The configurations that exist; undefined until the caches are synced. */
   observe(): readonly SeenConfiguration[] | undefined {
     return observe(this.#targets);
   }
 
   /**
-   * Writes the bundle (PEM) to where it is not, and says for how long, in milliseconds, it has been seen everywhere;
-   * undefined: it has not yet been. Rejects with a conflict where a configuration has changed since it was observed.
+   * Writes the bundle (PEM) where it is missing. Returns for how long all configurations have held it, in
+   * milliseconds; undefined if one does not yet. Rejects with a conflict if a configuration has changed since it
+   * was observed.
    */
   async distribute(
     seen: readonly SeenConfiguration[],
@@ -80,7 +81,7 @@ export class CaBundle {
   }
 }
 
-/** The configurations that exist; undefined as long as that is not known. */
+/** The configurations that exist; undefined until the caches are synced. */
 export function observe(targets: readonly BundleTarget[]): readonly SeenConfiguration[] | undefined {
   if (!targets.every(({ informer }) => informer.hasSynced())) return undefined;
   return targets.flatMap(({ resource, name, informer }) => {
@@ -94,7 +95,7 @@ export function holdsBundle(seen: readonly SeenConfiguration[], bundle: string):
   return seen.every(({ configuration }) => bundleOperations(configuration, bundle).length === 0);
 }
 
-/** What makes every webhook of the configuration hold the bundle (PEM); nothing where each does. */
+/** The operations that write the bundle (PEM) into every webhook of the configuration that lacks it. */
 export function bundleOperations(
   { webhooks = [] }: WebhookConfiguration,
   bundle: string,
@@ -107,7 +108,7 @@ export function bundleOperations(
   );
 }
 
-/** The server refuses the patch with a conflict when the object is another by now, its webhooks perhaps in another order. */
+/** Makes the patch fail with a conflict if the object has changed: its webhooks may have another order. */
 export function unchangedSince({ metadata }: WebhookConfiguration): Operation {
   return { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion };
 }

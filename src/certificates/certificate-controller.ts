@@ -19,16 +19,16 @@ export interface CertificateControllerOptions {
   readonly lifetimes: Lifetimes;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
-  /** What this replica has last seen in the Secret when nothing was wrong with it. */
+  /** The last undamaged content of the Secret that this replica has seen. */
   readonly lastGood: () => KeyMaterial | undefined;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics | undefined;
 }
 
-/** Looked at this often whatever happens: timers do not run while a machine sleeps, and its time of day may be set. */
+/** Longest time between reconciles: timers stop while a machine sleeps, and its wall clock may change. */
 const RECHECK_MS = 3_600_000;
 
-/** The leader's part: keeps the certificates fresh and the caBundle what it should be. */
+/** The leader's part: renews the certificates and keeps the caBundle in sync. */
 export class CertificateController {
   readonly #options: CertificateControllerOptions;
 
@@ -36,32 +36,32 @@ export class CertificateController {
     this.#options = options;
   }
 
-  /** One look, and at most one step of each kind. What it writes wakes it again by way of the caches. */
+  /** Takes at most one step of each kind. Its writes trigger the next reconcile through the caches. */
   async reconcile(signal: AbortSignal): Promise<Result> {
     try {
-      return await this.#look(signal);
+      return await this.#reconcile(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      this.#options.log.debug({ err: error }, 'changed by somebody else meanwhile: looking again');
+      this.#options.log.debug({ err: error }, 'changed by another client, retrying');
       return { requeueAfterMs: 0 };
     }
   }
 
-  async #look(signal: AbortSignal): Promise<Result> {
+  async #reconcile(signal: AbortSignal): Promise<Result> {
     const { bundle, secret } = this.#options;
-    // In this order: see CaBundle.
+    // The order matters: see CaBundle.
     const seen = bundle.observe();
     const stored = await secret.read(signal);
-    // Any replica makes one, and its appearance brings us back.
+    // Any replica creates it, which triggers the next reconcile.
     if (!stored) return {};
     const distribution = await outcome(this.#distribute(seen, stored.content, signal));
-    // Not held up by a webhook configuration that cannot be written: the leaf must not expire over it.
+    // Even if a webhook configuration cannot be written, the leaf must not expire.
     const result = await this.#renew(stored, distribution.value, signal);
     if ('error' in distribution) throw distribution.error;
     return result;
   }
 
-  /** For how long every configuration has held the bundle; undefined where one does not yet. */
+  /** For how long all configurations have held the bundle; undefined if one does not yet. */
   async #distribute(
     seen: readonly SeenConfiguration[] | undefined,
     content: SecretContent,
@@ -97,7 +97,7 @@ export class CertificateController {
         : await renew(step.do, material, context);
     await secret.replace(renewed, resourceVersion, signal);
     const expires = renewed.leaf && new Date(renewed.leaf.notAfter);
-    if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates mended');
+    if (damage.length > 0) log.warn({ damage, step: step.do, expires }, 'damaged certificates repaired');
     else log.info({ step: step.do, expires }, 'certificates renewed');
     this.#count(step.do);
     return { requeueAfterMs: RECHECK_MS };
@@ -115,7 +115,7 @@ export class CertificateController {
   }
 }
 
-/** The authorities that webhook configurations have to name; undefined where that is not ours to say. */
+/** The authorities (PEM) for the caBundle; undefined if the operator must not write it. */
 export function trusted(content: SecretContent): string | undefined {
   if (content.kind === 'unusable') return undefined;
   if (content.kind === 'provided') return content.bundle;
@@ -126,7 +126,7 @@ function until(moment: number | undefined, now: number): number {
   return moment === undefined ? RECHECK_MS : Math.max(1, Math.min(moment - now, RECHECK_MS));
 }
 
-/** What a promise comes to, as a value. */
+/** The outcome of a promise as a value. */
 async function outcome<T>(promise: Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> {
   try {
     return { value: await promise };

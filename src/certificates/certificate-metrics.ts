@@ -1,9 +1,9 @@
-/** What is told of certificates, for metrics. */
+/** Receives the state of certificates, for metrics. */
 export interface CertificateMetrics {
-  /** When the certificate that is served, or the authority that signs, expires: seconds since 1970. */
+  /** When the served certificate or the signing authority expires, in seconds since 1970. */
   expires(certificate: 'serving' | 'authority', at: number): void;
-  /** Whether every webhook configuration holds the authorities of what is served. */
+  /** Whether every webhook configuration holds the authorities of the served certificate. */
   bundleInSync(inSync: boolean): void;
-  /** This replica has put a new one in the place of an old one. */
+  /** Counts a certificate that this replica has renewed. */
   rotated(certificate: 'serving' | 'authority'): void;
 }

@@ -6,7 +6,7 @@ import { OWN_CERTIFICATE } from './names.ts';
 import { readSecret, type SecretContent, secretData } from './secret-content.ts';
 import type { KeyMaterial } from './x509/key-material.ts';
 
-/** What is in the Secret, and the resourceVersion at which it was. */
+/** The content of the Secret and its resourceVersion. */
 export interface StoredContent {
   readonly content: SecretContent;
   readonly resourceVersion: string | undefined;
@@ -18,7 +18,7 @@ export interface CertificateSecretOptions {
   readonly name: string;
 }
 
-/** The one Secret that all replicas share. Every write is a compare-and-swap: of several writers at once, one wins. */
+/** The Secret that all replicas share. Every write is a compare-and-swap: of concurrent writers, one wins. */
 export class CertificateSecret {
   readonly namespace: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export class CertificateSecret {
     this.name = name;
   }
 
-  /** Asks the server itself, not a cache. Undefined where there is none. */
+  /** Reads from the API server, not from a cache. Undefined if it does not exist. */
   async read(signal: AbortSignal): Promise<StoredContent | undefined> {
     try {
       const secret = await this.#client.get(SECRETS, this, { signal });
@@ -41,7 +41,7 @@ export class CertificateSecret {
     }
   }
 
-  /** False where somebody else was quicker. */
+  /** Creates the Secret. Returns false if it already exists. */
   async create(material: KeyMaterial, signal: AbortSignal): Promise<boolean> {
     const { namespace, name } = this;
     const secret = {
@@ -60,7 +60,7 @@ export class CertificateSecret {
     }
   }
 
-  /** Rejects with a conflict where it was changed since; leaves alone what others keep in it. */
+  /** Replaces our values. Rejects with a conflict if the Secret has changed; keeps the values of other writers. */
   async replace(
     material: KeyMaterial,
     resourceVersion: string | undefined,

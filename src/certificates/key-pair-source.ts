@@ -8,7 +8,7 @@ import type { CertifiedKey } from './x509/certificate.ts';
 import type { KeyMaterial } from './x509/key-material.ts';
 import type { Lifetimes } from './x509/lifetimes.ts';
 
-/** What a TLS server needs, PEM; the certificate may be followed by its chain. */
+/** The key pair of a TLS server, PEM. The chain may follow the certificate. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
@@ -20,15 +20,15 @@ export interface KeyPairSourceOptions {
   readonly lifetimes: Lifetimes;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
-  /** Called with the first key pair and each new one. Where it throws, it is called again later. */
+  /** Called with the first key pair and each new one. If it throws, it is called again later. */
   readonly onKeyPair: (pair: KeyPair) => void;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics | undefined;
 }
 
 /**
- * Every replica's part: follows the Secret, hands on its key pair, and makes the Secret where there is none. Whatever
- * becomes of the Secret, the last good key pair goes on being served.
+ * Every replica's part: watches the Secret, passes on its key pair, and creates the Secret if it does not exist. If
+ * the Secret is deleted or damaged, the last valid key pair stays in use.
  */
 export class KeyPairSource {
   readonly #options: KeyPairSourceOptions;
@@ -41,39 +41,42 @@ export class KeyPairSource {
     this.#options = options;
   }
 
-  /** A key pair has been handed on. */
+  /** Whether a key pair has been passed on. */
   get isServing(): boolean {
     return this.#serving !== undefined;
   }
 
-  /** What was last in the Secret. */
+  /** The last content of the Secret. */
   get content(): SecretContent | undefined {
     return this.#content;
   }
 
-  /** What was last in the Secret while it was ours and undamaged. */
+  /** The last undamaged content of our own Secret. */
   get lastGood(): KeyMaterial | undefined {
     return this.#lastGood;
   }
 
-  /** Takes note of the Secret as it is now; undefined: there is none. */
+  /** Uses the current Secret; undefined if it does not exist. */
   async reconcile(secret: Secret | undefined, signal: AbortSignal): Promise<void> {
-    if (!secret) return this.#make(signal);
+    if (!secret) return this.#create(signal);
     if (secret.metadata.resourceVersion !== this.#seen) this.#read(secret);
     this.#seen = secret.metadata.resourceVersion;
     this.#serve();
   }
 
-  async #make(signal: AbortSignal): Promise<void> {
+  async #create(signal: AbortSignal): Promise<void> {
     const { secret, signer, lifetimes, wallClock, log } = this.#options;
     const name = `${secret.namespace}/${secret.name}`;
     if (this.#content?.kind === 'provided') {
-      log.warn({ secret: name }, 'the Secret is gone: waiting for whoever provided its certificate');
+      log.warn({ secret: name }, 'provided Secret was deleted, waiting for a new one');
       return;
     }
     const material = await replacement(this.#lastGood, { signer, lifetimes, now: wallClock() });
     const created = await secret.create(material, signal);
-    log.info({ secret: name }, created ? 'certificates made' : 'certificates were made by another replica');
+    log.info(
+      { secret: name },
+      created ? 'certificates created' : 'certificates already created by another replica',
+    );
   }
 
   #read(secret: Secret): void {
@@ -83,14 +86,14 @@ export class KeyPairSource {
     if (content.kind === 'unusable') {
       log.warn(
         { problem: content.problem },
-        'the Secret is not ours and of no use: mend it, or delete it to have one made',
+        'Secret was not created by the operator and has no usable key pair: fix or delete it',
       );
     } else if (content.kind === 'provided') {
       this.#lastGood = undefined;
       this.#checkNames(content.leaf);
     } else {
       const { material, damage } = content;
-      if (damage.length > 0) log.warn({ damage }, 'the certificates in the Secret are damaged');
+      if (damage.length > 0) log.warn({ damage }, 'certificates in the Secret are damaged');
       else this.#lastGood = material;
       if (material.issuer) metrics?.expires('authority', material.issuer.notAfter / 1000);
     }
@@ -104,13 +107,13 @@ export class KeyPairSource {
     this.#serving = leaf;
     metrics?.expires('serving', leaf.notAfter / 1000);
     const { fingerprint, notAfter } = leaf;
-    log.info({ fingerprint, expires: new Date(notAfter) }, 'serving with a new certificate');
+    log.info({ fingerprint, expires: new Date(notAfter) }, 'serving new certificate');
   }
 
   #checkNames(leaf: CertifiedKey): void {
     const { signer, log } = this.#options;
-    log.info('the certificate is provided by somebody else: it is served, and renewed by them');
-    if (!signer.isUpToDate(leaf)) log.warn('the provided certificate lacks names that we are called by');
+    log.info('serving provided certificate, which its provider must renew');
+    if (!signer.isUpToDate(leaf)) log.warn('provided certificate lacks names of the webhook');
   }
 }
 

@@ -17,7 +17,7 @@ export interface LoopOptions {
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 60_000;
 
-/** A controller of one thing: however often it is woken, one reconcile runs, and one more after it. */
+/** A controller with one key: one reconcile runs at a time, and any number of wakes lead to one more. */
 export class Loop {
   readonly #key: string;
   readonly #queue: WorkQueue<string>;
@@ -38,11 +38,12 @@ export class Loop {
     });
   }
 
+  /** Requests a reconcile. */
   wake(): void {
     this.#queue.add(this.#key);
   }
 
-  /** Until the signal aborts. Runs once. */
+  /** Reconciles until the signal aborts. Call it once. */
   run(signal: AbortSignal): Promise<void> {
     this.wake();
     return this.#controller.run(signal);

@@ -27,20 +27,20 @@ import { x509Signer } from './x509/x509-signer.ts';
 
 export interface ManagedCertificatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
-  /** For the leader's part: refuses what is asked outside of a term. */
+  /** For the leader's part: rejects requests outside of a term. */
   readonly leaderClient: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch'>;
   readonly clock: Clock;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** Run by their owner, not here. */
+  /** The caller runs them. */
   readonly informers: Informers;
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
-  /** What the API server calls the webhook by. */
+  /** The names by which the API server calls the webhook. */
   readonly names: ServerNames;
-  /** Called with the first key pair and each new one: for a server that takes it without closing a connection. */
+  /** Called with the first key pair and each new one. The server must use it without closing connections. */
   readonly onKeyPair: (pair: KeyPair) => void;
   readonly secretName?: string;
   readonly configurationName?: string;
@@ -48,8 +48,8 @@ export interface ManagedCertificatesOptions {
 }
 
 /**
- * The operator's certificates, kept by itself: one authority and one serving certificate for all replicas, in a Secret.
- * Every replica runs this, and serves what it is handed; the leader leads as well, and renews.
+ * Certificates that the operator manages: one authority and one serving certificate for all replicas, in a Secret.
+ * Every replica runs this and serves the certificate; the leader renews it.
  */
 export class ManagedCertificates {
   readonly #options: ManagedCertificatesOptions;
@@ -59,7 +59,7 @@ export class ManagedCertificates {
   readonly #source: KeyPairSource;
   readonly #following: Loop;
   readonly #newController: () => CertificateController;
-  /** One while this replica leads; two for a moment, where it leads again before its last term has come to its end. */
+  /** One while this replica leads; two for a moment if it leads again before its last term has ended. */
   readonly #terms = new Set<Loop>();
   #wasTrusted = false;
 
@@ -84,19 +84,19 @@ export class ManagedCertificates {
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: following });
   }
 
-  /** Every replica's part, until the signal aborts. Call it once. */
+  /** Runs every replica's part until the signal aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#secrets, ...this.#configurations.map(({ informer }) => informer)];
-    // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+    // A missing object has no event, so a sync must wake the loop. Rejects only when the signal aborts.
     const synced = informers.map((informer) =>
       informer.waitForSync(signal).then(this.#wake, () => undefined),
     );
     await Promise.all([...synced, this.#following.run(signal)]);
   }
 
-  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  /** Runs the leader's part until the signal aborts. Call it once per term, while run() runs. */
   async lead(signal: AbortSignal): Promise<void> {
-    // For how long a caBundle has been in place is for each term to see for itself.
+    // Each term measures itself for how long the caBundle has been in place.
     const controller = this.#newController();
     const reconcile = (stop: AbortSignal) => controller.reconcile(stop);
     const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
@@ -109,15 +109,15 @@ export class ManagedCertificates {
   }
 
   /**
-   * Why this replica cannot take requests yet: it has nothing to serve, or the API server would not trust it. Once it
-   * could, this stays undefined: to take replicas out of service would mend nothing that befalls all of them alike.
+   * Why this replica is not ready: it has no certificate, or the API server does not trust it. After the first
+   * success this stays undefined: failing readiness would not help, because all replicas are affected.
    */
   failure(): string | undefined {
     if (this.#wasTrusted) return undefined;
-    if (!this.#source.isServing) return 'the Secret holds no certificate yet';
+    if (!this.#source.isServing) return 'the Secret has no certificate yet';
     const inSync = this.#isInSync();
-    if (inSync === undefined) return 'the webhook configurations have not been read yet';
-    if (!inSync) return 'a webhook configuration does not hold our caBundle yet';
+    if (inSync === undefined) return 'webhook configurations not synced';
+    if (!inSync) return 'a webhook configuration does not have our caBundle yet';
     this.#wasTrusted = true;
     return undefined;
   }
@@ -130,7 +130,7 @@ export class ManagedCertificates {
     return {};
   }
 
-  /** Undefined as long as it is not known what is served, or where. */
+  /** Undefined while the served certificate or the configurations are unknown. */
   #isInSync(): boolean | undefined {
     const { content } = this.#source;
     if (!content || content.kind === 'unusable') return undefined;

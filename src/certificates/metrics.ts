@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CertificateMetrics } from './certificate-metrics.ts';
 
-/** How long certificates last, and whether the API server is told to trust them. */
+/** When certificates expire, and whether the API server trusts them. */
 export function certificateMetrics(registry: Registry): CertificateMetrics {
   const registers = [registry];
   const labelNames = ['certificate'];
@@ -13,12 +13,12 @@ export function certificateMetrics(registry: Registry): CertificateMetrics {
   });
   const inSync = new Gauge({
     name: 'envoy_initializer_ca_bundle_in_sync',
-    help: 'Whether every webhook configuration holds the authorities of what is served: 1, else 0',
+    help: '1 if every webhook configuration holds the authorities of the served certificate, else 0',
     registers,
   });
   const rotations = new Counter({
     name: 'envoy_initializer_certificate_rotations_total',
-    help: 'Certificates that this process put in the place of an old one',
+    help: 'Certificates that this process has renewed',
     labelNames,
     registers,
   });

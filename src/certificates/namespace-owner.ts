@@ -9,13 +9,13 @@ import { CA_FIELD_MANAGER } from './names.ts';
 
 export interface NamespaceOwnerOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
 }
 
 /**
- * Makes the operator's Namespace an owner of its webhook configurations, both of which are cluster-scoped: deleting the
- * namespace then takes along what would otherwise call a Service that is gone, and block pods.
+ * Makes the operator's Namespace an owner of its webhook configurations (all are cluster-scoped). Deleting the
+ * namespace then deletes them, too. Otherwise they would call a deleted Service and block pods.
  */
 export class NamespaceOwner {
   readonly #client: NamespaceOwnerOptions['client'];
@@ -26,7 +26,7 @@ export class NamespaceOwner {
     this.#namespace = namespace;
   }
 
-  /** Names the configurations that it has changed. Rejects with 403 without the right to delete them: see below. */
+  /** Returns the configurations that it changed. Rejects with 403 without the right to delete them: see below. */
   async own(seen: readonly SeenConfiguration[], signal: AbortSignal): Promise<readonly string[]> {
     if (seen.length === 0) return [];
     const namespace = await this.#client.get(NAMESPACES, { name: this.#namespace }, { signal });
@@ -35,7 +35,7 @@ export class NamespaceOwner {
       const operations = ownerOperations(configuration, namespace);
       if (operations.length === 0) continue;
       const { name } = configuration.metadata;
-      // The admission plugin OwnerReferencesPermissionEnforcement asks for the right to delete what gets an owner.
+      // The admission plugin OwnerReferencesPermissionEnforcement requires the right to delete the owned object.
       await this.#client.jsonPatch(resource, { name }, [unchangedSince(configuration), ...operations], {
         fieldManager: CA_FIELD_MANAGER,
         signal,
@@ -46,7 +46,7 @@ export class NamespaceOwner {
   }
 }
 
-/** Lets the namespace own the configurations; where the right to is missing, warns and goes on. */
+/** Makes the namespace own the configurations. If the right is missing, only warns. */
 export async function ownIfAllowed(
   owner: Pick<NamespaceOwner, 'own'>,
   seen: readonly SeenConfiguration[],
@@ -55,20 +55,24 @@ export async function ownIfAllowed(
 ): Promise<void> {
   try {
     const owned = await owner.own(seen, signal);
-    if (owned.length > 0) log.info({ configurations: owned }, 'owned by the namespace from now on');
+    if (owned.length > 0)
+      log.info({ configurations: owned }, 'webhook configurations owned by the namespace');
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    log.warn({ err: error }, 'the namespace cannot own the webhooks: deleting it leaves them behind');
+    log.warn(
+      { err: error },
+      'cannot make the namespace own the webhook configurations: deleting it leaves them behind',
+    );
   }
 }
 
-/** What makes the namespace, in this life of it, an owner of the object beside the others that it has. */
+/** The operations that add the namespace, with its current UID, to the owners of the object. */
 export function ownerOperations(object: KubeObject, { metadata }: KubeObject): readonly Operation[] {
   const owners = object.metadata.ownerReferences ?? [];
   const { name, uid = '' } = metadata;
   if (owners.some((owner) => isNamespace(owner, name) && owner.uid === uid)) return [];
   const others = owners.filter((owner) => !isNamespace(owner, name));
-  // Nothing blocks: foreground deletion of the namespace must not wait for the configuration.
+  // Without blockOwnerDeletion: deleting the namespace in the foreground must not wait for the configuration.
   const value = [...others, { apiVersion: 'v1', kind: 'Namespace', name, uid }];
   return [{ op: 'add', path: '/metadata/ownerReferences', value }];
 }

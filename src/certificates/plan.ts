@@ -2,18 +2,21 @@ import type { Certificate, CertifiedKey } from './x509/certificate.ts';
 import type { KeyMaterial } from './x509/key-material.ts';
 import type { Lifetimes } from './x509/lifetimes.ts';
 
-/** What there is, and when. Times are milliseconds since 1970. */
+/** The state to plan for. Times are milliseconds since 1970. */
 export interface Situation {
   readonly material: KeyMaterial;
-  /** How long every webhook configuration has held the bundle as it is now, in milliseconds; undefined: not all do. */
+  /**
+   * For how long all webhook configurations have held the current bundle, in milliseconds; undefined if one does
+   * not.
+   */
   readonly distributedForMs: number | undefined;
-  /** The leaf does not say every name that the server is called by. */
+  /** Whether the leaf lacks a name of the server. */
   readonly leafLacksNames: boolean;
   readonly now: number;
   readonly lifetimes: Lifetimes;
 }
 
-/** One write of the Secret, or the time at which to look again (undefined: when something changes). */
+/** One write of the Secret, or the time of the next reconcile (undefined: when something changes). */
 export type Step =
   | { readonly do: 'start-over' }
   | { readonly do: 'issue-leaf' }
@@ -23,10 +26,10 @@ export type Step =
   | { readonly do: 'wait'; readonly until: number | undefined };
 
 /**
- * Decides the next step. Each is a single write, so a crash leaves a state from which the next one follows, and at any
- * moment the API servers trust what any replica may serve:
- * - a new authority is in the bundle of every webhook configuration, for a while, before it signs;
- * - a former one stays in the bundle until it has expired, and with it all that it signed.
+ * Decides the next step. Each step is a single write, so after a crash the next leader continues. API servers
+ * always trust what any replica may serve:
+ * - a new authority is in the bundle of every webhook configuration for a while before it signs;
+ * - a former authority stays in the bundle until it has expired, and all its certificates with it.
  */
 export function plan(situation: Situation): Step {
   const { material, now, leafLacksNames, lifetimes } = situation;
@@ -42,12 +45,12 @@ export function plan(situation: Situation): Step {
   return { do: 'wait', until: nextMoment(situation, { leaf, issuer, next }) };
 }
 
-/** When two thirds of a certificate's life are over. */
+/** When two thirds of a certificate's lifetime are over. */
 export function dueAt({ notBefore, notAfter }: Certificate): number {
   return notBefore + (2 / 3) * (notAfter - notBefore);
 }
 
-/** Nothing that the authority signed is valid any more, by whichever clock. */
+/** Whether all certificates of the authority have expired, by any clock within the allowed skew. */
 export function isSpent(
   { notAfter }: Certificate,
   { now, lifetimes }: Pick<Situation, 'now' | 'lifetimes'>,
@@ -55,7 +58,7 @@ export function isSpent(
   return now >= notAfter + lifetimes.skewMs;
 }
 
-/** A leaf outlives its authority in vain. */
+/** When a new leaf expires: no later than its authority, because a longer lifetime is useless. */
 export function leafNotAfter(
   issuer: Certificate,
   { now, lifetimes }: Pick<Situation, 'now' | 'lifetimes'>,
@@ -71,7 +74,7 @@ function isDue(certificate: Certificate, now: number): boolean {
   return now >= dueAt(certificate);
 }
 
-/** Due, and a new one would live longer: not so at the end of an authority that cannot be replaced. */
+/** Whether the leaf is due and a new one would live longer. It would not near the end of its authority. */
 function isLeafDue(leaf: Certificate, issuer: Certificate, situation: Situation): boolean {
   return isDue(leaf, situation.now) && leafNotAfter(issuer, situation) > leaf.notAfter;
 }

@@ -15,24 +15,24 @@ import { type Certificate, readCertificates } from './x509/certificate.ts';
 import { isTrusted } from './x509/trust.ts';
 
 export interface ProvidedCertificatesOptions {
-  /** For the leader's part: refuses what is asked outside of a term. */
+  /** For the leader's part: rejects requests outside of a term. */
   readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly clock: Clock;
   /** Milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
   readonly log: Logger;
   readonly metrics?: CertificateMetrics;
-  /** Run by their owner, not here. */
+  /** The caller runs them. */
   readonly informers: Informers;
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
   readonly configurationName?: string;
 }
 
 /**
- * Certificates that somebody else keeps, the caBundle with them: cert-manager, or whoever writes the files. No
- * certificate and no caBundle is written here. What is left to do is to see whether the API server trusts what is
- * served, and to make the namespace the owner of the webhooks, which go with it whoever has signed.
+ * Certificates in files that another program, such as cert-manager, manages together with the caBundle. This class
+ * writes neither. It checks whether the API server trusts the served certificate. It also makes the namespace the
+ * owner of the webhook configurations, so that they are deleted with it.
  */
 export class ProvidedCertificates {
   readonly #options: ProvidedCertificatesOptions;
@@ -48,10 +48,10 @@ export class ProvidedCertificates {
     this.#targets = WEBHOOK_CONFIGURATIONS.map((resource) => ({
       ...{ resource, name, informer: this.#informer(resource, name) },
     }));
-    this.#following = new Loop({ ...options, name: 'certificates', reconcile: async () => this.#look() });
+    this.#following = new Loop({ ...options, name: 'certificates', reconcile: async () => this.#report() });
   }
 
-  /** Takes note of what is served from now on: a certificate and its chain, PEM. */
+  /** Records the served certificate and its chain, PEM. */
   served(pem: string): void {
     this.#chain = readCertificates(pem);
     const [leaf] = this.#chain;
@@ -59,17 +59,17 @@ export class ProvidedCertificates {
     this.#wake();
   }
 
-  /** Every replica's part, until the signal aborts. Call it once. */
+  /** Runs every replica's part until the signal aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = this.#targets.map(({ informer }) => informer);
-    // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+    // A missing object has no event, so a sync must wake the loop. Rejects only when the signal aborts.
     const synced = informers.map((informer) =>
       informer.waitForSync(signal).then(this.#wake, () => undefined),
     );
     await Promise.all([...synced, this.#following.run(signal)]);
   }
 
-  /** The leader's part, until the signal aborts; each time that this replica leads, while run() runs. */
+  /** Runs the leader's part until the signal aborts. Call it once per term, while run() runs. */
   async lead(signal: AbortSignal): Promise<void> {
     const { leaderClient: client, namespace, log } = this.#options;
     const owner = new NamespaceOwner({ client, namespace });
@@ -86,24 +86,25 @@ export class ProvidedCertificates {
     }
   }
 
-  /** Why this replica cannot take requests yet. Once it could, this stays undefined: see ManagedCertificates. */
+  /** Why this replica is not ready. After the first success this stays undefined: see ManagedCertificates. */
   failure(): string | undefined {
     if (this.#wasTrusted) return undefined;
-    if (this.#chain === undefined) return 'the files are not read yet';
+    if (this.#chain === undefined) return 'certificate files not read yet';
     const trusted = this.#isTrusted();
-    if (trusted === undefined) return 'the webhook configurations have not been read yet';
-    if (!trusted) return 'a webhook configuration does not hold an authority of what the files hold';
+    if (trusted === undefined) return 'webhook configurations not synced';
+    if (!trusted)
+      return 'a webhook configuration does not trust the certificate of the files: write its authority into the caBundle';
     this.#wasTrusted = true;
     return undefined;
   }
 
-  #look(): Result {
+  #report(): Result {
     const trusted = this.#isTrusted();
     if (trusted !== undefined) this.#options.metrics?.bundleInSync(trusted);
     return {};
   }
 
-  /** Undefined as long as it is not known what is served, or where. */
+  /** Undefined while the served certificate or the configurations are unknown. */
   #isTrusted(): boolean | undefined {
     const chain = this.#chain;
     const seen = observe(this.#targets);

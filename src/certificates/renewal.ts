@@ -4,34 +4,34 @@ import type { Certificate, CertifiedKey } from './x509/certificate.ts';
 import type { KeyMaterial } from './x509/key-material.ts';
 import type { Lifetimes } from './x509/lifetimes.ts';
 
-/** Makes keys and signs them. */
+/** Creates keys and signs certificates. */
 export interface Signer {
   authority(validity: Validity): Promise<CertifiedKey>;
   leaf(issuer: CertifiedKey, validity: Validity): Promise<CertifiedKey>;
-  /** Whether the leaf says all that one made now would say. */
+  /** Whether the leaf has all names that a new one would have. */
   isUpToDate(leaf: CertifiedKey): boolean;
 }
 
-/** The steps that change what there is, and need it. */
+/** The steps that need the existing material. */
 export type Renewal = Exclude<Step['do'], 'start-over' | 'wait'>;
 
-/** What a renewal is made with. `now` is in milliseconds since 1970. */
+/** The inputs of a renewal. `now` is in milliseconds since 1970. */
 export interface RenewalContext {
   readonly signer: Signer;
   readonly lifetimes: Lifetimes;
   readonly now: number;
 }
 
-/** Makes everything anew: an authority, and a leaf that it signs. */
+/** Creates everything: an authority, and a leaf that it signs. */
 async function startOver(context: RenewalContext): Promise<KeyMaterial> {
   const issuer = await makeAuthority(context);
   return { leaf: await makeLeaf(issuer, context), issuer, next: undefined, bundle: [publicPart(issuer)] };
 }
 
 /**
- * Makes what takes the place of a Secret that is gone or of no use. Where its last good content is known, that is put
- * back with a new authority on its way: every replica still serves it, so API servers must go on trusting it until they
- * know the new one.
+ * Returns the material that replaces a deleted or unusable Secret. If the last undamaged content is known, it
+ * returns that with a next authority added. Replicas still serve the old leaf, so API servers must trust it until
+ * they know the next authority.
  */
 export async function replacement(
   lastGood: KeyMaterial | undefined,
@@ -42,8 +42,8 @@ export async function replacement(
 }
 
 /**
- * Carries out one step. The material is left as it is: what comes back takes its place in a single write.
- * @throws Error when the step does not go with the material.
+ * Returns the material after one step, to be written at once. Does not change the given material.
+ * @throws Error if the material lacks a part that the step needs.
  */
 export async function renew(
   step: Renewal,
@@ -82,7 +82,7 @@ function makeLeaf(issuer: CertifiedKey, context: RenewalContext): Promise<Certif
   });
 }
 
-/** What others may know of it. */
+/** The certificate without its private key. */
 function publicPart({ pem, fingerprint, notBefore, notAfter }: CertifiedKey): Certificate {
   return { pem, fingerprint, notBefore, notAfter };
 }

@@ -9,18 +9,19 @@ import {
 } from './x509/certificate.ts';
 import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
 
-/** What a Secret holds, and whose it is. */
+/** The content of a Secret, and its owner. */
 export type SecretContent =
-  /** Ours. What was damaged is missing, and `damage` says why. */
+  /** Our own. Damaged parts are missing, and `damage` says why. */
   | { readonly kind: 'own'; readonly material: KeyMaterial; readonly damage: readonly string[] }
-  /** Somebody else's: used, never changed. Without a `ca.crt` they see to the caBundle as well. */
+  /** Provided by users: used, never changed. Without a `ca.crt` they also write the caBundle. */
   | { readonly kind: 'provided'; readonly leaf: CertifiedKey; readonly bundle: string | undefined }
-  /** Neither ours nor of any use. */
+  /** Not our own, and without a usable key pair. */
   | { readonly kind: 'unusable'; readonly problem: string };
 
 /** The values of the Secret, as cert-manager names them; `ca.key` and `next-ca.key` are ours. */
 type Key = 'tls.crt' | 'tls.key' | 'ca.crt' | 'ca.key' | 'next-ca.key';
 
+/** Reads the Secret. The annotation decides whether it is our own. */
 export function readSecret(secret: Secret): SecretContent {
   const leaf = attempt(() => readCertifiedKey(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key')));
   const mark = secret.metadata.annotations?.[OWN_CERTIFICATE];
@@ -29,7 +30,7 @@ export function readSecret(secret: Secret): SecretContent {
   return readOwn(secret, leaf);
 }
 
-/** The Secret's values for the material, base64; null takes one away (a JSON merge patch). */
+/** The Secret's values for the material, base64; null deletes one (a JSON merge patch). */
 export function secretData({ leaf, issuer, next, ...trusted }: KeyMaterial): Record<Key, string | null> {
   const base64 = (text: string | undefined) =>
     text === undefined ? null : Buffer.from(text).toString('base64');
@@ -51,13 +52,13 @@ function readProvided(secret: Secret, leaf: CertifiedKey): SecretContent {
     : { kind: 'unusable', problem: `ca.crt: ${authorities.problem}` };
 }
 
-/** The authorities, where one of them is, or has signed, a certificate of the leaf's chain. */
+/** Returns the authorities if one of them is in, or has signed, the leaf's chain. @throws Error otherwise. */
 function anchored(leaf: CertifiedKey, authorities: readonly Certificate[]): readonly Certificate[] {
   const isAnchor = (authority: Certificate) =>
     readCertificates(leaf.pem).some(
       (link) => link.fingerprint === authority.fingerprint || isIssuedBy(link, authority),
     );
-  if (!authorities.some(isAnchor)) throw new Error('expected the authority that has signed tls.crt');
+  if (!authorities.some(isAnchor)) throw new Error('expected the authority that signed tls.crt, got others');
   return authorities;
 }
 
@@ -83,7 +84,7 @@ function trustedLeaf(leaf: Attempt<CertifiedKey>, bundle: readonly Certificate[]
   return leaf.value;
 }
 
-/** The authority to which the key belongs. */
+/** The authority that the key belongs to. @throws Error if there is none. */
 function keyed(bundle: readonly Certificate[], keyPem: string): CertifiedKey {
   for (const { pem } of bundle) {
     const key = attempt(() => readCertifiedKey(pem, keyPem));
@@ -110,7 +111,7 @@ function problemOf(result: Attempt<unknown>): string {
   return 'problem' in result ? result.problem : '';
 }
 
-/** The decoded value; empty where there is none. */
+/** The decoded value; empty if it is missing. */
 function textOf({ data }: Secret, key: Key): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
 }

@@ -7,7 +7,7 @@ import { certificateMetrics } from './metrics.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
 import { serverNames } from './x509/server-names.ts';
 
-/** The flags of `serve` that certificates look at. */
+/** The flags of `serve` for certificates. */
 export interface CertificateOptions {
   readonly namespace: string;
   readonly tlsCertFile: string | undefined;
@@ -16,7 +16,7 @@ export interface CertificateOptions {
   readonly webhookUrl: string | undefined;
 }
 
-/** What the webhook is trusted by: kept by the operator itself, or by whoever writes the files. */
+/** Sets up the webhook's certificates: managed by the operator, or provided in files. */
 export function setUpCertificates(manager: Manager, options: CertificateOptions): void {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, clientCaFile } = options;
   if (clientCaFile !== undefined) verifyClients(manager, clientCaFile);
@@ -52,8 +52,9 @@ function provided(
       manager.webhooks.setKeyPair(pair);
       certificates.served(pair.cert);
     },
-    changed: () => manager.log.info({ files }, 'certificate read again'),
-    failed: (err) => manager.log.error({ files, err }, 'certificate not usable: the last good one stays'),
+    changed: () => manager.log.info({ files }, 'certificate reloaded'),
+    failed: (err) =>
+      manager.log.error({ files, err }, 'cannot use the new certificate, still serving the last valid one'),
   });
   return certificates;
 }
@@ -63,9 +64,9 @@ function verifyClients(manager: Manager, file: string): void {
     files: [file],
     load: () => loadClientAuthorities(file),
     use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
-    changed: () => manager.log.info({ file }, 'client authorities read again'),
+    changed: () => manager.log.info({ file }, 'client authorities reloaded'),
     failed: (err) =>
-      manager.log.error({ file, err }, 'client authorities not usable: the last good ones stay'),
+      manager.log.error({ file, err }, 'cannot use the new client authorities, keeping the last valid ones'),
   });
 }
 
@@ -83,7 +84,7 @@ interface Followed<T> {
   readonly failed: (error: unknown) => void;
 }
 
-/** Uses what the files hold: before anything starts, which fails where they cannot be used, and whenever they change. */
+/** Uses the files at the start, which fails if they are invalid, and after each change. */
 function follow<T>(manager: Manager, { files, load, use, changed, failed }: Followed<T>): void {
   let current: T | undefined;
   manager.prepare(async () => {

@@ -8,25 +8,25 @@ import { inject } from '../sidecar/inject.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import { selectTemplates, type TemplateState } from '../sidecar/template/template-set.ts';
 
-/** What pods are held against. */
+/** What pods are compared with. */
 export interface FleetBasis {
   readonly options: DecideOptions;
   readonly state: TemplateState;
 }
 
 /**
- * What is to be said of a pod that runs: its sidecar is that of the template as it is now, or of another state of it; it
- * has none and is to have none; or it may have been missed, which its metadata alone cannot tell.
+ * The state of a running pod: its sidecar comes from the current template (`current`) or another version (`stale`);
+ * it needs none (`without`); or it may lack one, which metadata alone cannot show (`maybe-missed`).
  */
 export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 
-/** Judges by metadata alone, as a cache of many pods has it. */
+/** Classifies a pod by its metadata, the only part that the cache has. */
 export function classify(
   pod: KubeObject,
   namespaceLabels: Readonly<Record<string, string>>,
   { options, state }: FleetBasis,
 ): PodClass {
-  // Nothing can be held against templates that nobody has seen.
+  // Without a valid template there is nothing to compare with.
   if ('fault' in state) return 'without';
   const json = toJson(pod);
   const status = parseStatus(annotation(json, options.keys.status));
@@ -36,13 +36,13 @@ export function classify(
     const isSame = now.join() === then.map(({ name, sha256 }) => `${name}@${sha256}`).join();
     return isSame && unknownTemplates.length === 0 ? 'current' : 'stale';
   }
-  // Its spec is not known here. That there are containers in it is.
+  // The spec is unknown here, except that it has containers.
   const whole = { ...json, spec: { containers: [{}] } };
   const decision = decide({ ...subject(pod, namespaceLabels, options), pod: whole, state });
   return decision.inject ? 'maybe-missed' : 'without';
 }
 
-/** Whether a whole pod, as it runs without a sidecar, would get one if it were created now. */
+/** Whether a pod without a sidecar would get one if it were created now. Needs the whole pod. */
 export function isMissed(
   pod: KubeObject,
   namespaceLabels: Readonly<Record<string, string>>,
@@ -61,7 +61,7 @@ function subject(
   return { request: podCreation(metadata.namespace ?? ''), namespaceLabels, options };
 }
 
-/** Objects of the API are JSON. */
+/** Objects of the API are always JSON. */
 function toJson(pod: KubeObject): JsonObject {
   return pod as KubeObject & JsonObject;
 }

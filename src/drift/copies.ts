@@ -15,13 +15,13 @@ import { INJECTED_IN } from './fleet-pods.ts';
 
 export interface CopiesOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
-  /** Every ConfigMap of the name, in all namespaces, with its managedFields. */
+  /** The ConfigMaps of that name in all namespaces, with managedFields. */
   readonly configMaps: Informer<ManagedConfigMap>;
   /** Pods, with the index INJECTED_IN. */
   readonly pods: Informer<KubeObject>;
-  /** Takes a namespace to be looked at. */
+  /** Gets the namespaces to reconcile. */
   readonly queue: { add(namespace: string): void };
-  /** Where the source is. */
+  /** The namespace of the source. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -29,13 +29,13 @@ export interface CopiesOptions {
 export interface Copies {
   /** Keys are namespaces. */
   readonly reconcile: Reconcile;
-  /** The namespaces that there may be something to do about: where a new leader starts. */
+  /** The namespaces that a new leader must reconcile first. */
   namespaces(): ReadonlySet<string>;
 }
 
 /**
- * Copies a ConfigMap from the operator's namespace to each in which pods have their sidecar, for that mounts it. Adds
- * its handlers to the informers and starts nothing.
+ * Copies a ConfigMap from the operator's namespace to each namespace with injected pods, whose sidecars mount it.
+ * Adds its handlers to the informers and starts nothing.
  */
 export function setUpCopies({ client, configMaps, pods, queue, namespace, name }: CopiesOptions): Copies {
   const source = () => configMaps.lister.get(`${namespace}/${name}`);
@@ -56,7 +56,7 @@ export function setUpCopies({ client, configMaps, pods, queue, namespace, name }
   });
   pods.addEventHandler({
     onAdd: ({ metadata }) => {
-      // Pods by the thousand, and one ConfigMap that is there already.
+      // Most namespaces have many pods and already have the copy.
       if (metadata.namespace && !configMaps.lister.get(`${metadata.namespace}/${name}`))
         queue.add(metadata.namespace);
     },
@@ -71,14 +71,14 @@ export function setUpCopies({ client, configMaps, pods, queue, namespace, name }
       if (step === 'create') await create(target, wanted, signal);
       else if (found) await update(found, wanted, signal);
     } catch (err) {
-      // Somebody was faster, or it goes with its namespace: what there is now comes by the watch.
+      // Another client was faster, or the namespace is being deleted. The watch delivers the new state.
       const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);
       if (!isOvertaken && !isNamespaceTerminating(err)) throw err;
     }
     return {};
   }
 
-  /** By POST, never by apply, which would merge with a user's own. */
+  /** Uses POST: apply would merge with a user's own ConfigMap. */
   async function create(target: string, { data = {} }: ConfigMap, signal: AbortSignal): Promise<void> {
     const metadata = { namespace: target, name, labels: { [COPY_LABEL]: namespace } };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };

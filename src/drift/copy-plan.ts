@@ -2,31 +2,31 @@ import { canonicalJson } from '../json/json.ts';
 import type { ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 
-/** On every ConfigMap that was copied. */
+/** The label of every copy. */
 export const COPY_LABEL = 'initializer.kubernetes.io/copy-of';
-/** The field manager that copies are written by: whoever else writes their data takes them over. */
+/** The field manager of copies. A copy whose data another manager writes belongs to that manager. */
 export const COPY_MANAGER = 'envoy-initializer-copies';
 
-/** A ConfigMap with the part of `managedFields` that tells who has written its data. */
+/** A ConfigMap with the part of `managedFields` that names the writers of its data. */
 export interface ManagedConfigMap extends ConfigMap {
   readonly metadata: KubeObject['metadata'] & {
     readonly managedFields?: readonly { readonly manager?: string; readonly fieldsV1?: object }[];
   };
 }
 
-/** What there is about one namespace. */
+/** The state of one namespace. */
 export interface CopySituation {
-  /** The ConfigMap to be copied; undefined where there is none. */
+  /** The ConfigMap to copy; undefined if it does not exist. */
   readonly source: ConfigMap | undefined;
-  /** The one of its name in the namespace. */
+  /** The ConfigMap of that name in the namespace. */
   readonly found: ManagedConfigMap | undefined;
-  /** Pods in the namespace mount it. */
+  /** Whether pods in the namespace mount it. */
   readonly isNeeded: boolean;
 }
 
 /**
- * What to do about the copy in one namespace. A user's own ConfigMap is never touched, also when it began as a copy of
- * ours; a copy that is there follows its source, and is never removed: pods may need it that are not seen yet.
+ * What to do about the copy in one namespace. Never changes a user's own ConfigMap, even if it started as a copy.
+ * Keeps copies in sync with their source and never deletes one: pods that are not in the cache yet may need it.
  */
 export function planCopy({ source, found, isNeeded }: CopySituation): 'create' | 'update' | 'nothing' {
   if (source === undefined) return 'nothing';
@@ -34,7 +34,7 @@ export function planCopy({ source, found, isNeeded }: CopySituation): 'create' |
   return isCopy(found) && !sameData(source, found) ? 'update' : 'nothing';
 }
 
-/** Whether it is a copy, made here and written by nobody else since. */
+/** Whether the ConfigMap is a copy whose data only the operator has written. */
 export function isCopy({ metadata }: ManagedConfigMap): boolean {
   if (metadata.labels?.[COPY_LABEL] === undefined || metadata.deletionTimestamp !== undefined) return false;
   return (metadata.managedFields ?? []).every(

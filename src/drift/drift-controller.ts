@@ -19,14 +19,14 @@ export interface DriftControllerOptions {
   readonly pods: Informer<KubeObject>;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
   readonly basis: () => FleetBasis;
-  /** Keys of pods to be judged, and of those that may be evicted. */
+  /** Gets the keys of pods to classify; `repairQueue` those of pods to evict. */
   readonly queue: Queue;
   readonly repairQueue: Queue;
   readonly repair: {
-    /** Whether pods that were missed are evicted. */
+    /** Whether missed pods are evicted. */
     readonly evict: boolean;
     readonly windowMs: number;
-    /** Told each time why nothing is evicted, or that there is no such reason. */
+    /** Called on each attempt with the reason why nothing is evicted; undefined if there is none. */
     readonly onObstacle: (why: string | undefined) => void;
   };
   readonly events: EventRecorder;
@@ -36,19 +36,19 @@ export interface DriftControllerOptions {
 
 export interface DriftController {
   readonly reconcile: Reconcile;
-  /** To be run by one worker. */
+  /** Needs exactly one worker. */
   readonly repair: Reconcile;
   keys(): readonly ObjectKey[];
-  /** The templates are others, or the labels of a namespace: its pods, or all, are judged anew. */
+  /** Requeues the pods of a namespace, or all: call it when namespace labels or the templates change. */
   requeue(namespace?: string): void;
-  /** This process does not lead any more, and tells of no pod. */
+  /** Drops all findings, because this process is no longer the leader. */
   forget(): void;
   readonly findings: () => readonly Finding[];
-  /** Why nothing is evicted; undefined while nothing speaks against it. */
+  /** Why nothing is evicted; undefined if nothing prevents it. */
   readonly stopped: () => string | undefined;
 }
 
-/** Sets up the watch over pods whose sidecar is missing or stale, and their repair. Starts nothing. */
+/** Sets up the controllers that find pods whose sidecar is missing or stale, and repair them. Starts nothing. */
 export function setUpDriftController(options: DriftControllerOptions): DriftController {
   const { client, pods, namespaceLabels, basis, queue, repairQueue, repair, events, now } = options;
   const breaker = new RepairBreaker();
@@ -62,20 +62,20 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       if (finding.kind === 'missed' && repair.evict) repairQueue.add(keyOf(finding.pod));
     },
   });
-  const look = (pod: KubeObject) => {
+  const check = (pod: KubeObject) => {
     const { uid = '', creationTimestamp = '' } = pod.metadata;
     const injected = isInjected(pod, basis().options.keys);
     const controller = controllerOf(pod)?.uid ?? '';
     const seen = { uid, createdAt: Date.parse(creationTimestamp), injected };
-    // The next one of the workload need not wait to be looked at again.
+    // The next pod of the workload need not wait for its retry.
     if (breaker.seen(controller, seen, now())) {
       for (const sibling of pods.lister.byIndex(OF_CONTROLLER, controller)) repairQueue.add(keyOf(sibling));
     }
     queue.add(keyOf(pod));
   };
   pods.addEventHandler({
-    onAdd: look,
-    onUpdate: (_, pod) => look(pod),
+    onAdd: check,
+    onUpdate: (_, pod) => check(pod),
     onDelete: (pod) => queue.add(keyOf(pod)),
   });
 
@@ -88,7 +88,7 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       podsOf: (uid) =>
         new Set(pods.lister.byIndex(OF_CONTROLLER, uid).map(({ metadata }) => metadata.uid ?? '')),
       windowMs: repair.windowMs,
-      unhealthy: () => ('fault' in basis().state ? 'there is no good template' : undefined),
+      unhealthy: () => ('fault' in basis().state ? 'the operator has no valid template' : undefined),
       events,
       onObstacle: repair.onObstacle,
       now,
@@ -111,12 +111,12 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
 }
 
 /**
- * Tells of a pod that was admitted without its sidecar: on its controller, whose next pods may have the same lot, or on
- * itself. A stale one is told of by a gauge alone: each change of the template makes all pods that.
+ * Reports a pod that was admitted without its sidecar, on its controller, or on the pod if it has none. Stale pods
+ * are only counted by a gauge: each change of the template makes all pods stale.
  */
 function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
   if (kind !== 'missed') return;
-  const note = `Pod ${pod.metadata.name} was created without its sidecar, as the webhook was not asked or did not answer: create it again`;
+  const note = `Pod ${pod.metadata.name} was created without its sidecar, because no replica answered: recreate it`;
   events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
 }
 

@@ -6,28 +6,28 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import { classify, type FleetBasis, isMissed } from './classify.ts';
 
-/** A pod that is not as it would be if it were created now. */
+/** A pod that would be different if it were created now. */
 export interface Finding {
   readonly kind: 'missed' | 'stale';
-  /** Its metadata, as far as it is kept. */
+  /** The part of its metadata that the cache keeps. */
   readonly pod: KubeObject;
 }
 
 export interface DriftOptions {
   readonly client: Pick<KubeClient, 'get'>;
-  /** Pods that have not come to their end, cut down to their summary. */
+  /** Pods that have not finished, reduced by `podSummary`. */
   readonly pods: Pick<Lister<KubeObject>, 'get'>;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
   readonly basis: () => FleetBasis;
-  /** Told once of each pod that turns out to be missed or stale. */
+  /** Called once for each pod that is missed or stale. */
   readonly onFinding: (finding: Finding) => void;
 }
 
-/** Knows of every pod whose sidecar is missing or is of another state of the template. */
+/** Finds every pod whose sidecar is missing or comes from another version of the template. */
 export class Drift {
   readonly #options: DriftOptions;
   readonly #findings = new Map<ObjectKey, Finding>();
-  /** Whom the whole pod has cleared, by UID: most are without a sidecar for good. */
+  /** UIDs of pods that a full read showed to need no sidecar. */
   readonly #cleared = new Map<ObjectKey, string>();
 
   constructor(options: DriftOptions) {
@@ -38,24 +38,24 @@ export class Drift {
     return [...this.#findings.values()];
   }
 
-  /** The pod of a key, if it is missed. */
+  /** The pod of the key if it is missed. */
   missed(key: ObjectKey): KubeObject | undefined {
     const finding = this.#findings.get(key);
     return finding?.kind === 'missed' ? finding.pod : undefined;
   }
 
-  /** Forgets what was seen of these pods: the template or the labels of their namespace have changed. */
+  /** Forgets the full reads of these pods, because the template or the labels of their namespace have changed. */
   reset(keys: Iterable<ObjectKey>): void {
     for (const key of keys) this.#cleared.delete(key);
   }
 
-  /** Forgets all: whoever leads next begins anew, and should that be this process, it has missed what went on meanwhile. */
+  /** Forgets everything at the end of a term: this process misses changes until it leads again. */
   forget(): void {
     this.#findings.clear();
     this.#cleared.clear();
   }
 
-  /** Judges the pod of a key. */
+  /** Classifies the pod of a key. */
   readonly reconcile: Reconcile = async (key, signal) => {
     const pod = this.#options.pods.get(key);
     const kind = pod && !pod.metadata.deletionTimestamp ? await this.#kindOf(pod, signal) : undefined;

@@ -1,21 +1,22 @@
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Keys } from '../sidecar/keys.ts';
 
-/** Indices of the cache of pods: those of a namespace, those of them with a sidecar, those of a controller by its UID. */
+/** Indices of the pod cache: by namespace, injected pods by namespace, and pods by their controller's UID. */
 export const IN_NAMESPACE = 'namespace';
 export const INJECTED_IN = 'injected';
 export const OF_CONTROLLER = 'controller';
 
-/** Whether a pod says that it was injected. */
+/** Whether the pod has the annotation of an injected pod. */
 export function isInjected({ metadata }: KubeObject, keys: Keys): boolean {
   return metadata.annotations?.[keys.status] !== undefined;
 }
 
-/** Who makes a new pod in the place of this one; undefined for a pod of its own. */
+/** The owner that replaces this pod when it is deleted; undefined for a standalone pod. */
 export function controllerOf({ metadata }: KubeObject) {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
+/** The indexers of the indices above. */
 export function podIndexers(keys: Keys) {
   const namespaceOf = ({ metadata: { namespace } }: KubeObject) =>
     namespace === undefined ? [] : [namespace];
@@ -30,8 +31,8 @@ export function podIndexers(keys: Keys) {
 }
 
 /**
- * What is kept of a pod's metadata: enough to see whether its sidecar is there and current, and to whom it belongs. A
- * cluster has pods by the hundred thousand.
+ * Returns a transform that keeps what shows whether a pod's sidecar exists and is current, and its controller. A
+ * cluster can have hundreds of thousands of pods.
  */
 export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
   const kept = new Set([keys.optIn, keys.status, keys.templates]);

@@ -1,46 +1,48 @@
-/** How many workloads may have a pod replaced at the same time, at most. */
+/** At most this many workloads may have a pod replaced at the same time. */
 const MOST = 8;
-/** After a stop, when one more pod is tried, and twice that after each that failed: nobody else may be creating any. */
+/** Delay before a trial eviction after a stop, doubled after each failure. Otherwise no new pod may ever appear. */
 const FIRST_TRIAL_MS = 10_000;
 
 /**
- * Keeps repair from doing harm while injection does not work: it begins with one eviction, does twice as many after each
- * replacement that came back with its sidecar, and stops at the first that came back without, until a later one is right.
+ * Keeps repair from doing harm while injection does not work. It starts with one eviction at a time. The limit
+ * doubles after each replacement with a sidecar. A replacement without one stops repair until a later pod has a
+ * sidecar.
  */
 export class RepairBreaker {
   #allowed = 1;
   #trialMs = FIRST_TRIAL_MS;
   #stopped: { readonly why: string; readonly at: number } | undefined;
-  /** Controllers of which a pod was evicted: the UIDs of the pods that they had by then, and when. */
+  /** Controllers with an evicted pod: the UIDs of their pods at that time, and the time. */
   readonly #replacing = new Map<string, { readonly pods: ReadonlySet<string>; readonly since: number }>();
 
-  /** Why nothing is evicted any more; undefined while it goes on. */
+  /** Why repair has stopped; undefined while it has not. */
   get stopped(): string | undefined {
     return this.#stopped?.why;
   }
 
-  /** Controllers of which a pod is being replaced. */
+  /** Controllers that are replacing a pod. */
   get busy(): ReadonlySet<string> {
     return new Set(this.#replacing.keys());
   }
 
+  /** Whether one more pod may be evicted now. */
   mayEvict(now: number): boolean {
     const isHeld = this.#stopped !== undefined && now < this.#stopped.at + this.#trialMs;
     return !isHeld && this.#replacing.size < this.#allowed;
   }
 
-  /** A pod of this controller was evicted; `pods` are the UIDs of all that it has. */
+  /** Records the eviction of a pod of this controller; `pods` are the UIDs of all its pods. */
   evicted(controllerUid: string, pods: ReadonlySet<string>, now: number): void {
     this.#replacing.set(controllerUid, { pods, since: now });
   }
 
-  /** A pod of this controller was seen, with or without its sidecar. True when it is the replacement that was waited for. */
+  /** Records a pod of this controller, with or without a sidecar. Returns whether it is the awaited replacement. */
   seen(
     controllerUid: string,
     pod: { readonly uid: string; readonly createdAt: number; readonly injected: boolean },
     now: number,
   ): boolean {
-    // One that comes out right since is a proof, whoever made it.
+    // A newer pod with a sidecar proves that injection works again.
     if (pod.injected && this.#stopped && pod.createdAt > this.#stopped.at) {
       this.#stopped = undefined;
       this.#trialMs = FIRST_TRIAL_MS;
@@ -51,13 +53,13 @@ export class RepairBreaker {
     if (pod.injected) this.#allowed = Math.min(MOST, this.#allowed * 2);
     else {
       if (this.#stopped) this.#trialMs *= 2;
-      this.#stopped = { why: 'a pod that was evicted came back without its sidecar', at: now };
+      this.#stopped = { why: 'the replacement of an evicted pod has no sidecar', at: now };
       this.#allowed = 1;
     }
     return true;
   }
 
-  /** Begins anew. */
+  /** Returns to the initial state. */
   reset(): void {
     this.#allowed = 1;
     this.#trialMs = FIRST_TRIAL_MS;
@@ -65,7 +67,7 @@ export class RepairBreaker {
     this.#replacing.clear();
   }
 
-  /** No replacement comes any more: the workload was scaled down, or cannot make one. Says nothing about injection. */
+  /** Stops waiting for older replacements. A workload that was scaled down or creates no pods proves nothing. */
   giveUp(before: number): void {
     for (const [uid, { since }] of this.#replacing) if (since < before) this.#replacing.delete(uid);
   }

@@ -7,32 +7,32 @@ import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { RepairBreaker } from './repair-breaker.ts';
 
-/** How long a workload may take to make a new pod. */
+/** How long a workload may take to create the replacement. */
 const REPLACEMENT_MS = 5 * 60_000;
-/** When to look again, where no event will tell that it may go on. */
+/** Delays before a retry if no event announces that repair may continue. */
 const BUSY_RETRY_MS = 2_000;
 const STOPPED_RETRY_MS = 5_000;
 
 export interface RepairOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly breaker: RepairBreaker;
-  /** The pod of a key, if it is missed. */
+  /** The pod of the key if it is missed. */
   readonly missed: (key: ObjectKey) => KubeObject | undefined;
-  /** UIDs of the pods of a controller. */
+  /** UIDs of a controller's pods. */
   readonly podsOf: (controllerUid: string) => ReadonlySet<string>;
   readonly windowMs: number;
-  /** What keeps this process from injecting; undefined when nothing does. */
+  /** Why this process cannot inject; undefined if it can. */
   readonly unhealthy: () => string | undefined;
   readonly events: EventRecorder;
-  /** Told each time why nothing is evicted, or that there is no such reason. */
+  /** Called on each attempt with the reason why nothing is evicted; undefined if there is none. */
   readonly onObstacle: (why: string | undefined) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * Evicts pods that were admitted without their sidecar, so that their controller makes new ones: as many as the breaker
- * lets, one of a workload at a time, within their disruption budgets. To be run by one worker.
+ * Evicts pods that were admitted without their sidecar, so that their controller recreates them. Evicts as many as
+ * the breaker allows, one per workload at a time, within their disruption budgets. Needs exactly one worker.
  */
 export function repairReconcile(options: RepairOptions): Reconcile {
   const { client, breaker, missed, podsOf, windowMs, unhealthy, events, onObstacle, now } = options;
@@ -54,7 +54,7 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     if (outcome === 'refused') return { requeueAfterMs: STOPPED_RETRY_MS };
     if (outcome === 'evicted') {
       breaker.evicted(controller, siblings, now());
-      const note = `${keyOf(pod)} was created without its sidecar: evicted, so that a new one gets it`;
+      const note = `${keyOf(pod)} was created without its sidecar: evicted so that its replacement gets one`;
       events.event(
         { apiVersion: 'v1', kind: 'Pod', ...pod },
         { type: 'Normal', reason: 'EvictedForSidecar', action: 'Evict', note },
@@ -65,8 +65,8 @@ export function repairReconcile(options: RepairOptions): Reconcile {
 }
 
 /**
- * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it is
- * still the one of this UID. `refused` where a PodDisruptionBudget does not allow it now.
+ * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it
+ * still has this UID. Returns `refused` if a PodDisruptionBudget does not allow it now.
  */
 async function evict(
   client: Pick<KubeClient, 'request'>,
@@ -84,25 +84,25 @@ async function evict(
     return 'evicted';
   } catch (err) {
     if (err instanceof ApiError && err.status === 429) return 'refused';
-    // 409: another pod has its name by now.
+    // 409: another pod has the name now.
     if (isNotFound(err) || (err instanceof ApiError && err.status === 409)) return 'gone';
     throw err;
   }
 }
 
-/** Why a missed pod is reported and not evicted. */
+/** Why a missed pod is only reported. */
 type Spared = 'no-controller' | 'job' | 'too-old' | 'workload-busy' | 'going';
 
 export interface RepairRules {
-  /** Milliseconds since its creation during which a pod may be evicted: labelling a live namespace evicts nobody. */
+  /** Maximum age of a pod to evict, in milliseconds: labelling a live namespace must not evict its pods. */
   readonly windowMs: number;
-  /** UIDs of the controllers of which a pod is being replaced. */
+  /** UIDs of the controllers that are replacing a pod. */
   readonly busy: ReadonlySet<string>;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Why a missed pod is not to be evicted now; undefined when it may be. */
+/** Why a missed pod must not be evicted now; undefined if it may. */
 export function spared({ metadata }: KubeObject, { windowMs, busy, now }: RepairRules): Spared | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   if (metadata.deletionTimestamp !== undefined) return 'going';

@@ -14,7 +14,7 @@ import { setUpDriftController } from './drift-controller.ts';
 import { podIndexers, podSummary } from './fleet-pods.ts';
 import { fleetMetrics } from './metrics.ts';
 
-/** The flags of `serve` that the fleet looks at. */
+/** The flags of `serve` for drift and repair. */
 export interface FleetOptions {
   readonly namespace: string;
   readonly annotation: string;
@@ -35,19 +35,21 @@ export interface DriftSetupOptions extends FleetOptions {
   };
 }
 
-/** The fleet of pods with a sidecar, as others see it. */
+/** The pod cache, for other components. */
 export interface Fleet {
-  /** Called with each pod that comes to the cache, on every replica. */
+  /** Calls the listener with each pod that is added to the cache, on every replica. */
   onPod(listener: (pod: KubeObject) => void): void;
 }
 
-/** The ConfigMap with Envoy's configuration, in the operator's namespace and in those of the pods. */
+/** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
 const ENVOY = 'envoy';
 const WORKERS = 2;
 const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
-/** The fleet of pods with a sidecar: Envoy's configuration for them, and those whose sidecar is missing or stale. */
+/**
+ * Sets up the copies of Envoy's configuration, the search for pods whose sidecar is missing or stale, and repair.
+ */
 export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet {
   const { namespace, requireAnnotation, repair, repairWindow, template, namespaces } = options;
   const { leaderClient: client, events, log } = manager;
@@ -79,14 +81,14 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
     }),
     queue: driftWork.queue,
     repairQueue: repairWork.queue,
-    repair: { evict: repair === 'evict', windowMs: repairWindow, onObstacle: tellChanges(log) },
+    repair: { evict: repair === 'evict', windowMs: repairWindow, onObstacle: logChanges(log) },
     events,
     now: Date.now,
   });
   template.onAdopted(() => drift.requeue());
   namespaces.onChanged((name) => drift.requeue(name));
   fleetMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
-  // Whichever of the two ends last forgets what both have found.
+  // Both call it, because either may end last.
   const ended = () => drift.forget();
   if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });
   repairWork.reconcile(drift.repair, { keys: () => [], after, ended });
@@ -96,7 +98,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
       pods.addEventHandler({
         onAdd: listener,
         onUpdate(before, pod) {
-          // Of the same name, and the watch has missed that one was deleted.
+          // Another pod of the same name: the watch has missed a deletion.
           if (before.metadata.uid !== pod.metadata.uid) listener(pod);
         },
       });
@@ -104,12 +106,12 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   };
 }
 
-/** Logs a reason when it comes and when it goes, however often it is told. */
-function tellChanges(log: Logger): (why: string | undefined) => void {
-  let told: string | undefined;
+/** Returns a function that logs when the reason changes, and ignores repeated calls. */
+function logChanges(log: Logger): (why: string | undefined) => void {
+  let logged: string | undefined;
   return (why) => {
-    if (why !== undefined && why !== told) log.error({ why }, 'repair has stopped: no pod is evicted');
-    if (why === undefined && told !== undefined) log.info('repair goes on');
-    told = why;
+    if (why !== undefined && why !== logged) log.error({ why }, 'repair stopped, evicting no pods');
+    if (why === undefined && logged !== undefined) log.info('repair resumed');
+    logged = why;
   };
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
 import type { AdmissionAnswer } from '../kube/admission/response.ts';
 import type { AdmissionRequest } from '../kube/admission/review.ts';
 
-/** A ConfigMap as it is to be. */
+/** A ConfigMap as the request would store it. */
 export interface ChangedConfigMap {
   readonly namespace: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface ChangedConfigMap {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The ConfigMap that is created or changed; undefined where the request is about something else. */
+/** The ConfigMap that the request creates or updates; undefined for any other request. */
 export function changedConfigMap({
   kind,
   operation,
@@ -32,10 +32,10 @@ export function changedConfigMap({
   };
 }
 
-/** Of a ConfigMap's key, in characters (k8s.io/apimachinery, validation.IsConfigMapKey). */
+/** Longest key of a ConfigMap, in characters (k8s.io/apimachinery, validation.IsConfigMapKey). */
 const MAX_KEY = 253;
 
-/** Clients show the message; kubectl shows the causes in its place, a line each, if there are any. */
+/** Rejects the ConfigMap. Clients show the message; kubectl shows the causes instead, one per line. */
 export function refuseConfigMap(name: string, faults: readonly Fault[], what: string): AdmissionAnswer {
   const [first, ...more] = faults.map(formatFault);
   const others = more.length > 0 ? ` (and ${more.length} more)` : '';
@@ -56,7 +56,7 @@ export function refuseConfigMap(name: string, faults: readonly Fault[], what: st
   };
 }
 
-/** The API server has seen to it that all of them are. */
+/** The entries that are strings. The API server has already rejected all others. */
 function stringsOf(data: JsonObject[string] | undefined): Readonly<Record<string, string>> {
   const strings = Object.entries(isObject(data) ? data : {}).filter(([, value]) => typeof value === 'string');
   return Object.fromEntries(strings) as Record<string, string>;

@@ -1,9 +1,9 @@
 /**
- * The template that an installation starts with, where its users have written none: a current Envoy that passes pod
- * security `restricted`, configured by the ConfigMap `envoy` of the pod's namespace. Once it is in the ConfigMap it is
- * the users' own, and never touched again.
+ * The template that the operator creates if users have not written one: a current Envoy that passes pod security
+ * `restricted`, configured by the ConfigMap `envoy` of the pod's namespace. The operator never changes it
+ * afterwards.
  */
-export const DEFAULT_TEMPLATE = `# What is added to each pod that opts in. Change it as you like: pods created from then on get the new one.
+export const DEFAULT_TEMPLATE = `# Added to each pod that opts in. Edit it as needed: new pods get the new version.
 containers:
   - name: envoy
     image: envoyproxy/envoy:v1.40.0
@@ -17,7 +17,7 @@ containers:
       - name: envoy
         containerPort: 80
         protocol: TCP
-    # As deploy/envoy has it: on the admin endpoint, which is for the pod alone, /ready is not to be seen.
+    # A listener of its own: the kubelet cannot reach the admin endpoint, which listens on localhost.
     startupProbe:
       httpGet:
         path: /ready
@@ -29,7 +29,7 @@ containers:
         path: /ready
         port: 15021
       periodSeconds: 5
-    # Goes on while the Services of the cluster take note that the pod is going.
+    # Keeps Envoy running until the Services stop sending requests to the pod.
     lifecycle:
       preStop:
         sleep:

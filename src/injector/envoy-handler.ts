@@ -5,9 +5,9 @@ import { WEIGHTS_LABEL, weightFaults } from '../sidecar/envoy/weights.ts';
 import { changedConfigMap, refuseConfigMap } from './config-map-review.ts';
 
 /**
- * The webhook that looks through what Envoy reads, in whichever namespace: which ConfigMaps that are is for the webhook's
- * conditions to say. Weights by which nobody gets an answer are refused. Of a bootstrap that would keep Envoy from
- * working `kubectl apply` only warns: our rules are not Envoy's own, and it may be a newer one.
+ * The webhook that checks what Envoy reads, in all namespaces. The webhook's matchConditions select the ConfigMaps.
+ * It rejects weights by which no request is answered. For an invalid bootstrap it only warns: a newer Envoy may
+ * accept what these rules do not know.
  */
 export function createEnvoyHandler(): ReviewHandler {
   return async (request) => {

@@ -12,13 +12,13 @@ import { type Injection, inject } from '../sidecar/inject.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { answerTo, type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
 
-/** What was decided about one pod: for metrics, and for Events where it is no dry run. */
+/** The decision about one pod: for metrics, and for Events unless it is a dry run. */
 export interface InjectionRecord extends InjectionAnswer {
   readonly request: AdmissionRequest;
   readonly milliseconds: number;
 }
 
-/** `fresh`: not from a cache, which may be behind the API server's own. */
+/** `fresh`: read from the API server, because the cache may be behind. */
 export type NamespaceLabelsOf = (
   namespace: string,
   options: { readonly fresh: boolean; readonly signal: CallSignal },
@@ -26,9 +26,9 @@ export type NamespaceLabelsOf = (
 
 export interface InjectHandlerOptions {
   readonly decide: DecideOptions;
-  /** The templates of the moment. */
+  /** The current templates. */
   readonly templates: () => TemplateState;
-  /** The labels of a namespace; rejects when they cannot be had, and then the failurePolicy decides. */
+  /** The labels of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
   readonly namespaceLabels: NamespaceLabelsOf;
   readonly observe: (record: InjectionRecord) => void;
   readonly log: Logger;
@@ -36,10 +36,10 @@ export interface InjectHandlerOptions {
   readonly now: () => number;
 }
 
-/** No node runs a pod of a tenth of that. What is refused here is left to the failurePolicy. */
+/** No node runs a pod with a tenth of that. For larger pods the failurePolicy decides. */
 const MAX_CONTAINERS = 1_000;
 
-/** The webhook that adds sidecars to pods. */
+/** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
   return async (request, signal) => {
     const start = options.now();
@@ -49,7 +49,7 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
     try {
       answer = answerTo(await injectRequest(options, request, signal));
     } catch (err) {
-      record({ decision: 'failed', reason: undefined, told: [], operations: [] });
+      record({ decision: 'failed', reason: undefined, warnings: [], operations: [] });
       throw err;
     }
     record(answer);
@@ -73,12 +73,12 @@ async function injectRequest(
   if (!isPodCreation(request)) return injectWith({});
   const count = containerCount(request.object);
   if (count > MAX_CONTAINERS) {
-    throw new HttpError(413, `the pod has ${count} containers: at most ${MAX_CONTAINERS} are looked at`);
+    throw new HttpError(413, `the pod has ${count} containers: use at most ${MAX_CONTAINERS}`);
   }
   const labelsNow = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
   const injection = injectWith(await labelsNow(false));
-  // The API server sends no pod that did not opt in: its namespace has been labelled a moment ago, which its own cache
-  // knows and ours does not.
+  // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
+  // not have the label yet.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
   return behind ? injectWith(await labelsNow(true)) : injection;
 }
@@ -88,12 +88,12 @@ function containerCount(pod: Pod | undefined): number {
   return lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
 }
 
-/** Of what a line of the log shows of a pod, in characters. */
-const [MAX_NAME, MAX_TOLD] = [253, 1_000];
+/** Longest name and longest warning in the log, in characters. */
+const [MAX_NAME, MAX_WARNING] = [253, 1_000];
 
-/** One line for each pod, with nothing of what is in it but what is wrong there. */
+/** Logs one line for each pod. Of its content the line has only what is invalid. */
 function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord): void {
-  const { request, decision, reason, told, operations, milliseconds } = record;
+  const { request, decision, reason, warnings, operations, milliseconds } = record;
   const metadata = request.object?.metadata;
   const name = request.name || ownString(metadata, 'name') || ownString(metadata, 'generateName');
   log.info(
@@ -103,7 +103,7 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       name: name === undefined ? undefined : clip(name, MAX_NAME),
       decision,
       reason,
-      told: told.length > 0 ? told.map((line) => clip(line, MAX_TOLD)) : undefined,
+      told: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
       dryRun: request.dryRun,
       milliseconds,
       operations: operations.length,

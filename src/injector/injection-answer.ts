@@ -4,14 +4,14 @@ import type { AdmissionAnswer } from '../kube/admission/response.ts';
 import type { Injection } from '../sidecar/inject.ts';
 import { explain, type Skip, type SkipReason } from '../sidecar/reason.ts';
 
-/** What becomes of a pod: for the API server, for whoever creates the pod, and for whoever looks on. */
+/** The decision about a pod: for the API server, the client, metrics and Events. */
 export interface InjectionAnswer {
   /** `failed`: the failurePolicy of the webhook decides. */
   readonly decision: Injection['outcome'] | 'failed';
-  /** Why there is no sidecar; with one, what of the pod's wishes was passed over. */
+  /** Why the pod gets no sidecar; or, if it gets one, which of its overrides was ignored. */
   readonly reason: SkipReason | undefined;
-  /** What whoever creates the pod is to know, a line each that begins with the reason. None: nothing. */
-  readonly told: readonly string[];
+  /** Warnings for the client, one per line, prefixed with the reason. */
+  readonly warnings: readonly string[];
   readonly operations: readonly PatchOperation[];
 }
 
@@ -28,28 +28,31 @@ export function answerTo(injection: Injection): InjectionAnswer {
     return {
       decision: 'injected',
       reason: ignored?.reason,
-      told: ignored ? explain(ignored) : [],
+      warnings: ignored ? explain(ignored) : [],
       operations,
     };
   }
   const { skip, outcome } = injection;
   const decision = isOurFault(skip) ? 'failed' : outcome;
-  return { decision, reason: skip.reason, told: skip.warn ? explain(skip) : [], operations: [] };
+  return { decision, reason: skip.reason, warnings: skip.warn ? explain(skip) : [], operations: [] };
 }
 
-/** The pod asked for its sidecar, and that there is none to give is the operator's fault, not the pod's. */
+/** The pod opted in itself, and the operator has no valid template: the operator's fault, not the pod's. */
 function isOurFault({ reason, explicit }: Skip): boolean {
   return reason === 'no-template' && explicit;
 }
 
-/** All that there is to know in one line. */
-export function oneLine({ decision, told }: InjectionAnswer): string {
-  return `${PREFIXES[decision]}${told.join('; ')}`;
+/** All warnings in one line. */
+export function oneLine({ decision, warnings }: InjectionAnswer): string {
+  return `${PREFIXES[decision]}${warnings.join('; ')}`;
 }
 
-/** @throws HttpError 500 where it failed. */
+/**
+ * Returns the answer for the API server.
+ * @throws HttpError 500 if the decision failed.
+ */
 export function toAdmissionAnswer(answer: InjectionAnswer): AdmissionAnswer {
-  const { decision, told, operations } = answer;
+  const { decision, warnings, operations } = answer;
   switch (decision) {
     case 'failed':
       throw new HttpError(500, oneLine(answer));
@@ -57,6 +60,6 @@ export function toAdmissionAnswer(answer: InjectionAnswer): AdmissionAnswer {
       return { allowed: false, code: 403, message: oneLine(answer) };
     case 'injected':
     case 'skipped':
-      return { allowed: true, operations, warnings: told.map((line) => `${PREFIXES[decision]}${line}`) };
+      return { allowed: true, operations, warnings: warnings.map((line) => `${PREFIXES[decision]}${line}`) };
   }
 }

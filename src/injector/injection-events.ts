@@ -5,17 +5,17 @@ import { oneLine } from './injection-answer.ts';
 import type { AwaitedPod, NewPodEvents } from './new-pod-events.ts';
 
 /**
- * Tells by an Event what whoever creates a pod is warned of: mostly that is a controller, which reads no warnings. What
- * is refused is no Event of ours: the controller itself reports it, with our message, and tries again.
+ * Reports the warnings about a pod by an Event: most clients are controllers, which ignore warnings. A rejected pod
+ * gets no Event: its controller reports our message and retries.
  */
 export function reportInjection(events: Pick<NewPodEvents, 'expect'>, record: InjectionRecord): void {
-  const { request, decision, reason, told } = record;
-  if (request.dryRun || reason === undefined || told.length === 0) return;
+  const { request, decision, reason, warnings } = record;
+  if (request.dryRun || reason === undefined || warnings.length === 0) return;
   if (decision !== 'skipped' && decision !== 'injected') return;
   events.expect(awaited(request), {
     type: 'Warning',
     reason: decision === 'skipped' ? 'InjectionSkipped' : 'OverrideIgnored',
-    // By what an Event is about, and its action, it is told apart from others, and not by its note.
+    // Events are grouped by object and action, not by note.
     action: reason,
     note: oneLine(record),
   });

@@ -7,22 +7,23 @@ import { LookUps } from '../kube/util/look-ups.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 import type { NamespaceLabelsOf } from './inject-handler.ts';
 
-/** The labels of namespaces, from a cache of nothing else. */
+/** The labels of namespaces, from a cache that keeps only them. */
 export interface NamespaceLabels {
   hasSynced(): boolean;
-  /** From the cache where it knows the namespace; `fresh` asks the API server, whose own cache may be ahead of ours. */
+  /** From the cache if it has the namespace; with `fresh` from the API server, which may be ahead of the cache. */
   readonly labels: NamespaceLabelsOf;
-  /** From the cache alone; none where it does not know the namespace. */
+  /** From the cache only; empty if it does not have the namespace. */
   cached(namespace: string): Readonly<Record<string, string>>;
-  /** Called with the name of each namespace whose labels are others from then on. */
+  /** Calls the listener with the name of each namespace whose labels change. */
   onChanged(listener: (namespace: string) => void): void;
 }
 
-/** Requests for namespaces that exist: their number is bounded, and each may have been labelled a moment ago. */
+/** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
 const KNOWN = { perSecond: 50, burst: 100 };
-/** Requests for names that the cache does not know: anyone can make them up. They cost those above nothing. */
+/** Requests for unknown names, which any client can invent. They do not use up the budget above. */
 const UNKNOWN = { perSecond: 10, burst: 20 };
 
+/** Returns the labels of namespaces from one informer; starts nothing. */
 export function setUpNamespaceLabels(manager: Manager): NamespaceLabels {
   const { client, clock } = manager;
   const informer = manager.informer(NAMESPACES, { transform: labelsOnly });
@@ -33,14 +34,14 @@ export function setUpNamespaceLabels(manager: Manager): NamespaceLabels {
     hasSynced: () => informer.hasSynced(),
     cached: (namespace) => informer.lister.get(namespace)?.metadata.labels ?? {},
     onChanged(listener) {
-      const tell = ({ metadata }: KubeObject) => listener(metadata.name);
+      const report = ({ metadata }: KubeObject) => listener(metadata.name);
       informer.addEventHandler({
-        onAdd: tell,
-        // Whatever else of a namespace changes is nobody's work.
+        onAdd: report,
+        // Other changes of a namespace do not matter.
         onUpdate({ metadata: { labels = {} } }, namespace) {
-          if (!sameJson(labels, namespace.metadata.labels ?? {})) tell(namespace);
+          if (!sameJson(labels, namespace.metadata.labels ?? {})) report(namespace);
         },
-        onDelete: tell,
+        onDelete: report,
       });
     },
     async labels(namespace, { fresh, signal }) {

@@ -10,7 +10,7 @@ import { NewPodEvents } from './new-pod-events.ts';
 import { createTemplateHandler } from './template-handler.ts';
 import type { LiveTemplate } from './template-store.ts';
 
-/** The flags of `serve` that the webhook looks at. */
+/** The flags of `serve` that the webhook uses. */
 export interface WebhookOptions {
   readonly namespace: string;
   readonly configmap: string;
@@ -24,11 +24,11 @@ export interface InjectorOptions
   extends Pick<WebhookOptions, 'namespace' | 'configmap' | 'annotation' | 'requireAnnotation'> {
   readonly template: LiveTemplate;
   readonly namespaces: NamespaceLabels;
-  /** Calls the listener with each pod that comes to a cache. */
+  /** Calls the listener with each pod that is added to a cache. */
   readonly onPod: (listener: (pod: KubeObject) => void) => void;
 }
 
-/** The webhooks that inject pods, and that look at templates and Envoy's configurations; on every replica. */
+/** Sets up the webhooks for pods, templates and Envoy's configuration, on every replica. */
 export function setUpInjector(manager: Manager, options: InjectorOptions): void {
   const { namespace, configmap: configMap, requireAnnotation, template, namespaces } = options;
   const { clock, log } = manager;
@@ -49,8 +49,6 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   manager.webhook('/inject', inject);
   manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log }));
   manager.webhook('/validate-envoy', createEnvoyHandler());
-  manager.addReadyz('template', () => (template.hasSynced() ? undefined : 'its ConfigMap is not read yet'));
-  manager.addReadyz('namespaces', () =>
-    namespaces.hasSynced() ? undefined : 'their labels are not read yet',
-  );
+  manager.addReadyz('template', () => (template.hasSynced() ? undefined : 'template ConfigMap not synced'));
+  manager.addReadyz('namespaces', () => (namespaces.hasSynced() ? undefined : 'namespace labels not synced'));
 }

@@ -5,13 +5,15 @@ import { parseTemplateSet } from '../sidecar/template/template-set.ts';
 import { changedConfigMap, refuseConfigMap } from './config-map-review.ts';
 
 export interface TemplateHandlerOptions {
-  /** Where the template's ConfigMap is: no other is looked at. */
+  /** Where the template's ConfigMap is. All others are allowed. */
   readonly namespace: string;
   readonly configMap: string;
   readonly log: Logger;
 }
 
-/** The webhook that keeps faulty templates out of the ConfigMap: `kubectl apply` says what is wrong, and where. */
+/**
+ * Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places.
+ */
 export function createTemplateHandler({ log, ...wanted }: TemplateHandlerOptions): ReviewHandler {
   return async (request) => {
     const changed = changedConfigMap(request);
@@ -21,7 +23,7 @@ export function createTemplateHandler({ log, ...wanted }: TemplateHandlerOptions
     if ('set' in parsed) return { allowed: true, warnings: parsed.advice.map(formatFault) };
     const { uid, namespace, name, dryRun } = request;
     const faults = parsed.faults.map(formatFault);
-    log.warn({ uid, namespace, name, dryRun, faults }, 'template refused before it was stored');
+    log.warn({ uid, namespace, name, dryRun, faults }, 'template refused at admission');
     return refuseConfigMap(wanted.configMap, parsed.faults, 'the template');
   };
 }

@@ -7,15 +7,15 @@ import { DEFAULT_TEMPLATE } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics/template.ts';
 
-/** The templates of the moment, kept in step with their ConfigMap. */
+/** The current templates, kept in sync with their ConfigMap. */
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
-  /** Called whenever pods are injected with other templates from then on. */
+  /** Calls the listener whenever new templates are adopted. */
   onAdopted(listener: () => void): void;
   hasSynced(): boolean;
 }
 
-/** Follows the ConfigMap on every replica, and makes one of the default template where there is none. */
+/** Watches the ConfigMap on every replica, and creates it with the default template if it does not exist. */
 export function setUpTemplate(
   manager: Manager,
   { namespace, configmap: name }: { readonly namespace: string; readonly configmap: string },
@@ -43,8 +43,8 @@ export function setUpTemplate(
       metrics.rejected();
       const found = faults.map(formatFault);
       const outcome = staying
-        ? 'The last good template stays'
-        : 'There is no good template, and pods that ask for their sidecar themselves are not admitted';
+        ? 'The last valid template stays in use'
+        : 'There is no valid template, so pods that opt in themselves are not admitted';
       log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
       const note = `${outcome}: ${found.join('; ')}`;
       events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
@@ -56,7 +56,7 @@ export function setUpTemplate(
     onDelete: () => templates.update(undefined),
   });
 
-  /** Only at the start: what users do with it from then on is theirs to decide. */
+  /** Only at the start: afterwards the ConfigMap belongs to the users. */
   async function createDefault(signal: AbortSignal): Promise<void> {
     const configMap = { ...ref, data: { config: DEFAULT_TEMPLATE } };
     await createIfMissing({ client, lister: informer.lister, log }, configMap, signal);

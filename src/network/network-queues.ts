@@ -4,13 +4,16 @@ import type { ManagedController, TermOptions } from '../kube/manager/managed-con
 import type { Manager } from '../kube/manager/manager.ts';
 
 export interface NetworkQueuesOptions {
-  /** Of each of the two. */
+  /** Of each queue. */
   readonly workers: number;
-  /** Whether the Network of the key is with a provider outside of the cluster. */
+  /** Whether the provider of the Network is outside of the cluster. */
   readonly isRemote: (key: ObjectKey) => boolean;
 }
 
-/** The controller of Networks, twice: those that are made elsewhere are apart, and however slow it is there, no other waits. */
+/**
+ * Two queues for Networks: those of remote providers have their own, so that a slow provider does not delay the
+ * others.
+ */
 export class NetworkQueues {
   readonly #near: ManagedController;
   readonly #remote: ManagedController;
@@ -22,18 +25,18 @@ export class NetworkQueues {
     this.#isRemote = isRemote;
   }
 
-  /** For event handlers. */
+  /** Adds keys to the queue they belong to. For event handlers. */
   readonly queue = {
     add: (key: ObjectKey): void => this.#of(key).queue.add(key),
     addAfter: (key: ObjectKey, delayMs: number): void => this.#of(key).queue.addAfter(key, delayMs),
   };
 
-  /** Sets what is done for a key of either. */
+  /** Sets the reconcile function of both queues. */
   reconcile(reconcile: Reconcile, { keys, ...options }: TermOptions): void {
     for (const work of [this.#near, this.#remote]) {
       const own: Reconcile = async (key, signal) => {
         if (this.#of(key) === work) return reconcile(key, signal);
-        // Its name is another Network's by now, or nobody's.
+        // Another Network may have the name now, or none.
         this.queue.add(key);
         return {};
       };

@@ -25,29 +25,32 @@ import type { ProviderContext, ProviderSetup } from './providers/provider-setup.
 
 export interface NetworkOptions {
   readonly workers: number;
-  /** How often every Network is reconciled without an event, in milliseconds. */
+  /** How often each Network is reconciled without an event, in milliseconds. */
   readonly resync: number;
   readonly networkProvider: string;
-  /** Namespaces whose Networks pods of any namespace may use. */
+  /** Namespaces whose Networks pods in any namespace may use. */
   readonly sharedNetworkNamespaces: readonly string[];
-  /** Ranges that Networks must not meet, beside those that are found. */
+  /** Ranges that Networks must not overlap, in addition to the detected ones. */
   readonly clusterCidrs: readonly string[];
-  /** Ranges that Networks of nodes are inside of. */
+  /** Ranges that contain all Networks on nodes. */
   readonly networkRanges: readonly Range[];
   readonly networkLargest: RangePolicy['largest'];
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
-  /** That of the node agents which join the nodes; undefined where nothing does. */
+  /** The namespace of the node agents that join the nodes; undefined if none do. */
   readonly nodeAgentNamespace: string | undefined;
   readonly neutronSecret: string;
 }
 
-/** Where what a provider watches is not installed, it is never listed: Networks say so after this long. */
+/**
+ * Longest wait for the caches of providers. A resource that is not installed never syncs; then Networks report
+ * that.
+ */
 const PROVIDERS_WAIT_MS = 5_000;
-/** The ranges of Services and of the API server are not waited for longer: a right may be missing. */
+/** Longest wait for the ranges of Services and of the API server: the operator may lack a right. */
 const RANGES_WAIT_MS = 5_000;
 
-/** Networks, the pods on them, and the webhook that attaches these. */
+/** Sets up the controllers of Networks and of pods on them, and the webhook that attaches pods. */
 export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const { client, leaderClient, clock, log } = manager;
   const { workers, resync: resyncMs, nodeAgentNamespace } = options;
@@ -59,10 +62,10 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const sources = rangeSources(manager, cluster);
   const synced = [networks, pods, nodes];
 
-  /** Resolves when the leader knows enough of the cluster to decide about Networks, and pods on them. */
+  /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
   async function after(signal: AbortSignal): Promise<void> {
-    // Without the pods, a Network in use would look like one that can go; and of nodes that are joined, what is not known
-    // yet would be said to be missing.
+    // Without the pods, a Network in use would look unused. Without the reports of the agents, joined nodes would
+    // look missing.
     if (!(await waitForSync([...synced, ...(mesh?.informers ?? [])], signal))) return;
     const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
     await Promise.all([
@@ -115,7 +118,8 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     ranges: {
       policy: { allowed: options.networkRanges, largest: options.networkLargest },
       cluster,
-      onOverlap: (key, other) => log.info({ key, other }, 'Network refused: another has its range'),
+      onOverlap: (key, other) =>
+        log.info({ key, other }, 'Network refused, its range belongs to another Network'),
     },
   });
   queues.reconcile(network.reconcile, { keys: network.keys, after });
@@ -136,7 +140,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 
-/** The log says all that the Events say. */
+/** Returns a recorder that also logs every Event. */
 function logged(events: EventRecorder, log: Logger): EventRecorder {
   return {
     event(regarding, details) {

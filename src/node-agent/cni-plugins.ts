@@ -4,21 +4,21 @@ import { SLICE_IPAM } from '../network/api/names.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 import { SLICE_IPAM_SCRIPT } from './slice-ipam.ts';
 
-/** What a Network takes on a node, of github.com/containernetworking/plugins. */
+/** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
 const PLUGINS = ['bridge', 'host-local'] as const;
 const EXECUTABLE = 0o755;
 
 export interface CniPluginsOptions {
-  /** The node's, where its container runtime looks for plugins. */
+  /** Where the node's container runtime looks for plugins. */
   readonly directory: string;
-  /** Where there are plugins to install. */
+  /** The directory of the plugins to install. */
   readonly source: string;
 }
 
 /**
- * Puts the plugins onto the node that it lacks, and our own; resolves with the names of those that it wrote. Those of
- * others are never replaced.
- * @throws Error where a plugin is neither there nor to be had.
+ * Installs our own plugin and those that the node lacks. Resolves with the names of the installed plugins. Never
+ * replaces other plugins.
+ * @throws Error if the node lacks a plugin and the source does not have it.
  */
 export async function installPlugins({ directory, source }: CniPluginsOptions): Promise<readonly string[]> {
   const written: string[] = [];
@@ -36,7 +36,7 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
   return written;
 }
 
-/** A link to what only the node can follow counts, too. */
+/** Whether the path exists. Counts links, too, which only the node may be able to follow. */
 async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -51,7 +51,7 @@ async function readPlugin(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (cause) {
-    throw new Error(`the node lacks the CNI plugin that ${path} would be, and that is not to be read`, {
+    throw new Error(`the node lacks a CNI plugin, and ${path} cannot be read`, {
       cause,
     });
   }

@@ -9,11 +9,11 @@ import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
 import { SLICES } from './slice-ipam.ts';
 
-/** Where host-local keeps the addresses that it has given out, unless it is told otherwise: a directory a network. */
+/** Where host-local stores assigned addresses by default: one directory for each network. */
 const ADDRESSES = 'var/lib/cni/networks';
 const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
 
-/** The node that this process is on; its file system is at `root`, and has `ip`, `bridge` and `iptables`. */
+/** The node of this process. Its file system is at `root`, and has `ip`, `bridge` and `iptables`. */
 export class Host {
   readonly #root: string;
   readonly #programs: Programs;
@@ -23,13 +23,13 @@ export class Host {
     this.#programs = programs;
   }
 
-  /** The interfaces that are ours. */
+  /** The operator's interfaces and the addresses of the others. */
   async links(): Promise<NodeLinks> {
     const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
     return parseLinks(addresses, await this.#programs('bridge', ['-json', 'fdb', 'show']));
   }
 
-  /** What there is of networks. */
+  /** The bridges and CNI networks of the node. */
   async state(): Promise<NodeState> {
     const { bridges, tunnels, pods } = await this.links();
     const networks = (await this.#entries(ADDRESSES)).filter((name) => CNI_NETWORK.test(name));
@@ -40,7 +40,10 @@ export class Host {
     };
   }
 
-  /** The bridge last: as long as it is there, what failed is tried again. */
+  /**
+   * Removes what a deleted Network left. Deletes the bridge last, because a failure is retried while the bridge
+   * exists.
+   */
   async remove({ bridge, networks }: Leftover): Promise<void> {
     for (const name of networks) {
       await rm(join(this.#root, ADDRESSES, name), { recursive: true, force: true });
@@ -55,7 +58,7 @@ export class Host {
     if (bridges.has(bridge)) await this.#programs('ip', ['link', 'delete', bridge]);
   }
 
-  /** The routes of its main table that are not ours, default routes apart. */
+  /** The routes of the main table, without default routes and the operator's own. */
   async routes(): Promise<readonly ClusterRange[]> {
     const [four, six] = [
       await this.#programs('ip', ['-json', 'route', 'show']),
@@ -64,13 +67,16 @@ export class Host {
     return [...parseRoutes(four), ...parseRoutes(six)];
   }
 
-  /** @throws Error with what the program said, where a line of the step fails; those before it are done. */
+  /**
+   * Executes a step.
+   * @throws Error with the program's output if a line fails; the lines before it stay in effect.
+   */
   async take({ ip, bridge }: MeshStep): Promise<void> {
     if (ip.length > 0) await this.#programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
     if (bridge.length > 0) await this.#programs('bridge', ['-batch', '-'], `${bridge.join('\n')}\n`);
   }
 
-  /** Makes these the node's slices, by their bridges. Of the others those are removed that are not to be kept. */
+  /** Writes the node's slices, by bridge. Deletes the others, except those that `isKept` keeps. */
   async keepSlices(
     slices: ReadonlyMap<string, string>,
     isKept: (bridge: string) => boolean = () => false,
@@ -84,7 +90,7 @@ export class Host {
     }
   }
 
-  /** None where there is no such directory. */
+  /** The entries of a directory; empty if it does not exist. */
   async #entries(directory: string): Promise<readonly string[]> {
     try {
       return await readdir(join(this.#root, directory));

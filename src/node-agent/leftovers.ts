@@ -1,22 +1,23 @@
 import type { ObjectKey } from '../kube/api/object.ts';
 import { bridgeName } from '../network/providers/multus/cni-config.ts';
 
-/** What a node has of networks, whether these are still there or not. */
+/** What a node has of networks, including deleted ones. */
 export interface NodeState {
-  /** The bridges of our names, also where only the tunnel is left, and how many pods are plugged into each. */
+  /** The operator's bridges, also if only the tunnel exists, and how many pods are plugged into each. */
   readonly bridges: readonly { readonly name: string; readonly ports: number }[];
-  /** The CNI networks, `namespace.name`, of which host-local keeps addresses. */
+  /** The CNI networks, `namespace.name`, with addresses of host-local. */
   readonly networks: readonly string[];
 }
 
-/** A bridge that nobody needs any more, and the CNI networks that it was for. */
+/** A bridge that no Network needs, and its CNI networks. */
 export interface Leftover {
   readonly bridge: string;
   readonly networks: readonly string[];
 }
 
 /**
- * What is left of networks that are gone: bridges with nothing plugged in, of none of the Networks that are needed. A bridge's name cannot be read backwards, so what else there is is found by its own name.
+ * Returns the leftovers of deleted networks: bridges without pods that no needed Network has. A bridge's name is a
+ * hash, so its CNI networks are found by hashing their names.
  */
 export function leftoversOf(
   { bridges, networks }: NodeState,
@@ -36,9 +37,9 @@ export function leftoversOf(
 }
 
 /**
- * The input of `iptables-restore --noflush` that takes the rules of these CNI networks out of the table nat, given the
- * output of `iptables-save -t nat`; undefined where there are none. The plugin bridge names the network in a comment of
- * the rule that leads to a chain of the container.
+ * Returns the input of `iptables-restore --noflush` that deletes the rules of these CNI networks from the table
+ * nat, given the output of `iptables-save -t nat`; undefined if there are none. The plugin bridge names the network
+ * in the comment of the rule that jumps to a container's chain.
  */
 export function withoutRulesOf(networks: readonly string[], saved: string): string | undefined {
   const comments = networks.map((network) => `--comment "name: \\"${network}\\" id: `);

@@ -1,7 +1,7 @@
 import { readRange } from '../network/ipam/cidr.ts';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 
-/** A bridge of our names. */
+/** A bridge of the operator. */
 export interface BridgeLink {
   readonly mac: string;
   readonly isUp: boolean;
@@ -9,13 +9,13 @@ export interface BridgeLink {
   readonly addresses: readonly string[];
 }
 
-/** A hardware address, and the peer that it is behind. */
+/** A hardware address, and the peer that has it. */
 export interface RemoteEntry {
   readonly mac: string;
   readonly peer: string;
 }
 
-/** A VXLAN interface of our names. */
+/** A VXLAN interface of the operator. */
 export interface TunnelLink {
   readonly vni: number;
   readonly local: string | undefined;
@@ -24,35 +24,35 @@ export interface TunnelLink {
   readonly bridge: string | undefined;
   readonly isUp: boolean;
   readonly suppressesNeighbours: boolean;
-  /** Where it sends what is for all, and what it knows no better place for. */
+  /** Peers that get broadcasts and packets for unknown addresses. */
   readonly peers: readonly string[];
-  /** What it was told to take from one peer alone. */
+  /** Static entries: accepted from one peer only. */
   readonly fixed: readonly RemoteEntry[];
-  /** What it has learned of where others are. */
+  /** Entries that the kernel has learned. */
   readonly learned: readonly RemoteEntry[];
 }
 
-/** The interfaces of a node that are ours, by their names, and what addresses the others have. */
+/** The operator's interfaces on a node, by name, and the addresses of all others. */
 export interface NodeLinks {
   readonly bridges: ReadonlyMap<string, BridgeLink>;
   readonly tunnels: ReadonlyMap<string, TunnelLink>;
   /** Per bridge, how many pods are plugged into it. */
   readonly pods: ReadonlyMap<string, number>;
-  /** Addresses of the other interfaces, as ranges of one. */
+  /** Addresses of the other interfaces, as ranges of one address. */
   readonly others: readonly ClusterRange[];
 }
 
 export const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
 const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
-/** Where a VXLAN interface sends what it knows no better place for. */
+/** The forwarding entry for broadcasts and unknown addresses. */
 export const ALL_PEERS = '00:00:00:00:00:00';
 
-/** Whether the interface is ours. */
+/** Whether the interface belongs to the operator. */
 export function isOurs(name: string): boolean {
   return OUR_BRIDGE.test(name) || OUR_TUNNEL.test(name);
 }
 
-/** The name of the VXLAN interface that goes with a bridge of ours. */
+/** The name of the VXLAN interface of one of the operator's bridges. */
 export function tunnelName(bridge: string): string {
   return bridge.replace(/^nw-/, 'nx-');
 }
@@ -64,7 +64,7 @@ export function bridgeOfTunnel(tunnel: string): string {
 
 /**
  * Reads what `ip -json -details address show` and `bridge -json fdb show` of iproute2 print.
- * @throws SyntaxError where that is no JSON.
+ * @throws SyntaxError if it is not JSON.
  */
 export function parseLinks(addresses: string, fdb: string): NodeLinks {
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
@@ -89,7 +89,7 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
   };
 }
 
-/** What JSON of iproute2 has for one thing. */
+/** One object in the JSON of iproute2. */
 export type Json = Readonly<Record<string, unknown>>;
 
 function addressesOf(name: string, link: Json): readonly ClusterRange[] {
@@ -133,12 +133,12 @@ function isUp({ flags }: Json): boolean {
   return Array.isArray(flags) && flags.includes('UP');
 }
 
-/** What iproute2 has printed as JSON. @throws SyntaxError where that is none. */
+/** Parses the JSON of iproute2. @throws SyntaxError if it is not JSON. */
 export function entries(output: string): readonly Json[] {
   return list(JSON.parse(output || '[]'));
 }
 
-/** iproute2 leaves empty objects where it has passed something over. */
+/** iproute2 prints empty objects for entries that it skips. */
 function list(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(json) : [];
 }

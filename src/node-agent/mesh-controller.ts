@@ -17,20 +17,20 @@ import type { NeededNetworks } from './needed-networks.ts';
 
 export interface MeshOptions {
   readonly host: Host;
-  /** The node's name. */
+  /** The name of the node. */
   readonly node: string;
-  /** Where the table is. */
+  /** The namespace of the table. */
   readonly operatorNamespace: string;
-  /** The agent's own, for its report. */
+  /** The agent's namespace, for its report. */
   readonly namespace: string;
   readonly networks: Informer<Network>;
   readonly needed: Pick<NeededNetworks, 'keys'>;
-  /** How often the node is looked at without an event. */
+  /** How often the node is checked without an event. */
   readonly intervalMs: number;
   readonly onReport: (report: NodeReport) => void;
 }
 
-/** Joins the networks of this node with those of the others. */
+/** Sets up the join of the networks of this node with those of the other nodes. */
 export function setUpMesh(manager: Manager, options: MeshOptions): void {
   const { host, node, operatorNamespace, namespace, networks, needed } = options;
   const { client, log } = manager;
@@ -38,7 +38,7 @@ export function setUpMesh(manager: Manager, options: MeshOptions): void {
     namespace: operatorNamespace,
     fieldSelector: `metadata.name=${TABLE_NAME}`,
   });
-  // One's own alone: for when somebody removes it.
+  // Only its own report, to restore it after a deletion.
   const reports = manager.informer(NODE_REPORTS, { namespace, fieldSelector: `metadata.name=${node}` });
   const table = () => tables.lister.get(`${operatorNamespace}/${TABLE_NAME}`);
   const joiner = new Joiner({
@@ -57,7 +57,7 @@ export function setUpMesh(manager: Manager, options: MeshOptions): void {
   for (const informer of [tables, reports, networks]) {
     informer.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   }
-  let failure: string | undefined = 'it has not looked at its node yet';
+  let failure: string | undefined = 'node state not read yet';
 
   async function round(signal: AbortSignal): Promise<void> {
     const report = await joiner.join();
@@ -65,11 +65,11 @@ export function setUpMesh(manager: Manager, options: MeshOptions): void {
     options.onReport(report);
     const text = JSON.stringify(report);
     if (reports.lister.get(`${namespace}/${node}`)?.text === text) return;
-    log.info({ table: report.table, number: report.number, problem: report.problem }, 'reporting');
+    log.info({ table: report.table, number: report.number, problem: report.problem }, 'publishing report');
     await publish(text, signal);
   }
 
-  /** With the Node as its owner, so that it goes when that does. */
+  /** Publishes the report. The Node owns it, so that it is deleted with the Node. */
   async function publish(text: string, signal: AbortSignal): Promise<void> {
     const uid = own(table()?.table ?? {}, node)?.uid;
     const owner = { apiVersion: 'v1', kind: 'Node', name: node, uid };
@@ -93,13 +93,13 @@ export function setUpMesh(manager: Manager, options: MeshOptions): void {
       await round(signal).catch((err: unknown) => {
         if (signal.aborted) return;
         failure = err instanceof Error ? err.message : String(err);
-        log.error({ err }, 'the node cannot be joined');
+        log.error({ err }, 'cannot join the networks of the node');
       });
       await trigger.next(options.intervalMs, signal);
     }
   }
 
   manager.addReadyz('joined', () => failure);
-  // Before, what is not known yet would be taken away.
+  // Without the caches, it would delete what it does not know yet.
   manager.everyReplica('mesh', keep, { after: (signal) => waitForSync([tables, reports, networks], signal) });
 }

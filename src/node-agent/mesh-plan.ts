@@ -2,30 +2,31 @@ import { bitsOf, type Range } from '../network/ipam/cidr.ts';
 import type { MeshNetwork } from '../network/providers/multus/cni-config.ts';
 import { ALL_PEERS, type BridgeLink, type NodeLinks, type TunnelLink, tunnelName } from './links.ts';
 
-/** How this node reaches the others. */
+/** The addresses of this node and of the others. */
 export interface Underlay {
   readonly local: string;
   readonly peers: readonly string[];
 }
 
-/** What brings a node closer to the mesh that there should be: lines for `ip -batch` and for `bridge -batch`. */
+/** Changes of one tunnel and its bridge: lines for `ip -batch` and for `bridge -batch`. */
 export interface MeshStep {
-  /** The tunnel that it is about. */
+  /** The tunnel that it changes. */
   readonly tunnel: string;
   readonly ip: readonly string[];
   readonly bridge: readonly string[];
 }
 
-/** VXLAN's port (RFC 7348 section 5). Networks of others with other VNIs can share it. */
+/** VXLAN's port (RFC 7348 section 5). Other software can share it with other VNIs. */
 const VXLAN_PORT = 4789;
 
 /**
- * What is to be done so that each bridge is joined with those of its Network on the other nodes; nothing where it is.
- * Tunnels of other Networks are left alone: what a list does not show may be a fault of the list.
+ * Returns the steps that join each bridge with the bridges of its Network on the other nodes; empty if all are
+ * joined. Never deletes tunnels of other Networks: a Network that a list lacks may exist.
  *
- * The gateway is on every node, with one address and one hardware address, and each pod uses that of its own node:
- * `neigh_suppress` keeps questions for an address that the bridge itself has out of the tunnel. So what a pod sends to the gateway
- * takes no detour, finds the rules by which it leaves the node, and a node that goes takes no gateway along.
+ * Every node has the gateway, with the same address and hardware address, and each pod uses the one of its own
+ * node: `neigh_suppress` keeps neighbour requests for addresses of the bridge out of the tunnel. So traffic to the
+ * gateway stays on the node, where the rules for leaving it are. And the loss of a node never removes the gateway
+ * of others.
  */
 export function meshPlan(
   networks: readonly MeshNetwork[],
@@ -37,7 +38,7 @@ export function meshPlan(
     .filter(({ ip, bridge }) => ip.length + bridge.length > 0);
 }
 
-/** Whether the node has the gateway of the Network already. */
+/** Whether the node already has the gateway of the Network. */
 export function hasGateway(network: MeshNetwork, { bridges }: NodeLinks): boolean {
   return bridges.get(network.bridge)?.addresses.includes(gatewayAddress(network)) ?? false;
 }
@@ -61,7 +62,7 @@ function stepFor(network: MeshNetwork, underlay: Underlay, links: NodeLinks): Me
   };
 }
 
-/** What cannot be changed of one that is there. */
+/** Whether the fields that cannot be changed are right. */
 function isTunnelOf({ vni, local, port }: TunnelLink, network: MeshNetwork, underlay: Underlay): boolean {
   return vni === network.vni && local === underlay.local && port === VXLAN_PORT;
 }
@@ -76,7 +77,7 @@ function bridgeLines(network: MeshNetwork, found: BridgeLink | undefined): reado
     ...(found && found.mac !== mac ? [`link set dev ${bridge} address ${mac}`] : []),
     ...(found?.isUp ? [] : [`link set dev ${bridge} up`]),
     ...others.map((other) => `address delete ${other} dev ${bridge}`),
-    // Other nodes have it, too: to ask whether somebody does would be to be told so.
+    // Without duplicate address detection: other nodes have the address, too.
     ...(found?.addresses.includes(address)
       ? []
       : [`address add ${address} dev ${bridge}${isSix(range) ? ' nodad' : ''}`]),
@@ -94,7 +95,7 @@ function tunnelLines(
       ? []
       : [
           `link add name ${tunnel} mtu ${mtu} type vxlan id ${vni} local ${local} dstport ${VXLAN_PORT}`,
-          // An address of its own would be one of every node's pods.
+          // A link-local address of the tunnel would be visible to the pods of all nodes.
           `link set dev ${tunnel} addrgenmode none`,
         ]),
     ...(kept && kept.mtu !== mtu ? [`link set dev ${tunnel} mtu ${mtu}`] : []),
@@ -126,8 +127,8 @@ function peerLines(
 }
 
 /**
- * VXLAN drops what comes from another peer than the one that a static entry names, which here is the node itself: what
- * other nodes send with the gateway's hardware address ends there, and is not taken for our own.
+ * Adds a static entry for the gateway's hardware address that names the node itself. VXLAN drops packets with this
+ * source address from any other peer, so the gateway of another node never replaces this one.
  */
 function guardLines(
   tunnel: string,
@@ -137,11 +138,11 @@ function guardLines(
 ): readonly string[] {
   const guard = gatewayMac(vni);
   const isGuarded = kept?.fixed.some(({ mac, peer }) => mac === guard && peer === local);
-  // One of them may have been heard before.
+  // `replace`, because the kernel may have learned the address before.
   return isGuarded ? [] : [`fdb replace ${guard} dev ${tunnel} dst ${local} static`];
 }
 
-/** One for all nodes: locally administered (IEEE 802c, the second bit), and of the VNI, which no other Network has. */
+/** The same on all nodes: locally administered (IEEE 802c, the second bit), with the VNI, which is unique. */
 function gatewayMac(vni: number): string {
   return ['02', '6e', '77', ...(vni.toString(16).padStart(6, '0').match(/../g) ?? [])].join(':');
 }

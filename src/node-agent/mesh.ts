@@ -13,27 +13,27 @@ import { slicesText } from './slice-ipam.ts';
 import { type Reachable, underlayOf } from './underlay.ts';
 
 export interface JoinerOptions {
-  /** The node's name. */
+  /** The name of the node. */
   readonly node: string;
   readonly host: Pick<Host, 'links' | 'routes' | 'take' | 'keepSlices'>;
-  /** The table of nodes, as it was written; undefined where there is none. */
+  /** The stored table of nodes; undefined if it does not exist. */
   readonly table: () => string | undefined;
-  /** As their status tells of them. `mtu` is of those that say nothing of it. */
+  /** The Networks, from their status. `mtu` is the default MTU. */
   readonly networks: (mtu: number) => readonly MeshNetwork[];
-  /** The bridges that may be needed, undefined while that is not known: addresses of one that is no Network's here stay. */
+  /** The bridges that may be needed, whose slices stay; undefined while unknown. */
   readonly needed: () => ReadonlySet<string> | undefined;
   readonly log: Logger;
 }
 
-interface Mended {
+interface TunnelResult {
   readonly failed: ReadonlyMap<string, string>;
   readonly conflicts: readonly string[];
 }
 
-/** Of one round. */
+/** Attempts in one round. */
 const ATTEMPTS = 2;
 
-/** Joins the networks of a node with those of the other nodes, and gives it the addresses that are its own. */
+/** Joins the networks of a node with those of the other nodes, and writes its slices of addresses. */
 export class Joiner {
   readonly #options: JoinerOptions;
 
@@ -42,9 +42,9 @@ export class Joiner {
   }
 
   /**
-   * One round: brings the node to where the table and the Networks want it, as far as that goes, and resolves with what
-   * there is to report. A Network that fails is tried again in the next round, and holds up no other.
-   * @throws Error where the node cannot be looked at.
+   * Reconciles the node with the table and the Networks, and resolves with the report. A Network that fails is
+   * retried in the next round and does not delay the others.
+   * @throws Error if the state of the node cannot be read.
    */
   async join(): Promise<NodeReport> {
     const { node, host } = this.#options;
@@ -54,7 +54,7 @@ export class Joiner {
     const underlay = table && underlayOf(table, node);
     if (text === undefined || number === undefined || !underlay) {
       const problem = table && own(table, node) ? 'it has no InternalIP' : 'it has no number yet';
-      // Whatever address it gave out now might be another node's.
+      // Without a number, its addresses might belong to another node.
       await host.keepSlices(new Map());
       return { table: '', networks: {}, problem };
     }
@@ -76,9 +76,9 @@ export class Joiner {
       const text = slicesText(network, number);
       return text === undefined ? [] : [{ network, text }];
     });
-    const { failed, conflicts } = await this.#mend(all, underlay);
+    const { failed, conflicts } = await this.#joinTunnels(all, underlay);
     problems.push(...failed.values(), ...conflicts);
-    // Last: a pod that gets an address is on a network that is joined.
+    // Last, so that a pod gets an address only on a joined network.
     const done = sliced.filter(({ network }) => !failed.has(tunnelName(network.bridge)));
     const known = new Set(all.map(({ bridge }) => bridge));
     await host.keepSlices(
@@ -96,10 +96,10 @@ export class Joiner {
   }
 
   /**
-   * Brings the tunnels to where they should be. Resolves with what keeps it from that, by tunnel, and with what meets the
-   * ranges of Networks that the node has: they stay as they are.
+   * Reconciles the tunnels. Resolves with the failures by tunnel, and with the conflicts of ranges that the node
+   * already has, which stay in place.
    */
-  async #mend(networks: readonly MeshNetwork[], underlay: Reachable): Promise<Mended> {
+  async #joinTunnels(networks: readonly MeshNetwork[], underlay: Reachable): Promise<TunnelResult> {
     const { host } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const failed = new Map<string, string>();
@@ -107,7 +107,7 @@ export class Joiner {
       const conflicts = conflictsOf(networks, [...links.others, ...(await host.routes())]);
       const isNew = (network: MeshNetwork) => conflicts.has(network.key) && !hasGateway(network, links);
       for (const { key, bridge } of networks.filter(isNew)) {
-        failed.set(tunnelName(bridge), `${conflicts.get(key)}: it is not made here`);
+        failed.set(tunnelName(bridge), `${conflicts.get(key)}: it is not created on this node`);
       }
       const refused = failed.size;
       const possible = networks.filter((network) => !isNew(network));
@@ -115,7 +115,7 @@ export class Joiner {
         const problem = await this.#take(step);
         if (problem !== undefined) failed.set(step.tunnel, problem);
       }
-      // What the kernel learns and forgets by itself may have changed in between.
+      // The entries that the kernel learns may have changed in between, so retry once.
       if (failed.size === refused || attempt === ATTEMPTS) {
         const kept = possible.flatMap(({ key }) => conflicts.get(key) ?? []);
         return { failed, conflicts: kept };
@@ -123,15 +123,15 @@ export class Joiner {
     }
   }
 
-  /** What went wrong, in one line; undefined where nothing did. */
+  /** Takes the step. Returns the error in one line; undefined on success. */
   async #take(step: MeshStep): Promise<string | undefined> {
     const { host, log } = this.#options;
     try {
       await host.take(step);
-      log.info({ ...step }, 'joined a network');
+      log.info({ ...step }, 'joined network');
       return undefined;
     } catch (err) {
-      log.error({ ...step, err }, 'a network cannot be joined');
+      log.error({ ...step, err }, 'cannot join network');
       return (err instanceof Error ? err.message : String(err)).replaceAll('\n', ', ');
     }
   }

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What is seen of one node from outside. */
+/** The metrics of one node. */
 export interface NodeMetrics {
-  /** So many Networks are joined with the other nodes; and whether something keeps it from more. */
+  /** Sets how many Networks are joined with the other nodes, and whether there is a problem. */
   joined(networks: number, hasProblem: boolean): void;
-  /** What was left of a Network has been removed. */
+  /** Counts the removed leftovers of a Network. */
   leftoverRemoved(): void;
 }
 
@@ -17,12 +17,12 @@ export function nodeMetrics(registry: Registry): NodeMetrics {
   });
   const problem = new Gauge({
     name: 'envoy_initializer_node_problem',
-    help: '1 while something keeps the node agent from joining a Network, which its report and its log name',
+    help: '1 while the node agent cannot join a Network; its report and its log say why',
     registers,
   });
   const removed = new Counter({
     name: 'envoy_initializer_node_leftovers_removed_total',
-    help: 'Bridges of Networks that were gone, and what was with them, that the node agent has removed',
+    help: 'Bridges of deleted Networks that the node agent has removed',
     registers,
   });
   return {

@@ -1,16 +1,16 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 
-/** Of an informer, what is asked here. */
+/** The part of an informer that is used here. */
 type Source = Pick<Informer<KubeObject>, 'lister' | 'hasSynced' | 'addEventHandler'>;
 
 /**
- * Which Networks a node may still need: those of which there is a Network or a definition. That none is needed is
- * believed only where the last one was seen to go: an empty list alone may be a fault, and removes nothing.
+ * The Networks that a node may still need: those with a Network or a definition. An empty list may be a fault, so
+ * it counts only after a watch has shown the deletion of the last object.
  */
 export class NeededNetworks {
   readonly #sources: readonly Source[];
-  /** The sources whose last object was seen to go, by a watch. */
+  /** The sources whose last object a watch has shown as deleted. */
   readonly #emptied = new Set<Source>();
 
   /** Adds a handler to each informer. */
@@ -29,7 +29,7 @@ export class NeededNetworks {
     }
   }
 
-  /** Their keys; undefined while that is not known. */
+  /** Their keys; undefined while they are unknown. */
   keys(): ReadonlySet<ObjectKey> | undefined {
     if (!this.#sources.every((source) => source.hasSynced())) return undefined;
     const keys = new Set(this.#sources.flatMap(({ lister }) => lister.list().map(keyOf)));

@@ -37,14 +37,16 @@ export interface NodeAgentOptions {
 }
 
 /**
- * Looks after the networks of one node, until `stop` aborts: installs what CNI plugins it lacks, removes what is left
- * of Networks that are gone, and joins the others with those of the other nodes. Runs in the node's network, as root.
- * @throws UsageError where it is to join nodes and is not told which one it is on, and for a kubeconfig that cannot be used.
+ * Runs the node agent until `stop` aborts: installs missing CNI plugins, removes the leftovers of deleted Networks,
+ * and joins the others with those of the other nodes. Needs the host network and root.
+ * @throws UsageError if --join-nodes lacks the node's name, or the kubeconfig is unusable.
  */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<0 | 2> {
   const { joinNodes, nodeName } = options;
   if (joinNodes && nodeName === undefined) {
-    throw new UsageError('--join-nodes needs --node-name, or the variable NODE_NAME: the name of the node');
+    throw new UsageError(
+      '--join-nodes needs the name of the node: set --node-name or the variable NODE_NAME',
+    );
   }
   const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
@@ -60,7 +62,7 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
   }
 }
 
-/** All parts of the node agent. */
+/** Adds all parts of the node agent to the manager. */
 function setUp(manager: Manager, options: NodeAgentOptions): void {
   const { hostRoot, cniBinDir, sweepInterval, nodeName, joinNodes, operatorNamespace } = options;
   const { log } = manager;
@@ -73,14 +75,14 @@ function setUp(manager: Manager, options: NodeAgentOptions): void {
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
   const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: nameOnly });
   const isListed = () => networks.hasSynced() && attachments.hasSynced();
-  manager.addReadyz('networks', () => (isListed() ? undefined : 'not listed yet'));
+  manager.addReadyz('networks', () => (isListed() ? undefined : 'Networks not synced'));
   const needed = new NeededNetworks([networks, attachments]);
   const host = new Host(hostRoot, programsOf(hostRoot));
   const onRemoved = () => metrics.leftoverRemoved();
   const sweeper = new Sweeper({ host, needed: () => needed.keys(), onRemoved, log });
   manager.everyReplica('sweep', () => sweeper.sweep(), {
     everyMs: sweepInterval,
-    failed: (err) => log.error({ err }, 'the node cannot be looked at'),
+    failed: (err) => log.error({ err }, 'cannot read the state of the node'),
   });
   if (!joinNodes || nodeName === undefined) return;
   setUpMesh(manager, {
@@ -91,16 +93,16 @@ function setUp(manager: Manager, options: NodeAgentOptions): void {
   });
 }
 
-/** What an agent keeps of a Network: what only the operator writes. */
+/** Keeps the fields of a Network that only the operator writes. */
 function statusOnly({ metadata, spec, status }: Network): Network {
   const { cidr, gateway, mtu, vni } = status ?? {};
-  const told = {
+  const kept = {
     ...(cidr !== undefined && { cidr }),
     ...(gateway !== undefined && { gateway }),
     ...(mtu !== undefined && { mtu }),
     ...(vni !== undefined && { vni }),
   };
-  return { ...nameOnly({ metadata }), spec, status: told };
+  return { ...nameOnly({ metadata }), spec, status: kept };
 }
 
 function nameOnly({ metadata }: KubeObject): NetworkAttachmentDefinition {

@@ -2,14 +2,17 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
 /**
- * Runs a program of the node with this input; resolves with what it printed, and rejects with what it said where it
- * fails.
+ * Runs a program of the node with this input. Resolves with its standard output; if it fails, rejects with its
+ * standard error.
  */
 export type Programs = (program: string, args: readonly string[], input?: string) => Promise<string>;
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The node's own programs, in its file system at `root`. By env, since BusyBox's chroot would take its own for them. */
+/**
+ * Runs the node's programs in its file system at `root`. Uses env, because BusyBox's chroot would run its own
+ * applets.
+ */
 export function programsOf(root: string): Programs {
   return (program, args, input) => run('chroot', [root, '/usr/bin/env', program, ...args], input);
 }
@@ -17,7 +20,7 @@ export function programsOf(root: string): Programs {
 /** Runs a program of this machine. */
 export async function run(program: string, args: readonly string[], input = ''): Promise<string> {
   const child = spawn(program, args, { env: { PATH }, stdio: 'pipe' });
-  // One that ends without reading all of it says why by itself.
+  // A program that ends without reading all input reports the reason on stderr.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve, reject) => {

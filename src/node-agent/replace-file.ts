@@ -1,16 +1,16 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Makes the file say this, for whoever opens it either as it was or as it is to be. */
+/** Replaces the content of the file atomically: readers see the old or the new content. */
 export async function replaceFile(path: string, content: string | Uint8Array, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  // In the same directory, and not with the name of a plugin or of a bridge.
+  // In the same directory, with a name that no plugin or bridge has.
   const draft = `${path}.new`;
   await writeFile(draft, content, { mode });
   await rename(draft, path);
 }
 
-/** The file's text; undefined where there is none. */
+/** The file's text; undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -20,7 +20,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whether the file or directory is not there. */
+/** Whether the error says that a file or directory does not exist. */
 export function isMissing(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }

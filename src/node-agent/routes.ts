@@ -8,8 +8,8 @@ import { entries, isOurs, type Json } from './links.ts';
 const LONGEST_DEFAULT = 1;
 
 /**
- * Reads the routes that are not ours, default routes apart, from what `ip -json route show` prints.
- * @throws SyntaxError where that is no JSON.
+ * Reads the output of `ip -json route show`, without default routes and the operator's own.
+ * @throws SyntaxError if it is not JSON.
  */
 export function parseRoutes(output: string): readonly ClusterRange[] {
   return entries(output).flatMap(({ dst, dev }: Json) => {
@@ -19,7 +19,7 @@ export function parseRoutes(output: string): readonly ClusterRange[] {
   });
 }
 
-/** What of the node meets the range of which Network, as a sentence, by the Networks' keys. */
+/** Which Networks overlap a range of the node, and how, as sentences by the Networks' keys. */
 export function conflictsOf(
   networks: readonly MeshNetwork[],
   ranges: readonly ClusterRange[],

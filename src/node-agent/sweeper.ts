@@ -5,13 +5,13 @@ import { leftoversOf } from './leftovers.ts';
 
 export interface SweeperOptions {
   readonly host: Pick<Host, 'state' | 'remove'>;
-  /** The keys of all Networks that the node may need; undefined while that is not known. */
+  /** The keys of all Networks that the node may need; undefined while they are unknown. */
   readonly needed: () => ReadonlySet<ObjectKey> | undefined;
   readonly onRemoved?: () => void;
   readonly log: Logger;
 }
 
-/** Removes from a node what is left of networks that are gone: no CNI plugin does. */
+/** Removes the leftovers of deleted Networks from a node, which CNI plugins do not remove. */
 export class Sweeper {
   readonly #options: SweeperOptions;
   #seen: ReadonlySet<string> = new Set();
@@ -21,8 +21,8 @@ export class Sweeper {
   }
 
   /**
-   * One round. What was found in the round before, too, is removed: a bridge may be a moment old, of a network that the
-   * cache does not show yet. What cannot be removed is logged, and tried again in the next round.
+   * Removes the leftovers that the previous round has found, too: a new bridge may belong to a Network that the
+   * cache does not have yet. Logs failures; the next round retries.
    */
   async sweep(): Promise<void> {
     const { host, log } = this.#options;
@@ -34,10 +34,10 @@ export class Sweeper {
     for (const leftover of leftovers.filter(({ bridge }) => seenBefore.has(bridge))) {
       try {
         await host.remove(leftover);
-        log.info({ ...leftover }, 'removed what was left of a network');
+        log.info({ ...leftover }, 'removed leftovers of a Network');
         this.#options.onRemoved?.();
       } catch (err) {
-        log.error({ ...leftover, err }, 'what is left of a network cannot be removed');
+        log.error({ ...leftover, err }, 'cannot remove leftovers of a Network');
       }
     }
   }

@@ -2,13 +2,13 @@ import ipaddr from 'ipaddr.js';
 import { type NodeTable, own } from '../network/nodes/node-table.ts';
 import type { Underlay } from './mesh-plan.ts';
 
-/** How the node reaches the others of the table: by its first address, and theirs of the same family. */
+/** How the node reaches the other nodes of the table: by its first address and theirs of the same family. */
 export interface Reachable extends Underlay {
-  /** Names of nodes that have addresses, but none of that family. One without any is not joined itself, and says so. */
+  /** Nodes that have addresses, but none of that family. A node without addresses reports that itself. */
   readonly unreachable: readonly string[];
 }
 
-/** Undefined where the node itself is not in the table, or has no address. */
+/** The underlay of the node; undefined if it is not in the table or has no address. */
 export function underlayOf(table: NodeTable, node: string): Reachable | undefined {
   const local = own(table, node)?.addresses.find((address) => ipaddr.isValid(address));
   if (local === undefined) return undefined;

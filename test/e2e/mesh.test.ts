@@ -30,7 +30,7 @@ describeWithNode('the networks of two nodes', () => {
   });
 
   test('give no address to a pod before the node agent has joined them', async () => {
-    await expect(a.startPod(four)).rejects.toThrow('this node has no addresses of the Network (yet)');
+    await expect(a.startPod(four)).rejects.toThrow('this node has no addresses of the Network yet');
   });
 
   test('are reported when they are joined', async () => {
@@ -180,7 +180,7 @@ describeWithNode('the networks of two nodes', () => {
       lab.networks = [four, six, forged];
       const [report] = await lab.join();
       expect(report?.problem).toMatch(
-        /^default\/forged: .* overlaps .* of this node.*: it is not made here$/,
+        /^default\/forged: .* overlaps .* of this node.*: it is not created on this node$/,
       );
       expect(Object.keys(report?.networks ?? {})).toEqual(['default/four', 'default/six']);
       expect(await a.sh('ip -oneline link')).toBe(links);

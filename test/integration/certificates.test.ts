@@ -52,7 +52,10 @@ function newReplica(stage: CertificateStage, options: Partial<WebhookReplicaOpti
   return Object.assign(replica, { lines });
 }
 
-/** Three replicas behind one address, the first of which leads and the last of which lags, and a configuration by which pods come to them. */
+/**
+ * Three replicas behind one address, the first of which leads and the last of which lags, and a configuration by
+ * which pods come to them.
+ */
 async function newService(stage: CertificateStage, options: Partial<WebhookReplicaOptions> = {}) {
   const replicas = [0, 50, 400].map((lagMs) => {
     return newReplica(stage, { ...options, lagMs, freshConnections: true });
@@ -84,7 +87,7 @@ describe('certificates', () => {
     expect(served).toHaveLength(5);
     expect(new Set(served)).toEqual(new Set([await stage.secretValue('tls.crt')]));
     expect(readCertificates(await stage.secretValue('ca.crt'))).toHaveLength(1);
-    const makers = replicas.filter(({ lines }) => lines.some(({ msg }) => msg === 'certificates made'));
+    const makers = replicas.filter(({ lines }) => lines.some(({ msg }) => msg === 'certificates created'));
     expect(makers).toHaveLength(1);
   });
 
@@ -185,11 +188,11 @@ describe('readiness', () => {
   test('waits for the API server to trust what is served, and no longer', async () => {
     const stage = await newStage('readiness');
     const replica = newReplica(stage);
-    expect(replica.certificates.failure()).toBe('the Secret holds no certificate yet');
+    expect(replica.certificates.failure()).toBe('the Secret has no certificate yet');
     await stage.kubectl(['apply', '-f', '-'], webhooksAt(stage.name, 1));
     await replica.start();
     await eventually('the configuration is seen', async () => {
-      return replica.certificates.failure() === 'a webhook configuration does not hold our caBundle yet';
+      return replica.certificates.failure() === 'a webhook configuration does not have our caBundle yet';
     });
     const leader = newReplica(stage);
     await leader.start({ leads: true });

@@ -181,9 +181,7 @@ describe('pods that were admitted without their sidecar', () => {
       expect(after.filter((name) => !before.includes(name)).length).toBeLessThanOrEqual(1);
     });
     await eventually('that is in the log', async () =>
-      (await readFile(fixture.logFile, 'utf8')).includes(
-        'a pod that was evicted came back without its sidecar',
-      ),
+      (await readFile(fixture.logFile, 'utf8')).includes('the replacement of an evicted pod has no sidecar'),
     );
   });
 });

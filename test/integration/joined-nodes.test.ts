@@ -158,7 +158,7 @@ test('a range that is too small for the nodes names those that it has nothing fo
   await addNetwork('small', '10.30.0.0/30', '10.30.0.1');
   await untilReady('small', 'TooManyNodes');
   expect(await ready('small', 'message')).toBe(
-    '10.30.0.0/30 has addresses for one node, and none for b: write a larger range, or fewer nodes',
+    '10.30.0.0/30 has addresses for one node, but none for b: use a larger range or fewer nodes',
   );
   expect(await run('events --for network/small')).toContain('TooManyNodes');
 });

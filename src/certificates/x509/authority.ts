@@ -24,23 +24,23 @@ export interface CertificateAndKey {
   readonly keyPem: string;
 }
 
-/** The time in which a certificate is valid, both ends included. */
+/** The period in which a certificate is valid, including both ends. */
 export interface Validity {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
 
-/** What a new authority calls itself, and how long it is valid. */
+/** The name and validity of a new authority. */
 export interface AuthorityRequest extends Validity {
   readonly commonName: string;
 }
 
-/** What an authority is asked to sign. */
+/** The certificate that an authority signs. */
 export interface CertificateRequest extends Validity {
   readonly commonName: string;
   /** The Kubernetes API server reads these as the groups of a client (`O=system:masters`). */
   readonly organization?: readonly string[];
-  /** What a client may call a server by. Go's TLS reads these only, never the common name. */
+  /** The names of a server. Go's TLS reads only these, never the common name. */
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
   readonly usage: 'server' | 'client';
@@ -48,10 +48,10 @@ export interface CertificateRequest extends Validity {
 
 const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
-/** RFC 5280 4.2.1.3 wants both usages critical on an authority; one level below it, no further authorities. */
+/** RFC 5280 4.2.1.3 requires these usages, marked critical. The path length below is 0: no further authorities. */
 const AUTHORITY_USAGE = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
 
-/** Makes a self-signed authority with a new ECDSA P-256 key. */
+/** Creates a self-signed authority with a new ECDSA P-256 key. */
 export async function createAuthority(request: AuthorityRequest): Promise<CertificateAndKey> {
   const keys = await generateKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned(
@@ -72,7 +72,7 @@ export async function createAuthority(request: AuthorityRequest): Promise<Certif
   return toPem(certificate, keys);
 }
 
-/** Issues a certificate with a new ECDSA P-256 key. Rejects when the authority's PEM cannot be read. */
+/** Issues a certificate with a new ECDSA P-256 key. Rejects if the authority's PEM cannot be read. */
 export async function issueCertificate(
   authority: CertificateAndKey,
   request: CertificateRequest,
@@ -115,7 +115,7 @@ async function leafExtensions(
   ];
 }
 
-// As UTF8String objects: of plain strings the library unquotes and decodes what looks like an RFC 4514 escape.
+// UTF8String objects, because the library decodes RFC 4514 escapes in plain strings.
 function subject(commonName: string, organization: readonly string[] = []): Name {
   return new Name([
     ...organization.map((name) => ({ O: [{ utf8String: name }] })),

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { ServerNames } from './server-names.ts';
 
-/** An X.509 certificate and what is decided by it. Times are milliseconds since 1970. */
+/** An X.509 certificate and the fields that decisions use. Times are milliseconds since 1970. */
 export interface Certificate {
   readonly pem: string;
-  /** SHA-256 of the certificate as `openssl x509 -fingerprint -sha256` prints it: no two share one. */
+  /** SHA-256 of the certificate as `openssl x509 -fingerprint -sha256` prints it; unique. */
   readonly fingerprint: string;
   readonly notBefore: number;
   readonly notAfter: number;
@@ -17,7 +17,7 @@ export interface CertifiedKey extends Certificate {
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Reads all certificates of a PEM text, in their order. @throws Error where there is none, or one that is none. */
+/** Reads all certificates of a PEM text, in order. @throws Error if there is none, or one is invalid. */
 export function readCertificates(pem: string): readonly Certificate[] {
   const blocks = pem.match(PEM_CERTIFICATE);
   if (!blocks) throw new Error('expected PEM certificates, got none');
@@ -25,33 +25,33 @@ export function readCertificates(pem: string): readonly Certificate[] {
 }
 
 /**
- * Reads a certificate, its chain after it if it has one, and its private key.
- * @throws Error where either cannot be read, or they do not belong together.
+ * Reads a certificate, which its chain may follow, and its private key.
+ * @throws Error if either cannot be read, or they do not match.
  */
 export function readCertifiedKey(certPem: string, keyPem: string): CertifiedKey {
   const [first] = readCertificates(certPem);
   const x509 = new X509Certificate(first?.pem ?? certPem);
   if (!x509.checkPrivateKey(createPrivateKey(keyPem))) {
-    throw new Error('expected the private key of the certificate, got that of another');
+    throw new Error('expected the private key of the certificate, got the key of another one');
   }
   return { ...certificateOf(x509, certPem), keyPem };
 }
 
-/** Whether the authority signed the certificate, by its name, by its right to sign, and by its key. */
+/** Whether the authority signed the certificate: checks its name, its right to sign and its key. */
 export function isIssuedBy(certificate: Certificate, authority: Certificate): boolean {
   const issuer = new X509Certificate(authority.pem);
   const issued = new X509Certificate(certificate.pem);
   return issued.checkIssued(issuer) && issued.verify(issuer.publicKey);
 }
 
-/** The names of a server that its certificate does not say, so that a client who calls it by them is refused. */
+/** The names of a server that its certificate lacks. Clients that use one of them reject the certificate. */
 export function missingNames(
   certificate: Certificate,
   { dnsNames, ipAddresses }: ServerNames,
 ): readonly string[] {
   const x509 = new X509Certificate(certificate.pem);
   return [
-    // As Go's TLS does, the API server's: alternative names alone, never the subject.
+    // As Go's TLS in the API server: only alternative names, never the subject.
     ...dnsNames.filter((name) => x509.checkHost(name, { subject: 'never' }) === undefined),
     ...ipAddresses.filter((address) => x509.checkIP(address) === undefined),
   ];

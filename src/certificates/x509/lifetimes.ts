@@ -1,12 +1,12 @@
-/** How long certificates live and are waited for, in milliseconds. */
+/** Lifetimes and delays of certificates, in milliseconds. */
 export interface Lifetimes {
-  /** Of an authority; at two thirds of it the next one is made. */
+  /** Lifetime of an authority. The next one is created at two thirds of it. */
   readonly authorityMs: number;
-  /** Of a serving certificate; at two thirds of it the next one is issued. Well below the authority's. */
+  /** Lifetime of a serving certificate, well below the authority's. The next one is issued at two thirds of it. */
   readonly leafMs: number;
-  /** How far apart clocks may be: certificates are valid from this long before they are made. */
+  /** How far clocks may differ: certificates become valid this long before their creation. */
   readonly skewMs: number;
-  /** How long every webhook configuration must have held an authority before anything is signed by it. */
+  /** How long all webhook configurations must have held an authority before it signs. */
   readonly settleMs: number;
 }
 
@@ -15,12 +15,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * - A year for the authority, as cert-manager's and Kyverno's webhooks give theirs. Ten years, as others give, put off
- *   the rotation until nobody knows any more whether it works.
- * - 90 days for the serving certificate, as cert-manager issues by default: with no leader a month passes before one
+ * - A year for the authority, as in the webhooks of cert-manager and Kyverno. Ten years, as in others, would leave
+ *   the rotation untested for too long.
+ * - 90 days for the serving certificate, the default of cert-manager. Without a leader, a month passes before it
  *   expires.
- * - An hour of skew, as client-go's certificates allow (util/cert, `GenerateSelfSignedCertKey`).
- * - Five minutes for API servers to take notice: one that has fallen behind its watch lists again by then.
+ * - An hour of skew, as client-go allows (util/cert, `GenerateSelfSignedCertKey`).
+ * - Five minutes for API servers to see the bundle: a watch that has fallen behind lists again within that time.
  */
 export const defaultLifetimes: Lifetimes = {
   authorityMs: 365 * DAY_MS,

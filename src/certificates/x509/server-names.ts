@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** What clients call a server by, and its certificate therefore has to say. */
+/** The names by which clients call a server. Its certificate must have them. */
 export interface ServerNames {
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
@@ -10,15 +10,15 @@ export interface ServerNamesOptions {
   readonly service: string;
   readonly namespace: string;
   readonly clusterDomain?: string;
-  /** Where the API server finds a webhook that runs outside the cluster. */
+  /** The URL of a webhook that runs outside the cluster. */
   readonly webhookUrl?: string | undefined;
 }
 
 /**
- * The names of a Service: the API server calls a webhook by `service.namespace.svc`
- * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#service-reference), people
- * and probes by the others.
- * @throws TypeError when the URL is none.
+ * The names of a Service. The API server calls a webhook by `service.namespace.svc`
+ * (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#service-reference);
+ * users and probes use the others.
+ * @throws TypeError if the URL is invalid.
  */
 export function serverNames({
   service,
@@ -29,7 +29,7 @@ export function serverNames({
   const inNamespace = `${service}.${namespace}`;
   const dnsNames = [service, inNamespace, `${inNamespace}.svc`, `${inNamespace}.svc.${clusterDomain}`];
   if (webhookUrl === undefined) return { dnsNames, ipAddresses: [] };
-  // A URL writes an IPv6 address in brackets.
+  // In a URL, an IPv6 address is in brackets.
   const host = new URL(webhookUrl).hostname.replace(/^\[(.*)\]$/, '$1');
   return isIP(host) ? { dnsNames, ipAddresses: [host] } : { dnsNames: [...dnsNames, host], ipAddresses: [] };
 }

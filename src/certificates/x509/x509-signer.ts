@@ -4,14 +4,14 @@ import type { CertificateAndKey } from './authority.ts';
 import { type CertifiedKey, missingNames, readCertifiedKey } from './certificate.ts';
 import type { ServerNames } from './server-names.ts';
 
-/** Loaded when something is signed, which is seldom: a process that finds its certificates there starts sooner. */
+/** Loaded on the first signature, which is rare: a process that finds its certificates starts sooner. */
 const authorities = () => import('./authority.ts');
 
-/** Signs with ECDSA keys: authorities, and leaves for a server of these names. */
+/** Returns a signer with ECDSA keys: for authorities, and for leaves of a server with these names. */
 export function x509Signer(names: ServerNames): Signer {
   return {
     async authority(validity) {
-      // Authorities are told apart by name in a bundle that holds several, as client-go's are.
+      // A unique name distinguishes authorities in a bundle, as in client-go.
       const commonName = `envoy-initializer-ca@${Math.floor(validity.notBefore.getTime() / 1000)}`;
       const { createAuthority } = await authorities();
       return certified(await createAuthority({ commonName, ...validity }));
@@ -22,7 +22,7 @@ export function x509Signer(names: ServerNames): Signer {
       const { issueCertificate } = await authorities();
       const leaf = certified(await issueCertificate(authority, request));
       const missing = missingNames(leaf, names);
-      // Found out here, or such a leaf would be replaced at once, again and again.
+      // Checked here: otherwise such a leaf would be replaced again and again.
       if (missing.length > 0) throw new Error(`expected names that a certificate can hold, got ${missing}`);
       return leaf;
     },

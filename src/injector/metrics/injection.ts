@@ -1,9 +1,9 @@
 import { Counter, type Registry } from 'prom-client';
 import { memoized } from '../../kube/prometheus/memoized.ts';
 
-/** What became of the pods that the webhook was asked about. */
+/** Counts the decisions of the webhook about pods. */
 export interface InjectionMetrics {
-  /** A pod was decided: the decision, and for a skip the reason (a closed set each). */
+  /** Counts a pod by decision and reason. Both are closed sets. */
   decided(decision: string, reason: string): void;
 }
 

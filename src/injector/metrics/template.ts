@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Which template pods get. */
+/** Which template version pods get. */
 export interface TemplateMetrics {
   adopted(generation: number): void;
   rejected(): void;
@@ -10,20 +10,20 @@ export function templateMetrics(registry: Registry): TemplateMetrics {
   const registers = [registry];
   const generation = new Gauge({
     name: 'envoy_initializer_template_generation',
-    help: 'How often a template has been adopted by this process',
+    help: 'How often this process has adopted a template',
     registers,
   });
   const rejected = new Counter({
     name: 'envoy_initializer_template_rejected_total',
-    help: 'Templates that were refused for their faults',
+    help: 'Templates that were refused because they are invalid',
     registers,
   });
   const current = new Gauge({
     name: 'envoy_initializer_template_current',
-    help: 'Whether pods get what the ConfigMap holds: 1, else 0, as it was refused for its faults',
+    help: '1 if pods get the template of the ConfigMap, 0 if that is invalid',
     registers,
   });
-  // A gauge begins with 0, and nothing is known yet.
+  // A gauge starts at 0, but the ConfigMap is not read yet.
   current.remove();
   return {
     adopted(count) {

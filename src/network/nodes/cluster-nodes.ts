@@ -6,32 +6,37 @@ import type { MeshNetwork } from '../providers/multus/cni-config.ts';
 import type { MultusReason } from '../providers/multus/reasons.ts';
 import type { Limit } from '../providers/provider.ts';
 
-/** How far networks of Multus reach. */
+/** Which nodes the networks of Multus cover. */
 export interface NodeCoverage {
-  /** Why pods on some nodes would not be on the network (undefined: one that is not joined); undefined where all are. */
+  /**
+   * Why the network does not cover all nodes; undefined if it does. An undefined network is one that is not joined.
+   */
   limitOf(network: MeshNetwork | undefined): Limit<MultusReason> | undefined;
-  /** Where node agents join the nodes. */
+  /** Set if node agents join the nodes. */
   readonly mesh?: {
-    /** What a network carries that says nothing of it, in bytes. */
+    /** The default MTU of a network, in bytes. */
     mtu(): number;
-    /** How many addresses it has for pods. */
+    /** How many addresses the network has for pods. */
     capacityOf(network: MeshNetwork): number;
   };
 }
 
-/** Networks whose bridge is on each node apart: they are whole where there is one node. */
+/** Coverage of networks with a separate bridge on each node: complete only if the cluster has one node. */
 export function singleNodeReach(nodes: Pick<Lister<RangeHolder>, 'size'>): NodeCoverage {
   return { limitOf: () => singleNodeOnly(nodes.size) };
 }
 
-/** The limit of a network that is on each of so many nodes apart. */
+/** The limit of a network that is separate on each node; undefined if there is only one node. */
 export function singleNodeOnly(nodes: number): Limit<MultusReason> | undefined {
   if (nodes <= 1) return undefined;
-  const message = `this cluster has ${nodes} nodes, and a network of Multus is on each of them apart: pods on different nodes would not reach each other`;
+  const message = `this cluster has ${nodes} nodes, but a Multus network is separate on each node: pods on different nodes cannot reach each other`;
   return { reason: 'SingleNodeOnly', message };
 }
 
-/** Follows the nodes: `ranges` has their addresses and those of their pods, and `onReach` is called when there comes to be one, or more. */
+/**
+ * Keeps the addresses of nodes and of their pods in `ranges`. Calls `onReach` when the number of nodes changes from
+ * one to more, or back.
+ */
 export function followNodes(
   nodes: Pick<Informer<ClusterNode>, 'lister' | 'addEventHandler'>,
   ranges: Pick<ClusterRanges, 'set'>,

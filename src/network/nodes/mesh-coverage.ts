@@ -14,22 +14,22 @@ type Limit = LimitFor<MultusReason>;
 
 export interface MeshCoverageOptions {
   readonly nodes: Pick<Lister<ClusterNode>, 'list' | 'size'>;
-  /** The table; undefined where there is none (yet). */
+  /** The table; undefined if it does not exist yet. */
   readonly table: () => TableObject | undefined;
-  /** What the agent of the node says; undefined where there is none. */
+  /** The report of the node's agent; undefined if it does not exist. */
   readonly reportOf: (node: string) => ReportObject | undefined;
 }
 
-/** How many nodes a message names; the others it counts. */
+/** A message names at most this many nodes, and counts the others. */
 const NAMED_NODES = 3;
 
-/** Networks whose bridges the node agents join: they are whole when each node to which a pod may come says so. */
+/** Coverage of networks that node agents join: complete when every schedulable node has reported the network. */
 export function meshCoverage({ nodes, table, reportOf }: MeshCoverageOptions): NodeCoverage {
   const entries = () => table()?.table ?? {};
   const open = () => nodes.list().filter(({ isOpen }) => isOpen);
 
   function limitOf(network: MeshNetwork | undefined): Limit | undefined {
-    // One that was on each node apart stays so until no pod uses it.
+    // A network that is separate on each node stays so while pods use it.
     if (!network) return singleNodeOnly(nodes.size);
     const names = open()
       .map(({ metadata }) => metadata.name)
@@ -60,7 +60,7 @@ export function meshCoverage({ nodes, table, reportOf }: MeshCoverageOptions): N
   };
 }
 
-/** Undefined where it is. */
+/** Why the node is not joined; undefined if it is. */
 function whyNotJoined(
   { key, digest }: MeshNetwork,
   entry: TableEntry | undefined,
@@ -79,7 +79,7 @@ function tooManyNodes({ range }: MeshNetwork, names: readonly string[], table: N
   const count = sliceCount(range);
   const without = names.filter((name) => (own(table, name)?.number ?? 0) >= count);
   if (without.length === 0) return undefined;
-  const message = `${formatRange(range)} has addresses for ${count === 2 ? 'one node' : `${count - 1} nodes`}, and none for ${listed(without)}: write a larger range, or fewer nodes`;
+  const message = `${formatRange(range)} has addresses for ${count === 2 ? 'one node' : `${count - 1} nodes`}, but none for ${listed(without)}: use a larger range or fewer nodes`;
   return { reason: 'TooManyNodes', message };
 }
 

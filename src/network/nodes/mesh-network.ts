@@ -11,8 +11,8 @@ import {
 import type { NodeTable, TableEntry } from './node-table.ts';
 
 /**
- * How agents join the Network, by its status alone, which only the operator writes; undefined where it does not tell.
- * `mtu` is what a network carries that says nothing of it, in bytes.
+ * How agents join the Network, from its status, which only the operator writes; undefined if the status is
+ * incomplete. `mtu` is the default MTU, in bytes.
  */
 export function meshNetworkOf(network: Network, mtu: number): MeshNetwork | undefined {
   const subnet = recordedSubnet(network);
@@ -20,7 +20,7 @@ export function meshNetworkOf(network: Network, mtu: number): MeshNetwork | unde
   return subnet && isVni(vni) ? meshNetwork(keyOf(network), subnet, { vni, mtu }) : undefined;
 }
 
-/** What a network carries that says nothing of it, in bytes, on these nodes. */
+/** The default MTU of a network on these nodes, in bytes. */
 export function meshMtu(table: NodeTable): number {
   return Object.values(table).some(isSix) ? SMALLEST_MESH_MTU : MESH_MTU;
 }

@@ -4,14 +4,14 @@ import type { Resource } from '../../kube/api/resource.ts';
 import { type NodeReport, parseReport, REPORT_KEY } from './node-report.ts';
 import { digestOf, type NodeTable, parseTable } from './node-table.ts';
 
-/** The key of the table's ConfigMap under which it is, as JSON. */
+/** The ConfigMap key of the table, which is JSON. */
 export const TABLE_KEY = 'nodes';
 
-/** The table as an object of the API. */
+/** The ConfigMap of the table, decoded. */
 export interface TableObject extends KubeObject {
-  /** As it is written. */
+  /** The table as stored. */
   readonly text: string | undefined;
-  /** Undefined where somebody has written what is none. */
+  /** Undefined if the text is not a valid table. */
   readonly table: NodeTable | undefined;
   readonly digest: string;
 }
@@ -25,10 +25,10 @@ export const NODE_TABLES: Resource<TableObject> = {
   },
 };
 
-/** What a node agent says, as an object of the API. */
+/** The ConfigMap of a report, decoded. */
 export interface ReportObject extends KubeObject {
   readonly text: string | undefined;
-  /** Undefined where somebody has written what is none. */
+  /** Undefined if the text is not a valid report. */
   readonly report: NodeReport | undefined;
 }
 

@@ -1,21 +1,21 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 
-/** What a node agent says of its node. */
+/** The report of a node agent about its node. */
 export interface NodeReport {
-  /** The number in the table by which it gives out addresses; absent where it has none yet. */
+  /** The number of the slice whose addresses the node gives out; absent if it has none yet. */
   readonly number?: number;
-  /** The digest of the table that it goes by; empty where it has none yet. */
+  /** The digest of the table that the agent uses; empty if it has none yet. */
   readonly table: string;
-  /** The Networks that pods of the node can attach to, and the digest of the configuration of each. */
+  /** The Networks that pods on the node can attach to, and the digest of each configuration. */
   readonly networks: Readonly<Record<ObjectKey, string>>;
-  /** What keeps it from more, in one sentence without a full stop. */
+  /** Why it has not joined more Networks, in one sentence without a full stop. */
   readonly problem?: string;
 }
 
-/** The key of a report's ConfigMap under which it is, as JSON. */
+/** The ConfigMap key of the report, which is JSON. */
 export const REPORT_KEY = 'report';
 
-/** Reads a report; undefined for what is none. */
+/** Reads a report; undefined if the text is not a valid one. */
 export function parseReport(text: string | undefined): NodeReport | undefined {
   try {
     const value: unknown = JSON.parse(text ?? '');

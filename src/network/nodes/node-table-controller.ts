@@ -10,18 +10,18 @@ import { type NodeTable, nextTable, type TableNode } from './node-table.ts';
 
 export interface NodeTableControllerOptions {
   readonly client: Pick<KubeClient, 'create' | 'mergePatch'>;
-  /** The operator's. */
+  /** The operator's namespace. */
   readonly namespace: string;
   readonly nodes: Pick<Lister<ClusterNode>, 'list'>;
   readonly table: () => TableObject | undefined;
   readonly reports: Pick<Lister<ReportObject>, 'list'>;
-  /** Whether pods on the node, which is gone, still have addresses of its slices. */
+  /** Whether pods of a deleted node still have addresses of its slices. */
   readonly isHeld: (node: string) => boolean;
 }
 
 /**
- * Keeps the table of nodes: one object, written by whoever has read its last version, so that no two nodes are ever given
- * one number, whoever else believes to lead.
+ * Keeps the table of nodes in one object. Each write requires the latest version, so two nodes never get the same
+ * number, even if two replicas believe to lead.
  */
 export class NodeTableController {
   readonly #options: NodeTableControllerOptions;
@@ -34,7 +34,7 @@ export class NodeTableController {
     const { client, namespace, nodes, table, reports, isHeld } = this.#options;
     const found = table();
     const there = nodes.list().map(tableNode);
-    // Where somebody has removed it or written over it, the agents know the numbers by which they give out addresses.
+    // If the table was deleted or overwritten, the reports of the agents have the numbers.
     const previous = found?.table ?? tableOf(reports.list());
     const text = JSON.stringify(nextTable(previous, there, isHeld));
     if (found?.text === text) return {};
@@ -47,7 +47,7 @@ export class NodeTableController {
       else await client.create(CONFIG_MAPS, newTable(ref, data), options);
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-      // The newer one is on its way to the cache.
+      // The cache will receive the newer version.
       return { requeueAfterMs: 0 };
     }
     return {};

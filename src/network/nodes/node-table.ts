@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** What every node has to know of one: by it the nodes are joined. */
+/** What the other nodes must know of a node to join it. */
 export interface TableEntry {
-  /** Of its slice in every Network's range, from 1 on: no two nodes have the same. */
+  /** The number of its slice in every Network's range: 1 or more, unique. */
   readonly number: number;
-  /** Its InternalIPs, the first one being that by which other nodes reach it. */
+  /** Its InternalIPs. Other nodes reach it by the first one. */
   readonly addresses: readonly string[];
-  /** Of the Node object. */
+  /** The UID of the Node object. */
   readonly uid: string;
 }
 
-/** By the names of the nodes. */
+/** Entries by node name. */
 export type NodeTable = Readonly<Record<string, TableEntry>>;
 
-/** What is read of a Node. */
+/** The fields of a Node that the table needs. */
 export interface TableNode {
   readonly name: string;
   readonly uid: string;
@@ -21,8 +21,9 @@ export interface TableNode {
 }
 
 /**
- * The table that follows from the one before, and the nodes that there are. A node keeps its number for as long as its
- * Node is there, or `isHeld` says that pods of it still have addresses of its slice; another gets the lowest free one.
+ * Returns the next table, given the previous one and the current nodes. A node keeps its number while its Node
+ * exists, or while `isHeld` says that its pods still have addresses of its slice. A new node gets the lowest free
+ * number.
  */
 export function nextTable(
   previous: NodeTable,
@@ -35,7 +36,7 @@ export function nextTable(
   const known = new Map<string, number>();
   for (const { name } of nodes.toSorted(byName)) {
     const number = own(previous, name)?.number;
-    // Two of one number there can only be where somebody has written into the table.
+    // Two nodes have the same number only if another client has changed the table.
     if (number === undefined || numbers.has(number)) continue;
     numbers.add(number);
     known.set(name, number);
@@ -53,7 +54,7 @@ export function nextTable(
   return Object.fromEntries([...entries, ...held].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Reads a table as it was written; undefined for anything else. */
+/** Reads a table; undefined if the text is not a valid one. */
 export function parseTable(text: string | undefined): NodeTable | undefined {
   try {
     const value: unknown = JSON.parse(text ?? '');
@@ -63,12 +64,12 @@ export function parseTable(text: string | undefined): NodeTable | undefined {
   }
 }
 
-/** Tells one table from another: those who go by the same one are joined. */
+/** Identifies a table. Agents that use the same table are joined. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-/** The node's own entry: a node may be called `constructor`. */
+/** The node's entry. Ignores inherited properties, because a node may be called `constructor`. */
 export function own(table: NodeTable, name: string): TableEntry | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

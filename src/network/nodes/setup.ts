@@ -13,7 +13,7 @@ import { NodeTableController } from './node-table-controller.ts';
 
 export interface MeshNodesOptions {
   readonly resyncMs: number;
-  /** The operator's own. */
+  /** The operator's namespace. */
   readonly namespace: string;
   readonly nodeAgentNamespace: string;
   readonly nodes: Informer<ClusterNode>;
@@ -21,22 +21,22 @@ export interface MeshNodesOptions {
   readonly pods: Lister<NetworkPod>;
   /** Resolves when the leader knows all that Networks depend on. */
   readonly after: Task;
-  /** Called when any Network may reach further, or less far. */
+  /** Called when the coverage of all Networks may have changed. */
   readonly onReach: () => void;
-  /** Called when this one may. */
+  /** Called when the coverage of this Network may have changed. */
   readonly onReport: (key: ObjectKey) => void;
 }
 
-/** The nodes, as their agents join them: who has which number, and how far that has come. */
+/** The nodes that agents join, and the coverage of Networks. */
 export interface MeshNodes {
   readonly reach: NodeCoverage;
-  /** To be waited for before anything is said. */
+  /** Wait for their sync before you use `reach`. */
   readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
 }
 
 const KEY = 'nodes';
 
-/** Follows the agents of the nodes on every replica; the leader keeps the table of nodes. */
+/** Watches the reports of node agents on every replica; the leader writes the table of nodes. */
 export function setUpMeshNodes(manager: Manager, options: MeshNodesOptions): MeshNodes {
   const { namespace, nodeAgentNamespace, nodes, pods, resyncMs, onReach } = options;
   const tables = manager.informer(NODE_TABLES, { namespace, fieldSelector: `metadata.name=${TABLE_NAME}` });
@@ -68,9 +68,9 @@ export function setUpMeshNodes(manager: Manager, options: MeshNodesOptions): Mes
     {
       onAdd: onTable,
       onUpdate: (previous, current) => {
-        // A resync: of nodes that are gone, the pods may be gone, too, by now.
+        // A resync: the pods of deleted nodes may be deleted, too, by now.
         if (previous === current) controller.queue.add(KEY);
-        else if (isOtherwise(previous, current)) onTable();
+        else if (isChanged(previous, current)) onTable();
       },
       onDelete: onTable,
     },
@@ -107,7 +107,7 @@ export function setUpMeshNodes(manager: Manager, options: MeshNodesOptions): Mes
   };
 }
 
-/** A node tells of itself every few seconds. */
-function isOtherwise(a: ClusterNode, b: ClusterNode): boolean {
+/** Whether a relevant field has changed. The status of a node changes every few seconds. */
+function isChanged(a: ClusterNode, b: ClusterNode): boolean {
   return a.isOpen !== b.isOpen || a.addresses.join() !== b.addresses.join();
 }

@@ -1,34 +1,34 @@
 import ipaddr from 'ipaddr.js';
 import { bitsOf, formatAddress, type Range } from '../ipam/cidr.ts';
 
-/** Addresses of a range that belong together: for the pods of one node, or, of number 0, for pods that choose theirs. */
+/** A part of a range: for the pods of one node, or, with number 0, for pods that choose their address. */
 export interface Slice {
   readonly first: string;
   readonly last: string;
 }
 
-/** Of the address bits that are left to a range, at most so many tell the slices apart: 4096 slices. */
+/** A range has at most 2^12 = 4096 slices. */
 const MAX_SLICE_BITS = 12;
 
 /**
- * Into how many slices of one size a range is cut: half of its bits tell the slices apart, the other half the addresses
- * in one. A /16 has 256 slices of 256 addresses, a /24 has 16 of 16. It depends on nothing but the range, so that no
- * node that comes or goes moves a slice.
+ * The number of slices of a range, all of the same size. Half of the host bits number the slices, the other half
+ * the addresses in a slice. A /16 has 256 slices of 256 addresses, a /24 has 16 of 16. It depends only on the
+ * range, so slices never move when nodes change.
  */
 export function sliceCount(range: Range): number {
   return 2 ** sliceBits(range);
 }
 
 /**
- * The slice of this number; undefined where the range has none. The network address is in none, and neither is the
- * broadcast address of IPv4.
+ * The slice with this number; undefined if it does not exist. No slice has the network address or the IPv4
+ * broadcast address.
  */
 export function sliceOf(range: Range, number: number): Slice | undefined {
   const ends = endsOf(range, number);
   return ends && { first: formatNumber(ends.first, range), last: formatNumber(ends.last, range) };
 }
 
-/** How many addresses the slice has for pods: the gateway is in one of them. At most 2^53 - 1. */
+/** How many addresses the slice has for pods, without the gateway. At most 2^53 - 1. */
 export function sliceCapacity(range: Range, gateway: string, number: number): number {
   const ends = endsOf(range, number);
   if (!ends) return 0;

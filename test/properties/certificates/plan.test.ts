@@ -10,13 +10,13 @@ const lag = { replicaMs: LEAF_MS / 6, apiServerMs: lifetimes.settleMs };
 const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((dice) => dice === 0);
 const controllerIndex = fc.nat({ max: 2 });
 
-/** What happens in a moment of a bad day. */
+/** The events of one moment. */
 const moment = fc.record({
   passedMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: LEAF_MS / 10 })),
   cacheLagMs: fc.integer({ min: 0, max: LEAF_MS / 8 }),
   woken: controllerIndex,
   killed: fc.option(controllerIndex, { freq: 30 }),
-  /** A process stands still for that many moments. */
+  /** A process hangs for that many moments. */
   stopped: fc.option(fc.record({ who: controllerIndex, moments: fc.nat({ max: 40 }) }), { freq: 15 }),
   meddled: oneIn(10),
   moved: fc.array(controllerIndex, { maxLength: 8 }),
@@ -55,16 +55,16 @@ test('every API server trusts what any replica serves, whenever leaders stop, di
       const { issuer, bundle } = world.material;
       if (issuer !== before) rotations += 1;
       if (before && !bundle.some(({ fingerprint }) => fingerprint === before.fingerprint)) {
-        // Dropped, or everything begun anew: not before all that it signed has expired.
+        // The authority was dropped, or the leader started over: only after all its certificates have expired.
         expect(before.notAfter).toBeLessThanOrEqual(world.now);
         return;
       }
       expect(world.refused(lag)).toEqual([]);
     }
   });
-  // A counterexample has hundreds of moments: to make it smaller takes minutes, and is for who looks into it.
+  // A counterexample has hundreds of moments, and shrinking it takes minutes. Shrink by hand.
   await fc.assert(property, { numRuns: 50, endOnFailure: true });
-  // It would be of no worth where nothing ever came to a rotation.
+  // Without rotations the property would prove nothing.
   expect(rotations).toBeGreaterThan(20);
 });
 
@@ -73,7 +73,7 @@ describe('through the rotation of an authority, in steps', () => {
   const STARTS = 10;
   const PAUSES = 7;
 
-  /** Just before the authority is due, until after a new one signs; `interlude(i)` comes before step i. */
+  /** Runs from just before the authority is due until a new one signs; calls `interlude(i)` before step i. */
   async function rotate(interlude: (step: number, world: RotationWorld) => Promise<void>): Promise<void> {
     const world = await RotationWorld.create(lifetimes);
     const leader = new SimulatedController(world);
@@ -111,7 +111,7 @@ describe('through the rotation of an authority, in steps', () => {
   );
 });
 
-test('a leader that is left in peace renews in time for years, and its bundle does not grow', async () => {
+test('an undisturbed leader renews in time for years, and its bundle does not grow', async () => {
   const world = await RotationWorld.create(lifetimes);
   const leader = new SimulatedController(world);
   const authorities = new Set<string>();

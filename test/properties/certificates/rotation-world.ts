@@ -13,7 +13,7 @@ import {
 } from '../../../src/kube/api/core-resources.ts';
 import { FakeSigner } from '../../support/fake-signer.ts';
 
-/** Something as it was from a moment on. */
+/** A value and the time since which it holds. */
 interface Version<T> {
   readonly since: number;
   readonly value: T;
@@ -21,10 +21,10 @@ interface Version<T> {
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** A Secret and a webhook configuration. All that ever was is kept, because nobody sees the present. */
+/** A Secret and a webhook configuration, with all versions, because every reader is behind. */
 export class RotationWorld {
   now = START;
-  /** How old is what the controllers' caches hold. */
+  /** How far the controllers' caches are behind. */
   cacheLagMs = 0;
   readonly signer = new FakeSigner();
   readonly lifetimes: Lifetimes;
@@ -35,7 +35,7 @@ export class RotationWorld {
     this.lifetimes = lifetimes;
   }
 
-  /** One in which the certificates have been made, and the API servers know of it. */
+  /** Creates a world whose API servers trust the first certificates. */
   static async create(lifetimes: Lifetimes): Promise<RotationWorld> {
     const world = new RotationWorld(lifetimes);
     const { signer, now } = world;
@@ -51,21 +51,21 @@ export class RotationWorld {
   }
 
   /**
-   * The leaves that a replica may serve while an API server may not trust them, with what it trusts in their place.
-   * Either may be as far behind as told.
+   * The leaves that a replica may serve and an API server may not trust, with what it trusts instead. Replicas and
+   * API servers may be behind by `lag`.
    */
   refused(lag: { readonly replicaMs: number; readonly apiServerMs: number }): readonly string[] {
     const bundles = since(this.#configurations, this.now - lag.apiServerMs).map(authoritiesIn);
     return since(this.#secrets, this.now - lag.replicaMs).flatMap(({ leaf }) => {
       if (!leaf || leaf.notAfter <= this.now) return [];
-      const issuer = this.signer.issuerOf.get(leaf.fingerprint) ?? 'nobody';
+      const issuer = this.signer.issuerOf.get(leaf.fingerprint) ?? 'none';
       return bundles
         .filter((bundle) => !bundle.includes(issuer))
         .map((bundle) => `${leaf.fingerprint} by ${issuer}, trusted: ${bundle}`);
     });
   }
 
-  /** Somebody adds an authority of their own to the caBundle, which a controller then wants to take out again. */
+  /** Adds a foreign authority to the caBundle, which a controller then removes. */
   meddle(): void {
     this.#writeConfiguration(`${caBundleOf(last(this.#configurations).value)}foreign\n`);
   }
@@ -110,8 +110,8 @@ export class RotationWorld {
 }
 
 /**
- * A leader, or one that takes itself for one. Its requests, and their responses, arrive when the test says so. It can be
- * killed at any moment: a request of its own that is on its way then arrives all the same.
+ * A leader, or a process that believes to be the leader. The test decides when its requests and their responses
+ * arrive. The test can kill it at any moment; a request on its way still arrives.
  */
 export class SimulatedController {
   readonly #controller: CertificateController;
@@ -154,12 +154,12 @@ export class SimulatedController {
     });
   }
 
-  /** A request or a response is on its way. */
+  /** Whether a request or a response is on its way. */
   get isWaiting(): boolean {
     return this.#message !== undefined;
   }
 
-  /** Begins to reconcile, unless it is at it. */
+  /** Starts a reconcile unless one is running. */
   async wake(): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
@@ -170,7 +170,7 @@ export class SimulatedController {
     await eventLoopTurn();
   }
 
-  /** What is on its way arrives, and what comes of it happens. */
+  /** Delivers the request or response on its way, and runs what follows. */
   async move(): Promise<void> {
     const message = this.#message;
     this.#message = undefined;
@@ -208,7 +208,7 @@ function caBundleOf({ webhooks }: WebhookConfiguration): string {
   return Buffer.from(webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString();
 }
 
-/** All values from the one that held at the moment on. */
+/** All values that held at or after the moment. */
 function since<T>(versions: readonly Version<T>[], moment: number): readonly T[] {
   const first = versions.findLastIndex((version) => version.since <= moment);
   return versions.slice(Math.max(0, first)).map(({ value }) => value);

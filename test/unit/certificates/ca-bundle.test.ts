@@ -52,8 +52,8 @@ beforeEach(() => {
 
 const distribute = (text: string) => bundle.distribute(bundle.observe() ?? [], text, signal);
 
-describe('the caBundle', () => {
-  test('is written to the webhooks that do not hold it, and to no other field, if nothing has changed since', async () => {
+describe('CaBundle', () => {
+  test('patches only webhooks without the bundle, on condition of the resourceVersion', async () => {
     cached = configuration('A', undefined, 'B');
     expect(await distribute('A')).toBeUndefined();
     expect(patches).toEqual([
@@ -65,20 +65,20 @@ describe('the caBundle', () => {
     ]);
   });
 
-  test('is not written where it is', async () => {
+  test('does not patch webhooks that have the bundle', async () => {
     cached = configuration('A', 'A');
     expect(await distribute('A')).toBe(0);
     expect(patches).toEqual([]);
   });
 
-  test('has been held since it was first seen everywhere', async () => {
+  test('returns the time since all configurations have the bundle', async () => {
     cached = configuration('A');
     await distribute('A');
     clock.advance(1_000);
     expect(await distribute('A')).toBe(1_000);
   });
 
-  test('is held anew once it is another', async () => {
+  test('restarts the time when the bundle changes', async () => {
     cached = configuration('A');
     await distribute('A');
     clock.advance(1_000);
@@ -86,7 +86,7 @@ describe('the caBundle', () => {
     expect(await distribute('B')).toBe(0);
   });
 
-  test('is held anew once it had to be restored', async () => {
+  test('restarts the time when the bundle had to be restored', async () => {
     cached = configuration('A');
     await distribute('A');
     clock.advance(1_000);
@@ -96,18 +96,18 @@ describe('the caBundle', () => {
     expect(await distribute('A')).toBe(0);
   });
 
-  test('is held by configurations that do not exist, for nobody calls us by them', async () => {
+  test('needs no bundle in configurations that do not exist', async () => {
     expect(bundle.observe()).toEqual([]);
     expect(await distribute('A')).toBe(0);
     expect(holdsBundle([], 'A')).toBe(true);
   });
 
-  test('is neither here nor there as long as the configurations are not known', () => {
+  test('observes nothing until the caches are synced', () => {
     synced = false;
     expect(bundle.observe()).toBeUndefined();
   });
 
-  test('is held only if every webhook holds it', () => {
+  test('is in sync only if every webhook has the bundle', () => {
     const resource = MUTATING_WEBHOOK_CONFIGURATIONS;
     const seen = (...bundles: string[]) => [{ resource, configuration: configuration(...bundles) }];
     expect(holdsBundle(seen('A', 'A'), 'A')).toBe(true);

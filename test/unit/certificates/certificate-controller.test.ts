@@ -91,13 +91,13 @@ const reconcile = () => controller.reconcile(signal);
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const WARN = 40;
 
-describe('the keeper', () => {
-  test('does nothing while there is no Secret', async () => {
+describe('CertificateController', () => {
+  test('does nothing while the Secret does not exist', async () => {
     expect(await reconcile()).toEqual({});
     expect(distributed).toEqual([]);
   });
 
-  test('distributes the bundle, lets the namespace own the configurations, and looks again within an hour', async () => {
+  test('distributes the bundle, makes the namespace own the configurations, and requeues within an hour', async () => {
     await storeOwn();
     expect(await reconcile()).toEqual({ requeueAfterMs: HOUR });
     expect(distributed).toEqual(['authority-1\n']);
@@ -105,14 +105,14 @@ describe('the keeper', () => {
     expect(written).toEqual([]);
   });
 
-  test('leaves the owner for later when the bundle was just written', async () => {
+  test('does not write the owner in the round that writes the bundle', async () => {
     await storeOwn();
     heldForMs = undefined;
     await reconcile();
     expect(owned).toBe(0);
   });
 
-  test('renews a leaf by a write that fails if somebody else has written', async () => {
+  test('renews a leaf on condition of the resourceVersion', async () => {
     const { issuer, bundle } = await storeOwn();
     now += 60 * DAY;
     await reconcile();
@@ -123,13 +123,13 @@ describe('the keeper', () => {
     expect(rotated).toEqual(['serving']);
   });
 
-  test('comes back when the leaf is due', async () => {
+  test('requeues for the time when the leaf is due', async () => {
     await storeOwn();
     now += 60 * DAY - 5_000;
     expect(await reconcile()).toEqual({ requeueAfterMs: 5_000 });
   });
 
-  test('renews the leaf although a configuration cannot be written, and then says so', async () => {
+  test('renews the leaf even if a configuration cannot be written, and then rejects', async () => {
     await storeOwn();
     now += 60 * DAY;
     failing.distribute = forbidden;
@@ -137,7 +137,7 @@ describe('the keeper', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('changes the authority in two writes, with time in between, and counts it once', async () => {
+  test('replaces the authority in two writes, with a delay between them, and counts it once', async () => {
     const { issuer } = await storeOwn();
     now += 240 * DAY;
     const leaf = await signer.leaf(issuer ?? fail(), {
@@ -160,14 +160,14 @@ describe('the keeper', () => {
     expect(rotated).toEqual(['serving', 'authority']);
   });
 
-  test('issues a leaf that says a new name', async () => {
+  test('issues a leaf with a new name', async () => {
     await storeOwn();
     signer.upToDate = false;
     await reconcile();
     expect(rotated).toEqual(['serving']);
   });
 
-  test('looks again, without a fuss, when somebody else was quicker', async () => {
+  test('retries after a conflict, without a warning', async () => {
     await storeOwn();
     now += 60 * DAY;
     failing.replace = new ApiError({ status: 409, reason: 'Conflict', message: 'modified' });
@@ -175,7 +175,7 @@ describe('the keeper', () => {
     expect(levels.filter((level) => level >= WARN)).toEqual([]);
   });
 
-  test('tries again to let the namespace own the configurations, after what does not depend on it', async () => {
+  test('rejects if it cannot write the owner, after all other work', async () => {
     await storeOwn();
     now += 60 * DAY;
     failing.own = new TransportError('cut', 'ECONNRESET', undefined);
@@ -183,7 +183,7 @@ describe('the keeper', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('warns, and goes on, when the namespace may not own the configurations', async () => {
+  test('only warns if it has no right to write the owner', async () => {
     await storeOwn();
     now += 60 * DAY;
     failing.own = forbidden;
@@ -193,8 +193,8 @@ describe('the keeper', () => {
   });
 });
 
-describe('a damaged Secret', () => {
-  test('is mended as far as it is damaged, with a warning', async () => {
+describe('CertificateController with a damaged Secret', () => {
+  test('replaces only the damaged part, with a warning', async () => {
     const { issuer, bundle } = await storeOwn();
     store({ kind: 'own', material: { issuer, bundle }, damage: ['tls.key: rubbish'] });
     await reconcile();
@@ -203,7 +203,7 @@ describe('a damaged Secret', () => {
     expect(levels).toContain(WARN);
   });
 
-  test('gets its last good content back, with a new authority on its way, when nothing in it is of use', async () => {
+  test('restores the last undamaged content and adds a next authority if no part is usable', async () => {
     lastGood = await storeOwn();
     store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
     await reconcile();
@@ -212,15 +212,15 @@ describe('a damaged Secret', () => {
     expect(written[0]?.material.bundle).toHaveLength(2);
   });
 
-  test('is made anew when nobody knows what was in it', async () => {
+  test('starts over if the last undamaged content is unknown', async () => {
     store({ kind: 'own', material: { bundle: [] }, damage: ['ca.crt: rubbish'] });
     await reconcile();
     expect(names(written[0]?.material.bundle)).toEqual(names([written[0]?.material.issuer]));
   });
 });
 
-describe("somebody else's Secret", () => {
-  test('is never written, and its authority distributed', async () => {
+describe('CertificateController with a provided Secret', () => {
+  test('distributes its authority and never writes it', async () => {
     const { leaf } = await storeOwn();
     store({ kind: 'provided', leaf: leaf ?? fail(), bundle: 'theirs' });
     now += 400 * DAY;
@@ -234,8 +234,8 @@ describe("somebody else's Secret", () => {
       'without an authority',
       async () => ({ kind: 'provided', leaf: (await storeOwn()).leaf ?? fail(), bundle: undefined }),
     ],
-    ['of no use', async () => ({ kind: 'unusable', problem: 'rubbish' })],
-  ])('%s leaves the caBundle to them, but not the owner', async (_, content) => {
+    ['without a usable key pair', async () => ({ kind: 'unusable', problem: 'rubbish' })],
+  ])('%s writes the owner but no caBundle', async (_, content) => {
     store(await content());
     await reconcile();
     expect(distributed).toEqual([]);

@@ -62,7 +62,7 @@ const names = (certificates: readonly (Certificate | undefined)[] = []) =>
   certificates.map((certificate) => certificate?.fingerprint);
 const warnings = () => log.filter(({ level }) => level === 40).map(({ msg }) => msg);
 
-/** The Secret comes to hold this. */
+/** Delivers a Secret with this content. */
 async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, broken = {} } = {}) {
   version += 1;
   const metadata = {
@@ -77,8 +77,8 @@ async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, b
 
 const gone = () => source.reconcile(undefined, signal);
 
-describe('a replica', () => {
-  test('makes the certificates where there are none, and serves none before it sees them', async () => {
+describe('KeyPairSource', () => {
+  test('creates the certificates if the Secret does not exist, and serves them only once it sees them', async () => {
     await gone();
     expect(made).toHaveLength(1);
     expect(made[0]?.next).toBeUndefined();
@@ -86,14 +86,14 @@ describe('a replica', () => {
     expect(source.isServing).toBe(false);
   });
 
-  test('is handed the key pair, and tells when it expires, in seconds', async () => {
+  test('passes on the key pair and reports when it expires, in seconds', async () => {
     const material = await make();
     await see(material);
     expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
     expect(expiries).toEqual({ serving: (start + 90 * DAY) / 1000, authority: (start + 360 * DAY) / 1000 });
   });
 
-  test('is handed a new one, and the same one once', async () => {
+  test('passes on each key pair once', async () => {
     const [first, second] = [await make(), await make()];
     await see(first);
     await see(first);
@@ -101,7 +101,7 @@ describe('a replica', () => {
     expect(handed.map(({ cert }) => cert)).toEqual([first.leaf?.pem, second.leaf?.pem]);
   });
 
-  test('is handed again what its server did not take', async () => {
+  test('passes on a key pair again that the server rejected', async () => {
     const material = await make();
     refuse = true;
     await expect(see(material)).rejects.toThrow('does not take it');
@@ -112,18 +112,18 @@ describe('a replica', () => {
     expect(handed).toHaveLength(1);
   });
 
-  test('keeps what it serves when the Secret is damaged, and says so once', async () => {
+  test('keeps the key pair when the Secret is damaged, and warns once', async () => {
     const material = await make();
     await see(material);
     await see(material, { broken: { 'tls.key': '' } });
     version -= 1;
     await see(material, { broken: { 'tls.key': '' } });
     expect(handed).toHaveLength(1);
-    expect(warnings()).toEqual(['the certificates in the Secret are damaged']);
+    expect(warnings()).toEqual(['certificates in the Secret are damaged']);
     expect(source.lastGood?.leaf).toEqual(material.leaf);
   });
 
-  test('puts back what it serves when the Secret is deleted, and a new authority on its way', async () => {
+  test('restores a deleted Secret with the served certificate and a next authority', async () => {
     const material = await make();
     await see(material);
     await gone();
@@ -131,7 +131,7 @@ describe('a replica', () => {
     expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
   });
 
-  test('puts back the same authority on its way, however often the Secret is deleted', async () => {
+  test('restores the same next authority after each deletion of the Secret', async () => {
     await see(await make());
     await gone();
     const [again] = made;
@@ -141,7 +141,7 @@ describe('a replica', () => {
     expect(made[1]).toEqual(again);
   });
 
-  test('begins anew when what it serves has expired', async () => {
+  test('starts over if the served certificate has expired', async () => {
     const material = await make();
     await see(material);
     now += 91 * DAY;
@@ -151,41 +151,41 @@ describe('a replica', () => {
   });
 });
 
-describe('a certificate that somebody else provides', () => {
-  test('is served', async () => {
+describe('KeyPairSource with a provided certificate', () => {
+  test('serves it', async () => {
     const material = await make();
     await see(material, { mark: '' });
     expect(handed).toEqual([{ cert: material.leaf?.pem, key: material.leaf?.keyPem }]);
     expect(warnings()).toEqual([]);
   });
 
-  test('is waited for when it is gone', async () => {
+  test('waits for a new Secret after a deletion', async () => {
     await see(await make(), { mark: '' });
     await gone();
     expect(made).toEqual([]);
     expect(warnings()).toHaveLength(1);
   });
 
-  test('is warned of when it lacks a name', async () => {
+  test('warns if it lacks a name', async () => {
     const other = x509Signer({ dnsNames: ['elsewhere'], ipAddresses: [] });
     await see(await replacement(undefined, { signer: other, lifetimes, now }), { mark: '' });
-    expect(warnings()).toEqual(['the provided certificate lacks names that we are called by']);
+    expect(warnings()).toEqual(['provided certificate lacks names of the webhook']);
     expect(source.isServing).toBe(true);
   });
 
-  test('is not put back by us once it has taken the place of ours', async () => {
+  test('forgets the last content of its own', async () => {
     await see(await make());
     await see(await make(), { mark: '' });
     expect(source.lastGood).toBeUndefined();
   });
 
-  test('is warned of, and nothing changes, when it is of no use', async () => {
+  test('warns and keeps the key pair if the Secret is not usable', async () => {
     const material = await make();
     await see(material);
     await see(material, { mark: '', broken: { 'ca.crt': Buffer.from('rubbish').toString('base64') } });
     expect(handed).toHaveLength(1);
     expect(warnings()).toEqual([
-      'the Secret is not ours and of no use: mend it, or delete it to have one made',
+      'Secret was not created by the operator and has no usable key pair: fix or delete it',
     ]);
   });
 });

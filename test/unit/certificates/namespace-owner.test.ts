@@ -9,8 +9,8 @@ const other = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'mesh', uid: 'x
 test.each<[string, readonly OwnerReference[] | undefined, readonly OwnerReference[] | undefined]>([
   ['becomes the only owner', undefined, [ours]],
   ['becomes an owner beside others', [other], [other, ours]],
-  ['takes the place of its former life', [{ ...ours, uid: 'u1' }, other], [other, ours]],
-  ['is left an owner', [other, ours], undefined],
+  ['replaces an earlier Namespace of the same name', [{ ...ours, uid: 'u1' }, other], [other, ours]],
+  ['stays an owner', [other, ours], undefined],
 ])('the namespace %s', (_, owners, expected) => {
   const object = { metadata: { name: 'envoy-initializer', ...(owners && { ownerReferences: owners }) } };
   expect(ownerOperations(object, namespace)).toEqual(

@@ -16,11 +16,11 @@ let fresh: KeyMaterial;
 let material: KeyMaterial;
 beforeAll(async () => {
   fresh = await replacement(undefined, context);
-  // With an authority on its way: all five values are there.
+  // With a next authority, so that all five values are present.
   material = await replacement(fresh, context);
 });
 
-/** The Secret that is written for the material, with values of the test's own, which null takes away. */
+/** The Secret for the material, with some values replaced; null deletes a value. */
 function secretOf(
   own: KeyMaterial,
   values: Record<string, string | null> = {},
@@ -43,8 +43,8 @@ function secretOf(
   };
 }
 
-describe('our own Secret', () => {
-  test('is read as it was written', () => {
+describe('readSecret of our own Secret', () => {
+  test('returns what was written', () => {
     expect(readSecret(secretOf(material))).toEqual({ kind: 'own', material, damage: [] });
     expect(readSecret(secretOf(fresh))).toEqual({ kind: 'own', material: fresh, damage: [] });
   });
@@ -57,7 +57,7 @@ describe('our own Secret', () => {
     ['next-ca.key', 'rubbish', 'rubbish', ['next'], ['next-ca.key']],
     ['ca.crt', 'gone', null, ['leaf', 'issuer', 'next'], ['ca.crt', 'tls.crt', 'ca.key', 'next-ca.key']],
   ] as const)(
-    'with %s %s lacks what depends on it, says why, and keeps the rest',
+    'with %s %s returns no parts that depend on it, says why, and keeps the rest',
     (key, _, text, lost, damaged) => {
       const content = readSecret(secretOf(material, { [key]: text }));
       if (content.kind !== 'own') throw new Error(content.kind);
@@ -68,7 +68,7 @@ describe('our own Secret', () => {
     },
   );
 
-  test('no longer has a leaf when its authorities are others', async () => {
+  test('returns no leaf if no authority has signed it', async () => {
     const stranger = await replacement(undefined, context);
     const content = readSecret(
       secretOf(fresh, { 'ca.crt': bundlePem(stranger), 'ca.key': stranger.issuer?.keyPem ?? '' }),
@@ -76,13 +76,13 @@ describe('our own Secret', () => {
     expect(content).toMatchObject({
       kind: 'own',
       material: { leaf: undefined, issuer: stranger.issuer },
-      damage: ['tls.crt: expected the authority that has signed tls.crt'],
+      damage: ['tls.crt: expected the authority that signed tls.crt, got others'],
     });
   });
 });
 
-describe("somebody else's Secret", () => {
-  test('is used with its authority when it does not bear our mark', () => {
+describe('readSecret of a provided Secret', () => {
+  test('returns key pair and authority if our annotation is missing', () => {
     expect(readSecret(secretOf(fresh, {}, null))).toEqual({
       kind: 'provided',
       leaf: fresh.leaf,
@@ -90,7 +90,7 @@ describe("somebody else's Secret", () => {
     });
   });
 
-  test('is used when it has been put in the place of ours, our mark still on it', async () => {
+  test('returns the key pair if our annotation names another certificate', async () => {
     const other = await replacement(undefined, context);
     expect(readSecret(secretOf(other, {}, fresh.leaf?.fingerprint))).toMatchObject({
       kind: 'provided',
@@ -98,7 +98,7 @@ describe("somebody else's Secret", () => {
     });
   });
 
-  test('is used without an authority', () => {
+  test('returns the key pair without an authority', () => {
     expect(readSecret(secretOf(fresh, { 'ca.crt': null }, null))).toEqual({
       kind: 'provided',
       leaf: fresh.leaf,
@@ -106,7 +106,7 @@ describe("somebody else's Secret", () => {
     });
   });
 
-  test('is used when it is its own authority', () => {
+  test('returns a self-signed certificate', () => {
     const self = { 'tls.crt': fresh.issuer?.pem ?? '', 'tls.key': fresh.issuer?.keyPem ?? '' };
     expect(readSecret(secretOf(fresh, self, null))).toMatchObject({ kind: 'provided' });
   });
@@ -117,16 +117,16 @@ describe("somebody else's Secret", () => {
       { 'tls.crt': null, 'tls.key': null },
       'tls.crt and tls.key: expected PEM certificates, got none',
     ],
-    ['has rubbish for an authority', { 'ca.crt': 'rubbish' }, 'ca.crt: expected PEM certificates, got none'],
-  ])('is of no use when it %s', (_, values, problem) => {
+    ['has an invalid authority', { 'ca.crt': 'rubbish' }, 'ca.crt: expected PEM certificates, got none'],
+  ])('is unusable if it %s', (_, values, problem) => {
     expect(readSecret(secretOf(fresh, values, null))).toEqual({ kind: 'unusable', problem });
   });
 
-  test('is of no use when its authority is not that of its certificate: no API server would trust us', async () => {
+  test('is unusable if its authority did not sign its certificate', async () => {
     const other = await replacement(undefined, context);
     expect(readSecret(secretOf(fresh, { 'ca.crt': bundlePem(other) }, null))).toEqual({
       kind: 'unusable',
-      problem: 'ca.crt: expected the authority that has signed tls.crt',
+      problem: 'ca.crt: expected the authority that signed tls.crt, got others',
     });
   });
 });

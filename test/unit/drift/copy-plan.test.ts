@@ -14,15 +14,31 @@ function copy(data: Readonly<Record<string, string>>, more: object = {}): Manage
 const OLD = { 'envoy.json': '{"old": 1}' };
 
 test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>([
-  ['a needed one that is not there', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
-  ['one that nobody needs', { source: SOURCE, found: undefined, isNeeded: false }, 'nothing'],
-  ['none to copy', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
-  ['none to copy any more', { source: undefined, found: copy(OLD), isNeeded: true }, 'nothing'],
-  ['one behind its source', { source: SOURCE, found: copy(OLD), isNeeded: true }, 'update'],
-  ['one behind that nobody needs now', { source: SOURCE, found: copy(OLD), isNeeded: false }, 'update'],
-  ['one that is as its source', { source: SOURCE, found: copy(SOURCE.data), isNeeded: true }, 'nothing'],
+  ['creates a copy that pods need', { source: SOURCE, found: undefined, isNeeded: true }, 'create'],
   [
-    'one whose labels somebody else wrote',
+    'creates no copy without pods that need it',
+    { source: SOURCE, found: undefined, isNeeded: false },
+    'nothing',
+  ],
+  ['does nothing without a source', { source: undefined, found: undefined, isNeeded: true }, 'nothing'],
+  [
+    'keeps the copy when the source is deleted',
+    { source: undefined, found: copy(OLD), isNeeded: true },
+    'nothing',
+  ],
+  ['updates an outdated copy', { source: SOURCE, found: copy(OLD), isNeeded: true }, 'update'],
+  [
+    'updates an outdated copy without pods that need it',
+    { source: SOURCE, found: copy(OLD), isNeeded: false },
+    'update',
+  ],
+  [
+    'does nothing about an up-to-date copy',
+    { source: SOURCE, found: copy(SOURCE.data), isNeeded: true },
+    'nothing',
+  ],
+  [
+    'updates a copy whose labels another manager wrote',
     {
       source: SOURCE,
       found: copy(OLD, { managedFields: [wroteData(COPY_MANAGER), wroteLabels('kubectl')] }),
@@ -31,7 +47,7 @@ test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>
     'update',
   ],
   [
-    'one whose data somebody else wrote',
+    'keeps a copy whose data another manager wrote',
     {
       source: SOURCE,
       found: copy(OLD, { managedFields: [wroteLabels(COPY_MANAGER), wroteData('kubectl')] }),
@@ -39,12 +55,16 @@ test.each<[string, Parameters<typeof planCopy>[0], ReturnType<typeof planCopy>]>
     },
     'nothing',
   ],
-  ["a user's own", { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true }, 'nothing'],
   [
-    'one that goes',
+    "keeps a user's own ConfigMap",
+    { source: SOURCE, found: copy(OLD, { labels: {} }), isNeeded: true },
+    'nothing',
+  ],
+  [
+    'ignores a copy that is being deleted',
     { source: SOURCE, found: copy(OLD, { deletionTimestamp: 'now' }), isNeeded: true },
     'nothing',
   ],
-])('%s', (_, situation, step) => {
+])('planCopy %s', (_, situation, step) => {
   expect(planCopy(situation)).toBe(step);
 });

@@ -35,10 +35,10 @@ function injected(plain: KubeObject & JsonObject, set: TemplateSet): KubeObject 
   return result.pod as KubeObject & JsonObject;
 }
 
-describe('drift', () => {
+describe('Drift', () => {
   const pods = new Map<ObjectKey, KubeObject & JsonObject>();
   const got: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   let namespaceLabels: Readonly<Record<string, string>>;
   let basis: FleetBasis;
   let drift: Drift;
@@ -46,7 +46,7 @@ describe('drift', () => {
   beforeEach(() => {
     pods.clear();
     got.length = 0;
-    told.length = 0;
+    reported.length = 0;
     namespaceLabels = { [OPT_IN]: 'true' };
     basis = { options, state: { set: templates(DEMO_TEMPLATE) } };
     drift = new Drift({
@@ -61,7 +61,7 @@ describe('drift', () => {
       pods: { get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined) },
       namespaceLabels: () => namespaceLabels,
       basis: () => basis,
-      onFinding: ({ kind, pod: found }: Finding) => told.push(`${kind} ${found.metadata.name}`),
+      onFinding: ({ kind, pod: found }: Finding) => reported.push(`${kind} ${found.metadata.name}`),
     });
   });
 
@@ -71,18 +71,18 @@ describe('drift', () => {
     return drift.findings.map(({ kind, pod: found }) => `${kind} ${found.metadata.name}`);
   }
 
-  test('finds a pod of an opted-in namespace without its sidecar, and tells so once', async () => {
+  test('finds a pod of an opted-in namespace without its sidecar, and reports it once', async () => {
     expect(await look(pod('a'))).toEqual(['missed a']);
     await look();
-    expect(told).toEqual(['missed a']);
+    expect(reported).toEqual(['missed a']);
   });
 
-  test('finds nothing wrong with a pod that has the sidecar of today', async () => {
+  test('ignores a pod whose sidecar is current', async () => {
     expect(await look(injected(pod('a'), templates(DEMO_TEMPLATE)))).toEqual([]);
     expect(got).toEqual([]);
   });
 
-  test('finds a pod stale once the template is another', async () => {
+  test('finds a stale pod after the template has changed', async () => {
     await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
     basis = { options, state: { set: templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2')) } };
     expect(await look()).toEqual(['stale a']);
@@ -90,19 +90,19 @@ describe('drift', () => {
 
   test.each<[string, KubeObject & JsonObject]>([
     ['opts out', pod('a', { labels: { [OPT_IN]: 'false' } })],
-    ['is on its way out', pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
-  ])('leaves a pod alone that %s, without reading it', async (_, found) => {
+    ['is being deleted', pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+  ])('ignores a pod that %s, without reading it', async (_, found) => {
     expect(await look(found)).toEqual([]);
     expect(got).toEqual([]);
   });
 
-  test('reads the whole pod once where only that can tell that it needs none', async () => {
+  test('reads the whole pod once if metadata cannot show that it needs no sidecar', async () => {
     expect(await look(pod('a', {}, { hostNetwork: true }))).toEqual([]);
     await look();
     expect(got).toEqual(['a']);
   });
 
-  test('reads it again after the template or the namespace has changed', async () => {
+  test('reads the whole pod again after a reset', async () => {
     await look(pod('a', {}, { hostNetwork: true }));
     drift.reset(['web/another']);
     await look();
@@ -112,12 +112,12 @@ describe('drift', () => {
     expect(got).toEqual(['a', 'a']);
   });
 
-  test('takes a pod of the same name for the other that it is', async () => {
+  test('reads a new pod of the same name', async () => {
     await look(pod('a', {}, { hostNetwork: true }));
     expect(await look(pod('a', { uid: 'another' }))).toEqual(['missed a']);
   });
 
-  test('forgets a pod that has gone, and one whose namespace is not opted in any more', async () => {
+  test('forgets a deleted pod, and a pod whose namespace is no longer opted in', async () => {
     await look(pod('a'), pod('b'));
     pods.delete('web/a');
     await drift.reconcile('web/a', new AbortController().signal);
@@ -126,16 +126,16 @@ describe('drift', () => {
     expect(await look()).toEqual([]);
   });
 
-  test('tells of the same pods again to who leads next, and of none until then', async () => {
+  test('reports the same pods again in the next term, and none before', async () => {
     await look(pod('a'), pod('b', {}, { hostNetwork: true }));
     drift.forget();
     expect(drift.findings).toEqual([]);
     await look();
-    expect(told).toEqual(['missed a', 'missed a']);
+    expect(reported).toEqual(['missed a', 'missed a']);
     expect(got).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('says nothing while no good template has been seen', async () => {
+  test('finds nothing without a valid template', async () => {
     basis = { options, state: { fault: 'none yet' } };
     expect(await look(pod('a'))).toEqual([]);
   });

@@ -14,10 +14,10 @@ function pod(more: object = {}, owner: object = {}) {
 
 test.each<[string, ReturnType<typeof pod>, string | undefined]>([
   ['a young pod of a workload', pod(), undefined],
-  ['a pod of nobody', pod({ ownerReferences: [] }), 'no-controller'],
+  ['a standalone pod', pod({ ownerReferences: [] }), 'no-controller'],
   ['a pod that is owned but not controlled', pod({}, { controller: false }), 'no-controller'],
   ['a pod of a Job', pod({}, { kind: 'Job' }), 'job'],
-  ['a pod that is going', pod({ deletionTimestamp: '2026-01-01T12:00:00Z' }), 'going'],
+  ['a pod that is being deleted', pod({ deletionTimestamp: '2026-01-01T12:00:00Z' }), 'going'],
   ['a pod from before the window', pod({ creationTimestamp: '2026-01-01T11:44:59Z' }), 'too-old'],
   ['a pod at the end of the window', pod({ creationTimestamp: '2026-01-01T11:45:00Z' }), undefined],
   ['the next pod of a workload', pod({}, { uid: 'busy' }), 'workload-busy'],
@@ -25,7 +25,7 @@ test.each<[string, ReturnType<typeof pod>, string | undefined]>([
   expect(spared(candidate, rules)).toBe(reason);
 });
 
-describe('eviction', () => {
+describe('RepairBreaker', () => {
   let breaker: RepairBreaker;
   const back = (uid: string, injected: boolean, createdAt = NOW) =>
     breaker.seen(uid, { uid: `${uid}-new`, createdAt, injected }, NOW);
@@ -34,14 +34,14 @@ describe('eviction', () => {
     breaker = new RepairBreaker();
   });
 
-  test('begins with one pod, and waits for what comes in its place', () => {
+  test('allows one eviction and waits for the replacement', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
     breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     expect(breaker.busy).toEqual(new Set(['a']));
   });
 
-  test('does twice as many after each that came back with its sidecar, up to eight workloads at once', () => {
+  test('doubles the limit after each replacement with a sidecar, up to eight workloads', () => {
     const widths: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       let width = 0;
@@ -52,11 +52,11 @@ describe('eviction', () => {
     expect(widths).toEqual([1, 2, 8, 8, 8]);
   });
 
-  test('stops when one comes back without, until a later pod has its sidecar', () => {
+  test('stops at a replacement without a sidecar, until a later pod has one', () => {
     breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
     back('a', false);
     expect(breaker.mayEvict(NOW)).toBe(false);
-    expect(breaker.stopped).toBe('a pod that was evicted came back without its sidecar');
+    expect(breaker.stopped).toBe('the replacement of an evicted pod has no sidecar');
     back('z', true, NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     back('z', true, NOW + 1);
@@ -64,7 +64,7 @@ describe('eviction', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
   });
 
-  test('tries one more pod after ten seconds, then after twenty, and so on', () => {
+  test('allows a trial ten seconds after a stop, then after twenty, and so on', () => {
     for (const [round, wait] of [10_000, 20_000, 40_000].entries()) {
       breaker.evicted(`${round}`, new Set(['old']), NOW);
       back(`${round}`, false);
@@ -75,7 +75,7 @@ describe('eviction', () => {
     expect(breaker.mayEvict(NOW + 40_000)).toBe(false);
   });
 
-  test('takes none of the pods that were there for the replacement', () => {
+  test('does not take an older pod for the replacement', () => {
     breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
     for (const uid of ['a-old', 'a-sibling'])
       breaker.seen('a', { uid, createdAt: NOW, injected: false }, NOW);
@@ -83,7 +83,7 @@ describe('eviction', () => {
     expect(breaker.busy).toEqual(new Set(['a']));
   });
 
-  test('begins with one pod again in the next term, whatever was in the last', () => {
+  test('allows one eviction again after a reset', () => {
     breaker.evicted('a', new Set(['old']), NOW);
     back('a', false);
     breaker.evicted('b', new Set(['old']), NOW);
@@ -95,7 +95,7 @@ describe('eviction', () => {
     expect(breaker.mayEvict(NOW)).toBe(false);
   });
 
-  test('gives up a workload that makes no new pod, which says nothing about injection', () => {
+  test('gives up a workload that creates no pod, without a stop', () => {
     breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
     breaker.giveUp(NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);

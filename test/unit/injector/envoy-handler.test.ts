@@ -17,8 +17,8 @@ const review = (data: JsonObject, request: Partial<AdmissionRequest> = {}) =>
     () => new AbortController().signal,
   );
 
-describe('the webhook of what Envoy reads', () => {
-  test('warns of each fault of a bootstrap, and takes it', async () => {
+describe('createEnvoyHandler', () => {
+  test('warns of each fault of a bootstrap and allows it', async () => {
     const bootstrap = '{"static_resource": {}, "admins": {}}';
     expect(await review({ 'envoy.json': bootstrap, 'notes.txt': '{' })).toEqual({
       allowed: true,
@@ -34,7 +34,7 @@ describe('the webhook of what Envoy reads', () => {
     return review(data, { name: 'app-weights', object: { metadata: { name: 'app-weights', labels }, data } });
   };
 
-  test('refuses weights by which nobody is answered, or that are none', async () => {
+  test('refuses invalid weights and weights that are all 0', async () => {
     expect(await weights({ 'canary.app_v1': '0', 'canary.app_v2': 'all' })).toEqual({
       allowed: false,
       code: 422,
@@ -63,14 +63,14 @@ describe('the webhook of what Envoy reads', () => {
   test.each<[string, JsonObject]>([
     ['a good bootstrap', { 'envoy.json': '{"static_resources": {}}' }],
     ['no data', {}],
-  ])('has nothing to say about %s', async (_, data) => {
+  ])('allows %s without a warning', async (_, data) => {
     expect(await review(data)).toEqual({ allowed: true, warnings: [] });
   });
 
   test.each<[string, Partial<AdmissionRequest>]>([
     ['another kind', { kind: { group: '', version: 'v1', kind: 'Secret' } }],
     ['a deletion', { operation: 'DELETE', object: undefined }],
-  ])('has nothing to say about %s', async (_, request) => {
+  ])('allows %s without a warning', async (_, request) => {
     expect(await review({ 'envoy.json': '[]' }, request)).toEqual({ allowed: true });
   });
 });

@@ -43,29 +43,29 @@ const optedInNamespace = async () => ({ [OPT_IN]: 'true' });
 const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
 const clashing = podWith({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] });
 
-describe('the inject webhook', () => {
+describe('createInjectHandler', () => {
   test('patches a pod that opted in', async () => {
     const { review, records } = setUp();
     expect(await review()).toMatchObject({ allowed: true, operations: { length: 3 } });
     expect(records).toMatchObject([
-      { decision: 'injected', reason: undefined, told: [], operations: { length: 3 }, milliseconds: 1.5 },
+      { decision: 'injected', reason: undefined, warnings: [], operations: { length: 3 }, milliseconds: 1.5 },
     ]);
   });
 
-  test('asks for the namespace of the request, not of the object', async () => {
+  test('reads the namespace of the request, not of the object', async () => {
     const { review, asked } = setUp({ labels: optedInNamespace });
     expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
     expect(asked).toEqual(['shop']);
   });
 
-  test('asks once more, and not the cache, before it leaves a pod that was sent for its namespace', async () => {
+  test('reads the namespace from the API server before it skips a pod that did not opt in', async () => {
     const { review, asked } = setUp({ labels: async (_, fresh) => (fresh ? { [OPT_IN]: 'true' } : {}) });
     expect(await review({ namespace: 'shop', object: plain() })).toHaveProperty('operations');
     expect(asked).toEqual(['shop', 'shop, fresh']);
   });
 
   test.each(['UPDATE', 'DELETE', 'CONNECT'])(
-    'leaves an %s alone without asking anything',
+    'skips operation %s without reading the namespace',
     async (operation) => {
       const { review, asked, records } = setUp();
       expect(await review({ operation, object: undefined })).toEqual({
@@ -78,18 +78,18 @@ describe('the inject webhook', () => {
     },
   );
 
-  test('looks at 1,000 containers, and refuses a pod of more with 413', async () => {
+  test('accepts a pod with 1,000 containers and returns 413 for more', async () => {
     const { review, records } = setUp();
     const containers = Array.from({ length: 1_000 }, (_, i) => ({ name: `app-${i}` }));
     const initContainers = [{ name: 'init' }];
     expect(await review({ object: podWith({ containers }) })).toHaveProperty('operations.length', 3);
     await expect(review({ object: podWith({ containers, initContainers }) })).rejects.toEqual(
-      new HttpError(413, 'the pod has 1001 containers: at most 1000 are looked at'),
+      new HttpError(413, 'the pod has 1001 containers: use at most 1000'),
     );
     expect(records).toMatchObject([{ decision: 'injected' }, { decision: 'failed' }]);
   });
 
-  test('warns who asked for a sidecar and gets none', async () => {
+  test('warns about a pod that opted in and gets no sidecar', async () => {
     const { review } = setUp();
     expect(await review({ object: clashing })).toEqual({
       allowed: true,
@@ -107,7 +107,7 @@ describe('the inject webhook', () => {
     });
   });
 
-  test('warns of what it passes over of the wishes of a pod', async () => {
+  test('warns about an override that it ignores', async () => {
     const { review, records } = setUp();
     const object = podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-concurrency`]: 'all' } });
     expect(await review({ object })).toMatchObject({
@@ -116,16 +116,16 @@ describe('the inject webhook', () => {
       warnings: [expect.stringMatching(/^invalid-override: annotation \S+-concurrency is "all": write /)],
     });
     expect(records).toMatchObject([
-      { decision: 'injected', reason: 'invalid-override', told: { length: 1 } },
+      { decision: 'injected', reason: 'invalid-override', warnings: { length: 1 } },
     ]);
   });
 
-  test('does not warn who did not ask', async () => {
+  test('does not warn about a pod that did not opt in', async () => {
     const { review } = setUp();
     expect(await review({ object: plain() })).toEqual({ allowed: true, operations: [], warnings: [] });
   });
 
-  test('refuses a pod in conflict where the operator wants that', async () => {
+  test('denies a pod in conflict with onConflict: deny', async () => {
     const { review, records } = setUp({ state: deny });
     expect(await review({ object: clashing })).toEqual({
       allowed: false,
@@ -136,7 +136,7 @@ describe('the inject webhook', () => {
     expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
   });
 
-  test('fails without a good template for a pod that asked for itself, so that its failurePolicy decides', async () => {
+  test('fails without a valid template if the pod opted in itself, so that the failurePolicy decides', async () => {
     const { review, records } = setUp({ state: { fault: 'config: line 1, column 1: bad' } });
     await expect(review()).rejects.toMatchObject({
       status: 500,
@@ -145,7 +145,7 @@ describe('the inject webhook', () => {
     expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
   });
 
-  test('admits a pod whose namespace asked without a good template, and says so', async () => {
+  test('admits a pod without a valid template if only its namespace opted in, and warns', async () => {
     const { review } = setUp({ state: { fault: 'config: bad' }, labels: optedInNamespace });
     expect(await review({ object: plain() })).toEqual({
       allowed: true,
@@ -154,14 +154,14 @@ describe('the inject webhook', () => {
     });
   });
 
-  test('fails when the labels of the namespace cannot be had', async () => {
+  test('fails when the labels of the namespace cannot be read', async () => {
     const failure = new Error('no connection');
     const { review, records } = setUp({ labels: () => Promise.reject(failure) });
     await expect(review()).rejects.toBe(failure);
     expect(records).toMatchObject([{ decision: 'failed', reason: undefined }]);
   });
 
-  test('logs one line for a pod, with nothing of what is in it', async () => {
+  test('logs one line for each pod, without the content of the pod', async () => {
     const { review, logged } = setUp();
     const env = [{ name: 'PASSWORD', value: 'hunter2' }];
     await review({ object: podWith({ containers: [{ name: 'a', image: 'private', env }] }), dryRun: true });

@@ -13,7 +13,7 @@ function eventsOf(record: Partial<InjectionRecord>, request: Partial<AdmissionRe
   reportInjection(events, {
     decision: 'skipped',
     reason: 'conflict',
-    told: ['conflict: spec.volumes[name=a]: there', 'conflict: spec.volumes[name=b]: there'],
+    warnings: ['conflict: spec.volumes[name=a]: there', 'conflict: spec.volumes[name=b]: there'],
     operations: [],
     milliseconds: 1,
     request: podRequest(request),
@@ -31,8 +31,8 @@ const owner = (name: string, more: JsonObject = {}): JsonObject => ({
 });
 const podOf = (metadata: JsonObject): JsonObject => ({ metadata, spec: { containers: [] } });
 
-describe('an Event of what became of a pod', () => {
-  test('awaits a pod of the same controller, and has the text of the warning', () => {
+describe('reportInjection', () => {
+  test('expects a pod of the same controller, with the text of the warning', () => {
     const ownerReferences = [owner('other'), owner('web-7bc6', { controller: true })];
     const object = podOf({ generateName: 'web-7bc6-', ownerReferences });
     expect(eventsOf({}, { name: undefined, namespace: 'shop', object })).toEqual([
@@ -48,7 +48,7 @@ describe('an Event of what became of a pod', () => {
     ]);
   });
 
-  test('awaits the pod of that name where nothing controls it', () => {
+  test('expects the pod by name if it has no controller', () => {
     const pod = { namespace: 'default', name: 'one', ownerUid: undefined };
     expect(eventsOf({}, { name: 'one', object: podOf({ ownerReferences: [owner('x')] }) })).toMatchObject([
       [pod, {}],
@@ -56,20 +56,20 @@ describe('an Event of what became of a pod', () => {
     expect(eventsOf({}, { name: undefined, object: podOf({ name: 'one' }) })).toMatchObject([[pod, {}]]);
   });
 
-  test('says what was passed over of a pod that has its sidecar', () => {
-    const told = ['invalid-override: annotation x is "y": write z'];
-    expect(eventsOf({ decision: 'injected', reason: 'invalid-override', told })).toMatchObject([
-      [{ name: 'myapp-pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: told[0] }],
+  test('reports the ignored override of an injected pod', () => {
+    const warnings = ['invalid-override: annotation x is "y": write z'];
+    expect(eventsOf({ decision: 'injected', reason: 'invalid-override', warnings })).toMatchObject([
+      [{ name: 'myapp-pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: warnings[0] }],
     ]);
   });
 
   test.each<[string, Partial<InjectionRecord>, Partial<AdmissionRequest>]>([
     ['a dry run', {}, { dryRun: true }],
-    ['what is worth no warning', { reason: 'opted-out', told: [] }, {}],
-    ['a pod with its sidecar', { decision: 'injected', reason: undefined, told: [] }, {}],
-    ['a pod that is refused: its controller tells', { decision: 'denied' }, {}],
-    ['a pod that is not admitted: its controller tells', { decision: 'failed', reason: 'no-template' }, {}],
-  ])('there is none for %s', (_, record, request) => {
+    ['a pod without warnings', { reason: 'opted-out', warnings: [] }, {}],
+    ['an injected pod without warnings', { decision: 'injected', reason: undefined, warnings: [] }, {}],
+    ['a denied pod, which its controller reports', { decision: 'denied' }, {}],
+    ['a failed review, which the controller reports', { decision: 'failed', reason: 'no-template' }, {}],
+  ])('reports nothing for %s', (_, record, request) => {
     expect(eventsOf(record, request)).toEqual([]);
   });
 });

@@ -17,10 +17,10 @@ const imageOf = (live: LiveTemplates) =>
   'set' in live.state ? live.state.set.templates.get('config')?.containers[0]?.image : live.state.fault;
 const withImage = (image: string) => ({ data: { config: `containers: [{name: envoy, image: ${image}}]` } });
 
-describe('live templates', () => {
-  test('are not there before a ConfigMap was seen', () => {
+describe('LiveTemplates', () => {
+  test('have a fault before the ConfigMap is read', () => {
     const { live } = setUp();
-    expect(live.state).toEqual({ fault: 'ConfigMap: no ConfigMap has been seen yet' });
+    expect(live.state).toEqual({ fault: 'ConfigMap: the ConfigMap is not read yet' });
   });
 
   test('follow the ConfigMap', () => {
@@ -32,21 +32,21 @@ describe('live templates', () => {
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
   });
 
-  test('do not change with comments, nor with a resync', () => {
+  test('do not change on a new comment or a resync', () => {
     const { live, events } = setUp();
     live.update({ data: { config: DEMO_TEMPLATE } });
     live.update({ data: { config: `# edited\n${DEMO_TEMPLATE}` } });
     expect(events).toHaveLength(1);
   });
 
-  test('change with the options alone', () => {
+  test('change when only the options change', () => {
     const { live, events } = setUp();
     live.update({ data: { config: DEMO_TEMPLATE } });
     live.update({ data: { config: DEMO_TEMPLATE, options: 'position: first' } });
     expect(events).toHaveLength(2);
   });
 
-  test('stay the last good ones when the next are bad, and recover', () => {
+  test('stay the last valid ones while the ConfigMap is invalid, and recover', () => {
     const { live, events } = setUp();
     live.update(withImage('good'));
     live.update(withImage('""'));
@@ -69,10 +69,10 @@ describe('live templates', () => {
     live.update(withImage('good'));
     live.update(undefined);
     expect(imageOf(live)).toBe('good');
-    expect(events[1]).toBe('rejected, staying config: ConfigMap: the ConfigMap is not there');
+    expect(events[1]).toBe('rejected, staying config: ConfigMap: the ConfigMap does not exist');
   });
 
-  test('say what is wrong while there never was anything good', () => {
+  test('return the fault while there has never been a valid template', () => {
     const { live } = setUp();
     live.update({});
     expect(live.state).toEqual({ fault: 'config: required, but the key is missing' });

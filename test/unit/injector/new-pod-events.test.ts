@@ -4,17 +4,17 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
 
 let now: number;
-let told: string[];
+let sent: string[];
 let notes: string[];
 let events: NewPodEvents;
 
 beforeEach(() => {
   now = 0;
-  told = [];
+  sent = [];
   notes = [];
   const recorder = {
     event({ kind, metadata }: KubeObject, { action, note }: EventDetails) {
-      told.push(`${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid} ${action}`);
+      sent.push(`${kind} ${metadata.namespace}/${metadata.name} ${metadata.uid} ${action}`);
       notes.push(note);
     },
   };
@@ -36,31 +36,31 @@ function pod(name: string, uid: string, ownerUid?: string): KubeObject {
   return { metadata: { namespace: 'web', name, uid, ownerReferences } };
 }
 
-test('an Event of a pod that is being admitted waits for the pod, and has its uid', () => {
+test('holds the Event of a pod until the pod is in the cache, and adds its UID', () => {
   events.expect(named('a'), details('conflict'));
   events.expect(named('a'), details('invalid-value'));
   events.seen(pod('b', 'uid-b'));
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   events.seen(pod('a', 'uid-a'));
-  expect(told).toEqual(['Pod web/a uid-a conflict', 'Pod web/a uid-a invalid-value']);
+  expect(sent).toEqual(['Pod web/a uid-a conflict', 'Pod web/a uid-a invalid-value']);
 });
 
-test('it is told once: a later pod of the same name has nothing to do with it', () => {
+test('sends an Event once, also if a later pod has the same name', () => {
   events.expect(named('a'), details('conflict'));
   events.seen(pod('a', 'uid-a'));
   events.seen(pod('a', 'another'));
-  expect(told).toEqual(['Pod web/a uid-a conflict']);
+  expect(sent).toEqual(['Pod web/a uid-a conflict']);
 });
 
-test('an Event of a controller waits for a pod of it, and is about the owner that this pod names', () => {
+test('holds the Event of a controller until one of its pods is in the cache, and is about that owner', () => {
   events.expect(owned('uid-of-shop'), details('conflict'));
   events.expect(owned('uid-of-shop'), details('conflict'));
   events.seen(pod('other-1', '1', 'uid-of-other'));
   events.seen(pod('uid-of-shop', '2'));
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   events.seen(pod('shop-1', '3', 'uid-of-shop'));
   const event = 'ReplicaSet web/shop uid-of-shop conflict';
-  expect(told).toEqual([event, event]);
+  expect(sent).toEqual([event, event]);
 });
 
 test.each<[string, AwaitedPod]>([
@@ -68,22 +68,22 @@ test.each<[string, AwaitedPod]>([
   ['with no name and no owner', { namespace: 'web', name: undefined, ownerUid: undefined }],
   ['with an owner without a uid', { namespace: 'web', name: 'shop-1', ownerUid: '' }],
   ['with a name that is too long', named('a'.repeat(254))],
-])('there is no Event of a pod %s', (_, awaited) => {
+])('sends no Event about a pod %s', (_, awaited) => {
   events.expect(awaited, details('conflict'));
   events.seen(pod('shop-1', '1', 'uid-of-shop'));
   events.seen(pod(awaited.name ?? '', '2'));
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
 });
 
-test('pods that never come are forgotten: after a minute, and the oldest where there are too many', () => {
+test('forgets pods that do not appear within a minute, and the oldest if there are too many', () => {
   events.expect(named('refused'), details('conflict'));
   now = 60_001;
   for (let n = 0; n < 1_001; n += 1) events.expect(named(`flood-${n}`), details('conflict'));
   for (const name of ['refused', 'flood-0', 'flood-1', 'flood-1000']) events.seen(pod(name, 'uid'));
-  expect(told).toEqual(['Pod web/flood-1 uid conflict', 'Pod web/flood-1000 uid conflict']);
+  expect(sent).toEqual(['Pod web/flood-1 uid conflict', 'Pod web/flood-1000 uid conflict']);
 });
 
-test('of one owner 25 Events are held, each with a note of 1,024 bytes at most', () => {
+test('holds at most 25 Events of one owner, each with a note of at most 1,024 bytes', () => {
   for (let n = 0; n < 100; n += 1)
     events.expect(owned('uid-of-shop'), details('conflict', 'a'.repeat(5_000)));
   events.seen(pod('shop-1', '1', 'uid-of-shop'));

@@ -26,9 +26,9 @@ function setUp() {
   return { review, logged };
 }
 
-describe('the webhook of templates', () => {
+describe('createTemplateHandler', () => {
   test.each(['CREATE', 'UPDATE'])(
-    'refuses a faulty one at %s, every fault with its place',
+    'rejects an invalid template at %s, with the place of each fault',
     async (operation) => {
       const { review, logged } = setUp();
       const faults = [
@@ -52,18 +52,18 @@ describe('the webhook of templates', () => {
     },
   );
 
-  test('refuses one that holds nothing', async () => {
+  test('rejects an empty ConfigMap', async () => {
     expect(await setUp().review(undefined)).toMatchObject({
       allowed: false,
       message: 'the template cannot be used: config: required, but the key is missing',
     });
   });
 
-  test('takes the name of the object where the request has none', async () => {
+  test('uses the name of the object if the request has none', async () => {
     expect(await setUp().review(BAD, { name: undefined })).toMatchObject({ allowed: false });
   });
 
-  test('takes a good one, with a word on what is doubtful', async () => {
+  test('allows a valid template and warns of doubtful fields', async () => {
     const { review, logged } = setUp();
     expect(await review(GOOD)).toEqual({ allowed: true, warnings: [] });
     expect(await review(GOOD.replace(':v1', ''))).toEqual({
@@ -80,7 +80,7 @@ describe('the webhook of templates', () => {
     ['another group', { kind: { group: 'example.com', version: 'v1', kind: 'ConfigMap' } }],
     ['a deletion', { operation: 'DELETE', object: undefined }],
     ['a subresource', { subResource: 'status' }],
-  ])('has nothing to say about %s', async (_, request) => {
+  ])('allows %s without a warning', async (_, request) => {
     expect(await setUp().review(BAD, request)).toEqual({ allowed: true });
   });
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const read = (name: string) => readFile(join(directory, name), 'utf8');
 
-test('a node that has no plugins gets them, to be run by all, and once', async () => {
+test('installPlugins installs missing plugins once, executable by all', async () => {
   const written = ['bridge', 'host-local', 'envoy-initializer-ipam'];
   expect(await installPlugins({ directory, source })).toEqual(written);
   for (const name of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
@@ -29,7 +29,7 @@ test('a node that has no plugins gets them, to be run by all, and once', async (
   expect(await installPlugins({ directory, source })).toEqual([]);
 });
 
-test('what a node has is left as it is, also a link to nowhere; our own is kept up to date', async () => {
+test('installPlugins keeps existing plugins, also a broken link, and updates its own', async () => {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'bridge'), 'theirs');
   await symlink('/of/the/node', join(directory, 'host-local'));
@@ -39,7 +39,9 @@ test('what a node has is left as it is, also a link to nowhere; our own is kept 
   expect(await read('envoy-initializer-ipam')).toContain('host-local');
 });
 
-test('a plugin that is nowhere to be had is named', async () => {
+test('installPlugins rejects with the path of a plugin that the source lacks', async () => {
   await rm(join(source, 'host-local'));
-  await expect(installPlugins({ directory, source })).rejects.toThrow(/lacks the CNI plugin .*host-local/);
+  await expect(installPlugins({ directory, source })).rejects.toThrow(
+    /lacks a CNI plugin, and .*host-local cannot be read/,
+  );
 });

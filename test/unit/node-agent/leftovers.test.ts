@@ -4,7 +4,7 @@ import { leftoversOf, withoutRulesOf } from '../../../src/node-agent/leftovers.t
 
 const [gone, there] = [bridgeName('red/gone'), bridgeName('red/there')];
 
-test('a bridge is left over when nothing is plugged in and no network is there that it would be for', () => {
+test('leftoversOf returns bridges without pods that no needed Network has', () => {
   const bridges = [
     { name: gone, ports: 0 },
     { name: there, ports: 0 },
@@ -27,7 +27,7 @@ const saved = `*nat
 COMMIT
 `;
 
-test('the rules of a network go with their chain, and no other', () => {
+test('withoutRulesOf deletes the rules and chains of the networks, and no other', () => {
   expect(withoutRulesOf(['red.gone'], saved)).toBe(`*nat
 -D POSTROUTING -s 10.20.0.10/32 -m comment --comment "name: \\"red.gone\\" id: \\"f00\\"" -j CNI-0a1b
 -F CNI-0a1b

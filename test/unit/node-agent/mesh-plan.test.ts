@@ -19,7 +19,7 @@ function network(name: string, cidr: string, gateway: string, number: number, mt
 const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), pods: new Map(), others: [] };
 const blue = network('blue', '10.20.0.0/24', '10.20.0.1', 1);
 
-test('what there is to do on a node that has nothing', () => {
+test('meshPlan joins a network on an empty node', () => {
   const green = network('green', 'fd00:1::/64', 'fd00:1::1', 2);
   const [first, second] = meshPlan([blue, green], { local: '192.0.2.1', peers: ['192.0.2.2'] }, none);
   const [bridge, tunnel] = [blue.bridge, first?.tunnel];
@@ -47,15 +47,15 @@ const networks = fc.subarray([
   network('green', 'fd00:1::/64', 'fd00:1::1', 2),
   network('red', '10.22.0.0/16', '10.22.0.9', 3),
 ]);
-/** Of one name there is one Network. */
+/** Each name has one Network. */
 const different = networks.map((all) => [...new Map(all.map((one) => [one.key, one])).values()]);
 const underlay = fc.record({
   local: fc.constantFrom('192.0.2.1', '192.0.2.9'),
   peers: fc.subarray(['192.0.2.2', '192.0.2.3', '192.0.2.4']),
 });
 
-describe('from whatever a node had, and whatever it has heard', () => {
-  test('one round brings it to what there should be, the next has nothing to do, and none removes a tunnel', () => {
+describe('meshPlan on a node with any links and learned entries', () => {
+  test('reaches the desired state in one round, is empty in the next, and never deletes a tunnel', () => {
     const round = fc.record({
       networks: different,
       underlay,

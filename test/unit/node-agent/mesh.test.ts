@@ -14,7 +14,7 @@ import { range } from '../network/ranges.ts';
 const table = JSON.stringify({
   a: { number: 1, addresses: ['192.0.2.1'], uid: '' },
   b: { number: 2, addresses: ['192.0.2.2'], uid: '' },
-  // A virtual kubelet, as some are.
+  // As some virtual kubelets are.
   none: { number: 3, addresses: [], uid: '' },
 });
 
@@ -22,9 +22,9 @@ const status: NetworkStatus = { cidr: '10.20.0.0/24', gateway: '10.20.0.1', vni:
 const blue = joined('blue', status);
 const green = joined('green', { cidr: '10.21.0.0/24', gateway: '10.21.0.1', vni: FIRST_VNI + 1 });
 
-function joined(name: string, told: NetworkStatus): MeshNetwork {
-  const network = meshNetworkOf(newNetwork({ name, status: told }), 1450);
-  if (!network) throw new Error('this is what agents join');
+function joined(name: string, recorded: NetworkStatus): MeshNetwork {
+  const network = meshNetworkOf(newNetwork({ name, status: recorded }), 1450);
+  if (!network) throw new Error('agents cannot join this Network');
   return network;
 }
 
@@ -57,12 +57,12 @@ function stage(networks: readonly MeshNetwork[], routes: readonly ClusterRange[]
 const lan = (cidr: string): ClusterRange => ({ range: range(cidr), of: 'a route of this node by eth1' });
 const gatewayOf = ({ gateway, range: { prefixLength } }: MeshNetwork) => `${gateway}/${prefixLength}`;
 
-test('a Network whose range meets a route of the node is not made there, and holds up no other', async () => {
+test('a Network that overlaps a route of the node is not created, and does not delay others', async () => {
   const { taken, slices, join } = stage([blue, green], [lan('10.20.0.128/25')]);
   slices.set(blue.bridge, 'of an earlier range');
   const report = await join();
   expect(report.problem).toBe(
-    'default/blue: 10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1: it is not made here',
+    'default/blue: 10.20.0.0/24 overlaps 10.20.0.128/25 of a route of this node by eth1: it is not created on this node',
   );
   expect(report.networks).toEqual({ 'default/green': green.digest });
   expect(JSON.stringify(taken)).not.toContain(blue.bridge);
@@ -70,7 +70,7 @@ test('a Network whose range meets a route of the node is not made there, and hol
   expect([...slices.keys()]).toEqual([green.bridge]);
 });
 
-test('one that the node has when such a route comes stays, is reported, and the problem is told', async () => {
+test('a Network that the node already has stays when such a route appears, and the report has the problem', async () => {
   const { node, slices, join } = stage([blue], [lan('10.20.0.128/25')]);
   const bridge = { mac: '', isUp: true, addresses: [gatewayOf(blue)] };
   node.links = { ...node.links, bridges: new Map([[blue.bridge, bridge]]) };
@@ -80,7 +80,7 @@ test('one that the node has when such a route comes stays, is reported, and the 
   expect([...slices.keys()]).toEqual([blue.bridge]);
 });
 
-test('addresses of the node count as its routes do', async () => {
+test('addresses of the node count like its routes', async () => {
   const { node, join } = stage([blue]);
   node.links = {
     ...node.links,
@@ -89,11 +89,11 @@ test('addresses of the node count as its routes do', async () => {
   expect((await join()).problem).toContain('10.20.0.0/24 overlaps 10.20.0.9 of interface eth1 of this node');
 });
 
-test('a node without an address is its own trouble, and no other agent reports less for it', async () => {
+test('a node without an address does not change the reports of other agents', async () => {
   expect(await stage([blue]).join()).toMatchObject({ networks: { 'default/blue': blue.digest } });
 });
 
-test('addresses stay of what may be needed, and of everything while that is not known', async () => {
+test('slices stay for Networks that may be needed, and all stay while that is unknown', async () => {
   const { node, slices, join } = stage([blue]);
   for (const key of ['default/unread', 'default/gone']) slices.set(bridgeName(key), '');
   node.needed = undefined;
@@ -104,7 +104,7 @@ test('addresses stay of what may be needed, and of everything while that is not 
   expect(new Set(slices.keys())).toEqual(new Set([blue.bridge, bridgeName('default/unread')]));
 });
 
-test('whatever lists and statuses become, no step removes a link of another Network', async () => {
+test('no step removes a link of another Network, for any lists and statuses', async () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('10.20.0.0/24', '10.20.0.1', '10.9.0.0/16'));
   const number = fc.oneof(fc.integer(), fc.constantFrom(FIRST_VNI, FIRST_VNI - 1));
   const statuses = fc.record(
@@ -114,7 +114,7 @@ test('whatever lists and statuses become, no step removes a link of another Netw
   await fc.assert(
     fc.asyncProperty(fc.array(statuses, { maxLength: 4 }), async (all) => {
       const networks = all.flatMap(
-        (told, i) => meshNetworkOf(newNetwork({ name: `n${i}`, status: told }), 1450) ?? [],
+        (recorded, i) => meshNetworkOf(newNetwork({ name: `n${i}`, status: recorded }), 1450) ?? [],
       );
       const { node, taken, join } = stage(networks);
       const bridge = { mac: '', isUp: true, addresses: [gatewayOf(blue)] };

@@ -6,7 +6,7 @@ import { NeededNetworks } from '../../../src/node-agent/needed-networks.ts';
 
 const named = (name: string): KubeObject => ({ metadata: { name, namespace: 'default' } });
 
-/** A cache as an informer has it, by hand. */
+/** A fake informer whose cache the test fills. */
 class Source {
   readonly lister = new Store<KubeObject>();
   isSynced = true;
@@ -24,7 +24,7 @@ class Source {
     this.#handler.onAdd?.(named(name), false);
   }
 
-  /** `isMissed`: a list does not show it any more; else a watch has shown it go. */
+  /** Deletes an object: `isMissed` if a list no longer has it, otherwise by a watch event. */
   remove(name: string, isMissed: boolean): void {
     this.lister.delete(`default/${name}`);
     this.#handler.onDelete?.(named(name), isMissed);
@@ -37,7 +37,7 @@ function stage() {
   return { networks, definitions, keys: () => needed.keys() && [...(needed.keys() ?? [])] };
 }
 
-test('a Network is needed while there is it, or its definition', () => {
+test('a Network is needed while it or its definition exists', () => {
   const { networks, definitions, keys } = stage();
   networks.add('a');
   definitions.add('a');
@@ -48,14 +48,14 @@ test('a Network is needed while there is it, or its definition', () => {
   expect(keys()).toEqual(['default/a']);
 });
 
-test('nothing is known before both caches are there', () => {
+test('keys are unknown until both caches are synced', () => {
   const { networks, definitions, keys } = stage();
   networks.add('a');
   definitions.isSynced = false;
   expect(keys()).toBeUndefined();
 });
 
-test('empty lists are believed only where the last of each was seen to go', () => {
+test('no Network is needed only if a watch has shown the deletion of the last of each', () => {
   const { networks, definitions, keys } = stage();
   expect(keys()).toBeUndefined();
   networks.add('a');

@@ -5,7 +5,7 @@ import { FIRST_VNI, meshNetwork } from '../../../src/network/providers/multus/cn
 import { conflictsOf, parseRoutes } from '../../../src/node-agent/routes.ts';
 import { anyRange, firstHost } from '../network/ranges.ts';
 
-// As `ip -json route show` of iproute2 6.1 prints them.
+// Output of `ip -json route show` of iproute2 6.1.
 const printed = JSON.stringify([
   { dst: 'default', gateway: '192.0.2.254', dev: 'eth0', flags: [] },
   { dst: '0.0.0.0/1', gateway: '10.8.0.1', dev: 'tun0', flags: [] },
@@ -17,7 +17,7 @@ const printed = JSON.stringify([
   {},
 ]);
 
-test('of the routes of a node those count that are not ours and no default routes', () => {
+test('parseRoutes ignores default routes and those of the operator', () => {
   expect(parseRoutes(printed).map(({ range, of }) => `${formatRange(range)} ${of}`)).toEqual([
     '10.8.0.0/24 a route of this node by tun0',
     '10.244.0.7/32 a route of this node by cali0',
@@ -25,7 +25,7 @@ test('of the routes of a node those count that are not ours and no default route
   ]);
 });
 
-test('a Network conflicts exactly where its range meets one of the node', () => {
+test('conflictsOf returns exactly the Networks that overlap a range of the node', () => {
   fc.assert(
     fc.property(anyRange, fc.array(anyRange, { maxLength: 5 }), (range, taken) => {
       fc.pre(range.prefixLength < (range.address.kind() === 'ipv4' ? 31 : 127));

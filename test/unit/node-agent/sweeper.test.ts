@@ -25,7 +25,7 @@ function stage(failures = 0) {
   return { sweeper, removed, attachments, knowledge };
 }
 
-test('what is left of a network is removed when it was found twice', async () => {
+test('sweep removes leftovers that it has found twice', async () => {
   const { sweeper, removed } = stage();
   await sweeper.sweep();
   expect(removed).toEqual([]);
@@ -33,7 +33,7 @@ test('what is left of a network is removed when it was found twice', async () =>
   expect(removed).toEqual([{ bridge, networks: [] }]);
 });
 
-test('a bridge that is a moment older than the cache is left alone', async () => {
+test('sweep keeps a bridge whose Network appears in the cache a moment later', async () => {
   const { sweeper, removed, attachments } = stage();
   await sweeper.sweep();
   attachments.add('red/gone');
@@ -43,13 +43,13 @@ test('a bridge that is a moment older than the cache is left alone', async () =>
   expect(removed).toEqual([]);
 });
 
-test('what cannot be removed is tried again', async () => {
+test('sweep retries what it cannot remove', async () => {
   const { sweeper, removed } = stage(1);
   for (let round = 1; round <= 3; round++) await sweeper.sweep();
   expect(removed).toHaveLength(1);
 });
 
-test('nothing is removed while it is not known what is needed', async () => {
+test('sweep removes nothing while the needed Networks are unknown', async () => {
   const { sweeper, removed, knowledge } = stage();
   await sweeper.sweep();
   knowledge.isThere = false;

@@ -50,7 +50,7 @@ describe('unlike the old initializer', () => {
     live.update(undefined);
     expect(decide(decideInput(demoPod(), { state: live.state }))).toMatchObject({
       reason: 'no-template',
-      messages: ['the operator has no valid template: ConfigMap: the ConfigMap is not there'],
+      messages: ['the operator has no valid template: ConfigMap: the ConfigMap does not exist'],
     });
   });
 

@@ -26,8 +26,8 @@ beforeAll(async () => {
   authority = await createAuthority({ commonName: 'test authority', notBefore, notAfter });
 });
 
-describe('an authority', () => {
-  test('signs itself and may sign others', () => {
+describe('createAuthority', () => {
+  test('returns a self-signed certificate that may sign others', () => {
     const certificate = new X509Certificate(authority.certPem);
     expect(certificate.ca).toBe(true);
     expect(certificate.subject).toBe('CN=test authority');
@@ -35,21 +35,21 @@ describe('an authority', () => {
     expect(certificate.checkPrivateKey(createPrivateKey(authority.keyPem))).toBe(true);
   });
 
-  test('is valid for exactly the time that was asked for', () => {
+  test('returns a certificate with exactly the requested validity', () => {
     const certificate = new X509Certificate(authority.certPem);
     expect(certificate.validFromDate).toEqual(notBefore);
     expect(certificate.validToDate).toEqual(notAfter);
   });
 
-  test('has a key of its own each time', async () => {
+  test('creates a new key each time', async () => {
     const other = await createAuthority({ commonName: 'test authority', notBefore, notAfter });
     const certificate = new X509Certificate((await issueCertificate(authority, server)).certPem);
     expect(certificate.verify(new X509Certificate(other.certPem).publicKey)).toBe(false);
   });
 });
 
-describe('an issued certificate', () => {
-  test('chains to its authority and carries its own key', async () => {
+describe('issueCertificate', () => {
+  test('returns a certificate that chains to its authority, with a new key', async () => {
     const issued = await issueCertificate(authority, server);
     const certificate = new X509Certificate(issued.certPem);
     const issuer = new X509Certificate(authority.certPem);
@@ -60,7 +60,7 @@ describe('an issued certificate', () => {
     expect(certificate.serialNumber).not.toBe(issuer.serialNumber);
   });
 
-  test('names every host and address, and no other', async () => {
+  test('includes exactly the requested hosts and addresses', async () => {
     const certificate = new X509Certificate((await issueCertificate(authority, server)).certPem);
     expect(certificate.checkHost('envoy-initializer.default.svc')).toBeDefined();
     expect(certificate.checkHost('localhost')).toBeDefined();
@@ -73,12 +73,12 @@ describe('an issued certificate', () => {
   test.each([
     ['server', '1.3.6.1.5.5.7.3.1'],
     ['client', '1.3.6.1.5.5.7.3.2'],
-  ] as const)('of usage %s is for that only', async (usage, oid) => {
+  ] as const)('allows only the requested usage: %s', async (usage, oid) => {
     const issued = await issueCertificate(authority, { ...server, usage });
     expect(new X509Certificate(issued.certPem).keyUsage).toEqual([oid]);
   });
 
-  test('gives a client its user and groups, special characters included', async () => {
+  test('includes user and groups of a client, with special characters', async () => {
     const { certPem } = await issueCertificate(authority, {
       commonName: 'system:admin, the "first"',
       organization: ['system:masters', 'a+b'],
@@ -91,12 +91,12 @@ describe('an issued certificate', () => {
     expect(subject.O).toEqual(['system:masters', 'a+b']);
   });
 
-  test('is refused where the authority is not a PEM certificate', async () => {
+  test('rejects if the authority is not a PEM certificate', async () => {
     await expect(issueCertificate({ ...authority, certPem: 'nonsense' }, server)).rejects.toThrow();
   });
 });
 
-test('a TLS connection with both sides from one authority is trusted on both sides', async () => {
+test('both sides of a TLS connection trust certificates of one authority', async () => {
   const serving = await issueCertificate(authority, server);
   const client = await issueCertificate(authority, { ...server, commonName: 'jane', usage: 'client' });
   const listener = createServer(

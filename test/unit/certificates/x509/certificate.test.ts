@@ -1,4 +1,4 @@
-// Before @peculiar/x509, which asks for this polyfill.
+// Before @peculiar/x509, which requires this polyfill.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   leaf = await signer.leaf(authority, validity);
 });
 
-/** As simple tools make them: nothing but the issuer's name tells who signed it. */
+/** As simple tools create them: only the issuer's name identifies the authority. */
 async function leafWithoutKeyIdentifier({ pem, keyPem }: CertifiedKey): Promise<Certificate> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
   const { publicKey } = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -46,8 +46,8 @@ async function leafWithoutKeyIdentifier({ pem, keyPem }: CertifiedKey): Promise<
   return read;
 }
 
-describe('reading certificates', () => {
-  test('gives each of a bundle, with its times in milliseconds', () => {
+describe('readCertificates and readCertifiedKey', () => {
+  test('return each certificate of a bundle, with times in milliseconds', () => {
     const bundle = readCertificates(`# a comment\n${authority.pem}\n${leaf.pem}`);
     expect(bundle.map(({ fingerprint }) => fingerprint)).toEqual([authority.fingerprint, leaf.fingerprint]);
     expect(bundle[0]).toMatchObject({
@@ -56,7 +56,7 @@ describe('reading certificates', () => {
     });
   });
 
-  test('keeps the chain that follows a certificate', () => {
+  test('keep the chain that follows a certificate', () => {
     const chain = leaf.pem + authority.pem;
     const read = readCertifiedKey(chain, leaf.keyPem);
     expect(read).toEqual({ ...leaf, pem: chain });
@@ -65,32 +65,32 @@ describe('reading certificates', () => {
   test.each([
     ['no certificate', '', 'expected PEM certificates'],
     ['a key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'expected PEM certificates'],
-    ['a certificate of rubbish', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'asn1'],
-  ])('refuses %s', (_, pem, message) => {
+    ['an invalid certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'asn1'],
+  ])('throw for %s', (_, pem, message) => {
     expect(() => readCertificates(pem)).toThrow(message);
   });
 
-  test('refuses the key of another certificate', () => {
-    expect(() => readCertifiedKey(leaf.pem, authority.keyPem)).toThrow('got that of another');
+  test('throw for the key of another certificate', () => {
+    expect(() => readCertifiedKey(leaf.pem, authority.keyPem)).toThrow('got the key of another one');
   });
 });
 
 describe('a leaf', () => {
-  test('is issued by its authority, and by no other, nor by another leaf', async () => {
+  test('is issued only by its authority, not by another one or a leaf', async () => {
     const stranger = await signer.authority(validity);
     expect(isIssuedBy(leaf, authority)).toBe(true);
     expect(isIssuedBy(leaf, stranger)).toBe(false);
     expect(isIssuedBy(leaf, leaf)).toBe(false);
   });
 
-  test('is not issued by an authority that only has the name of its own', async () => {
+  test('is not issued by another authority of the same name', async () => {
     const stranger = await signer.authority(validity);
     const unmarked = await leafWithoutKeyIdentifier(authority);
     expect(isIssuedBy(unmarked, authority)).toBe(true);
     expect(isIssuedBy(unmarked, stranger)).toBe(false);
   });
 
-  test('does not say its name by its subject: no API server would take it', async () => {
+  test('does not have a name that is only in its subject', async () => {
     const [commonName = ''] = names.dnsNames;
     const issuer = { certPem: authority.pem, keyPem: authority.keyPem };
     const { certPem } = await issueCertificate(issuer, { commonName, usage: 'server', ...validity });
@@ -98,7 +98,7 @@ describe('a leaf', () => {
     expect(missingNames(certificate, { ...names, ipAddresses: [] })).toEqual(names.dnsNames);
   });
 
-  test('lacks the names that it does not say', () => {
+  test('lacks the names that are not in it', () => {
     const wanted = {
       dnsNames: [...names.dnsNames, 'envoy-initializer'],
       ipAddresses: ['::1', '127.0.0.1'],
@@ -109,7 +109,7 @@ describe('a leaf', () => {
     expect(signer.isUpToDate(leaf)).toBe(true);
   });
 
-  test('is not issued for a name that no certificate can hold', async () => {
+  test('cannot be issued for a name that certificates cannot hold', async () => {
     const impossible = x509Signer({ dnsNames: ['ü.example'], ipAddresses: [] });
     await expect(impossible.leaf(authority, validity)).rejects.toThrow('ü.example');
   });

@@ -14,14 +14,14 @@ test.each([
   ['an IPv4 address', 'https://127.0.0.1:8443/inject', [], ['127.0.0.1']],
   ['an IPv6 address', 'https://[fd00::1]:8443', [], ['fd00::1']],
   ['a host name', 'https://Laptop.example:8443', ['laptop.example'], []],
-])('a service with %s has its own names and that', (_, webhookUrl, dnsNames, ipAddresses) => {
+])('serverNames returns the names of the Service and those of %s', (_, webhookUrl, dnsNames, ipAddresses) => {
   expect(serverNames({ ...service, webhookUrl })).toEqual({
     dnsNames: [...ofService, ...dnsNames],
     ipAddresses,
   });
 });
 
-test('another cluster domain is taken', () => {
+test('serverNames uses another cluster domain', () => {
   const { dnsNames } = serverNames({ ...service, clusterDomain: 'corp.example' });
   expect(dnsNames).toContain('envoy-initializer.mesh.svc.corp.example');
 });

@@ -28,20 +28,20 @@ function trusts(bundles: readonly (string | undefined)[]): boolean {
   return isTrusted(readCertificates(leaf), { metadata: { name: 'envoy-initializer' }, webhooks });
 }
 
-describe('a served certificate', () => {
-  test('is trusted where every webhook holds its authority, beside others', () => {
+describe('isTrusted', () => {
+  test('returns true if every webhook has the authority, beside others', () => {
     expect(trusts([authority.certPem, `${other.certPem}${authority.certPem}`])).toBe(true);
   });
 
-  test('is trusted where it is held itself', () => {
+  test('returns true if every webhook has the certificate itself', () => {
     expect(trusts([leaf])).toBe(true);
   });
 
   test.each<[string, () => readonly (string | undefined)[]]>([
-    ['one webhook holds another authority of the same name', () => [authority.certPem, other.certPem]],
-    ['one webhook holds none', () => [authority.certPem, undefined]],
-    ['one webhook holds rubbish', () => [authority.certPem, 'rubbish']],
-  ])('is not where %s', (_, bundles) => {
+    ['one webhook has another authority of the same name', () => [authority.certPem, other.certPem]],
+    ['one webhook has no caBundle', () => [authority.certPem, undefined]],
+    ['one webhook has an invalid caBundle', () => [authority.certPem, 'rubbish']],
+  ])('returns false if %s', (_, bundles) => {
     expect(trusts(bundles())).toBe(false);
   });
 });

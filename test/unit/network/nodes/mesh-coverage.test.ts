@@ -63,15 +63,15 @@ function stage({
 
 const lots = Array.from({ length: 17 }, (_, n) => `n${String(n).padStart(2, '0')}`);
 
-describe('a network that agents join', () => {
-  test('is on all nodes when each says so', () => {
+describe('meshCoverage', () => {
+  test('has no limit when all nodes have reported the network', () => {
     expect(stage().limitOf(network())).toBeUndefined();
   });
 
   test.each<[string, Stage, string]>([
-    ['there is no table', { hasTable: false }, 'a (it has no number yet), b (it has no number yet)'],
-    ['an agent is missing', { silent: ['b'] }, 'b (its node agent has not reported)'],
-    ['an agent does not know the newest nodes', { behind: ['a'] }, 'a (its node agent is not done yet)'],
+    ['the table does not exist', { hasTable: false }, 'a (it has no number yet), b (it has no number yet)'],
+    ['an agent has not reported', { silent: ['b'] }, 'b (its node agent has not reported)'],
+    ['an agent uses an older table', { behind: ['a'] }, 'a (its node agent is not done yet)'],
     ['an agent has another number', { report: { number: 9 } }, 'a (its node agent is not done yet), b (its'],
     [
       'an agent has an older configuration',
@@ -84,41 +84,41 @@ describe('a network that agents join', () => {
       { nodes: lots.slice(0, 6), silent: lots },
       'n02 (its node agent has not reported) and 3 more',
     ],
-  ])('is not while %s', (_, given, message) => {
+  ])('returns NodesNotJoined while %s', (_, given, message) => {
     const limit = stage(given).limitOf(network());
     expect(limit).toMatchObject({ reason: 'NodesNotJoined' });
     expect(limit?.message).toContain(message);
   });
 
-  test('waits for no node to which pods do not come', () => {
+  test('ignores nodes that are not schedulable', () => {
     expect(stage({ closed: ['b'], silent: ['b'] }).limitOf(network())).toBeUndefined();
   });
 
-  test('says which nodes its range is too small for', () => {
+  test('names the nodes for which the range is too small', () => {
     expect(stage({ nodes: lots }).limitOf(network())).toEqual({
       reason: 'TooManyNodes',
       message:
-        '10.20.0.0/24 has addresses for 15 nodes, and none for n15, n16: write a larger range, or fewer nodes',
+        '10.20.0.0/24 has addresses for 15 nodes, but none for n15, n16: use a larger range or fewer nodes',
     });
   });
 
-  test('has the addresses of the nodes there are, and those that pods may choose', () => {
+  test('counts the addresses of all nodes and those that pods may choose', () => {
     expect(stage().mesh?.capacityOf(network())).toBe(14 + 2 * 16);
     expect(stage({ nodes: lots }).mesh?.capacityOf(network())).toBe(253);
   });
 
-  test('leaves room for what VXLAN adds', () => {
+  test('leaves room for the VXLAN header in the MTU', () => {
     expect(stage().mesh?.mtu()).toBe(1450);
     expect(stage({ addresses: ['2001:db8::1'] }).mesh?.mtu()).toBe(1430);
   });
 });
 
-test('one that was on each node apart, and is so while pods use it, is on one node alone', () => {
+test('returns SingleNodeOnly for a network that is separate on each node', () => {
   expect(stage().limitOf(undefined)).toMatchObject({ reason: 'SingleNodeOnly' });
   expect(stage({ nodes: ['a'] }).limitOf(undefined)).toBeUndefined();
 });
 
-test('a node is closed while it is cordoned or away', () => {
+test('a node is not schedulable while it is cordoned, not ready or unreachable', () => {
   const isOpen = (spec: object) => NODES.decode({ metadata: { name: 'a' }, spec }).isOpen;
   const taint = (key: string) => ({ taints: [{ key, effect: 'NoSchedule' }] });
   expect([{}, taint('other')].map(isOpen)).toEqual([true, true]);

@@ -4,7 +4,7 @@ import { NODE_REPORTS, NODE_TABLES } from '../../../../src/network/nodes/node-ob
 test.each([
   ['the table', NODE_TABLES, 'nodes'],
   ['a report', NODE_REPORTS, 'report'],
-])('of %s nothing is kept but what is read', (_, resource, key) => {
+])('decoding %s keeps only the fields that are read', (_, resource, key) => {
   const identity = { name: 'a', namespace: 'b', uid: 'c', resourceVersion: '7' };
   const more = { labels: { d: 'e' }, annotations: { f: 'g' }, managedFields: [{}] };
   const data = { [key]: '{}', other: 'h' };

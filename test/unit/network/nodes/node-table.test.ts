@@ -8,44 +8,44 @@ import {
 } from '../../../../src/network/nodes/node-table.ts';
 
 const node = (name: string): TableNode => ({ name, uid: `uid-of-${name}`, addresses: ['192.0.2.1'] });
-const nobody = () => false;
+const notHeld = () => false;
 const numbersOf = (table: NodeTable) =>
   Object.fromEntries(Object.entries(table).map(([name, entry]) => [name, entry.number]));
 
-describe('the table of nodes', () => {
-  test('gives each new node the lowest number that is free', () => {
-    const first = nextTable({}, ['b', 'a', 'c'].map(node), nobody);
+describe('nextTable', () => {
+  test('gives each new node the lowest free number', () => {
+    const first = nextTable({}, ['b', 'a', 'c'].map(node), notHeld);
     expect(numbersOf(first)).toEqual({ a: 1, b: 2, c: 3 });
-    const second = nextTable(first, ['a', 'c', 'd', 'e'].map(node), nobody);
+    const second = nextTable(first, ['a', 'c', 'd', 'e'].map(node), notHeld);
     expect(numbersOf(second)).toEqual({ a: 1, c: 3, d: 2, e: 4 });
   });
 
-  test('keeps the number of a node that is gone for as long as its pods are there', () => {
-    const first = nextTable({}, ['a', 'b'].map(node), nobody);
+  test('keeps the number of a deleted node while its pods exist', () => {
+    const first = nextTable({}, ['a', 'b'].map(node), notHeld);
     const second = nextTable(first, ['b', 'c'].map(node), (name) => name === 'a');
     expect(numbersOf(second)).toEqual({ a: 1, b: 2, c: 3 });
     expect(second.a).toEqual(first.a);
-    expect(numbersOf(nextTable(second, ['b', 'c', 'd'].map(node), nobody))).toEqual({ b: 2, c: 3, d: 1 });
+    expect(numbersOf(nextTable(second, ['b', 'c', 'd'].map(node), notHeld))).toEqual({ b: 2, c: 3, d: 1 });
   });
 
-  test('mends what somebody has written into it', () => {
+  test('repairs a table with duplicate numbers', () => {
     const entry = { number: 1, uid: '', addresses: [] };
-    expect(numbersOf(nextTable({ a: entry, b: entry }, ['a', 'b'].map(node), nobody))).toEqual({
+    expect(numbersOf(nextTable({ a: entry, b: entry }, ['a', 'b'].map(node), notHeld))).toEqual({
       a: 1,
       b: 2,
     });
   });
 
-  test('takes a node by any name', () => {
+  test('accepts any node name', () => {
     const names = ['constructor', 'toString', '__proto__x'];
-    expect(numbersOf(nextTable({}, names.map(node), nobody))).toEqual({
+    expect(numbersOf(nextTable({}, names.map(node), notHeld))).toEqual({
       __proto__x: 1,
       constructor: 2,
       toString: 3,
     });
   });
 
-  test('never has two nodes of one number, and moves none, whoever comes and goes', () => {
+  test('never gives two nodes the same number and never changes one, for any nodes', () => {
     const names = fc.subarray(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
     const steps = fc.array(fc.record({ there: names, held: names }), { maxLength: 20 });
     fc.assert(
@@ -66,8 +66,8 @@ describe('the table of nodes', () => {
     );
   });
 
-  test('is read as it was written, and nothing else is', () => {
-    const table = nextTable({}, ['a', 'b'].map(node), nobody);
+  test('returns a table that parseTable reads, and parseTable reads nothing else', () => {
+    const table = nextTable({}, ['a', 'b'].map(node), notHeld);
     expect(parseTable(JSON.stringify(table))).toEqual(table);
     for (const text of [
       undefined,

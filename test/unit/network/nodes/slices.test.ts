@@ -66,12 +66,12 @@ describe('the slices of a range', () => {
     expect([0, 1, count - 1].map((n) => Object.values(sliceOf(of, n) ?? {}))).toEqual([first, second, last]);
   });
 
-  test('are in the range, apart from each other, and end where there are no more', () => {
+  test('are in the range, do not overlap, and end after the last one', () => {
     fc.assert(
       fc.property(ranges, fc.nat(), fc.nat(), (of, a, b) => {
         const count = sliceCount(of);
         const [one, other] = [sliceOf(of, a % count), sliceOf(of, b % count)];
-        if (!one || !other) throw new Error('there is no such slice');
+        if (!one || !other) throw new Error('the slice does not exist');
         for (const address of Object.values(one)) {
           const alone = {
             address: ipaddr.parse(address),
@@ -86,7 +86,7 @@ describe('the slices of a range', () => {
     );
   });
 
-  test('have together as many addresses as the range has for pods', () => {
+  test('together have all addresses of the range for pods', () => {
     fc.assert(
       fc.property(
         ranges.filter((of) => sliceCount(of) <= 256),
@@ -103,7 +103,7 @@ describe('the slices of a range', () => {
     );
   });
 
-  test('are counted without the gateway, wherever that is', () => {
+  test('do not count the gateway in any slice', () => {
     const of = range('10.20.0.0/24');
     expect([0, 1, 15].map((n) => sliceCapacity(of, '10.20.0.1', n))).toEqual([14, 16, 15]);
     expect([0, 1, 15, 16].map((n) => sliceCapacity(of, '10.20.0.254', n))).toEqual([15, 16, 14, 0]);
