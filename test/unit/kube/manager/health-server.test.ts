@@ -61,7 +61,7 @@ describe('the probes server', () => {
   });
 
   test('is not alive while something is stuck, and says what', async () => {
-    let problem: string | undefined = 'controller network has reconciled nothing';
+    let problem: string | undefined = 'controller network is stuck';
     const url = await serving([], new Registry(), '127.0.0.1', () => problem);
     const response = await fetch(`${url}/healthz`);
     expect([response.status, await response.text()]).toEqual([503, `${problem}\n`]);
