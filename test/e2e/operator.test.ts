@@ -107,7 +107,7 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
     const address = await run(`get pods --namespace envoy-initializer ${path}`);
     const put = 'PUT /debug/log-level HTTP/1.0\\r\\nContent-Length: 4\\r\\n\\r\\ninfo';
     expect(await shell(cluster, 'client', `printf '${put}' | nc ${address} 8080`)).toContain(
-      'only from this pod: by kubectl port-forward',
+      'forbidden from other hosts: use kubectl port-forward',
     );
   });
 

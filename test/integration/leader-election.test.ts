@@ -47,7 +47,7 @@ function startCandidate(name: string, identity: string, timing: ElectionTiming) 
     lease: { namespace: 'default', name },
     identity,
     ...timing,
-    log: pino({}, { write: (line) => line.includes('another leads') && waiting.resolve() }),
+    log: pino({}, { write: (line) => line.includes('waiting for the lease') && waiting.resolve() }),
   });
   const run = elector.run(stop.signal, (leading) => {
     started.resolve(leading);

@@ -91,7 +91,7 @@ describe('the operator', () => {
     await fixture.controlPlane.stopApiServer();
     // Longer than the renew deadline: the leader has to give up its work, and takes it up again.
     await eventually('its lease is lost', async () =>
-      (await readFile(fixture.logFile, 'utf8')).includes('the lease is lost: standing for it again'),
+      (await readFile(fixture.logFile, 'utf8')).includes('lost the lease: waiting for it again'),
     );
     await fixture.controlPlane.startApiServer();
     await fixture.apply(network('after-the-outage', 1000));

@@ -1,11 +1,11 @@
-/** What the API server said when it did not do what it was asked. */
+/** The API server refused or failed a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status, for example 409. */
   readonly status: number;
-  /** Machine-readable reason of the Status body, for example `AlreadyExists`; empty where there was none. */
+  /** Machine-readable reason of the Status body, for example `AlreadyExists`; empty if the body has none. */
   readonly reason: string;
-  /** How long the server asks to wait, in milliseconds. */
+  /** How long the server asks the client to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** The `details.causes[].reason` values, for example `ResourceVersionTooLarge`. */
   readonly causes: readonly string[];
@@ -25,7 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The request was never answered: refused, reset, cut, or too slow. The `cause` says which. */
+/** The request got no complete answer: refused, reset, cut, or too slow. The `cause` says which. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
   /** The system's or the HTTP library's code, for example `ECONNREFUSED`. */
@@ -38,12 +38,12 @@ export class TransportError extends Error {
 }
 
 /**
- * An error of the system or the HTTP library, which both carry a code, as a TransportError that says what was being
- * done; any other error as it is.
+ * Wraps an error of the system or the HTTP library, which both have a code, in a TransportError that names the request.
+ * Returns any other error unchanged.
  */
 export function asTransportError(error: unknown, what: string): unknown {
   if (error instanceof TransportError) return error;
-  // Of several addresses that were tried, the first one's error.
+  // If several addresses were tried, the error of the first one.
   const cause = isRecord(error) && Array.isArray(error.errors) ? error.errors[0] : error;
   if (!isRecord(cause) || cause.code === undefined) return error;
   return new TransportError(`${what}: ${cause.message}`, String(cause.code), error);
@@ -52,8 +52,8 @@ export function asTransportError(error: unknown, what: string): unknown {
 const MAX_MESSAGE_LENGTH = 1024;
 
 /**
- * Builds the error for a Status object (meta/v1 `Status`), as an HTTP body or as the object of a watch's ERROR event.
- * Anything else that a proxy may have answered in its place is quoted, cut to a readable length.
+ * Builds the error for a Status object (meta/v1 `Status`): an HTTP body, or the object of a watch's ERROR event.
+ * Any other text, such as a proxy's error page, is quoted and cut to a readable length.
  */
 export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: string): ApiError {
   const fields = isRecord(body) ? body : {};
@@ -72,12 +72,12 @@ export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: s
   });
 }
 
-/** How long the server asks to be left alone, in milliseconds; 0 where it does not say. */
+/** How long the server asks the client to wait, in milliseconds; 0 if it does not say. */
 export function retryAfterMs(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
 }
 
-/** The right to do it is missing; or an admission plugin refused it, a quota or pod security for example. */
+/** The client lacks the permission, or an admission plugin refused the request (for example quota or pod security). */
 export function isForbidden(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403;
 }
@@ -87,22 +87,22 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** A create met an object of that name. */
+/** The object to create exists already. */
 export function isAlreadyExists(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
 }
 
-/** A precondition did not hold: somebody else wrote in between. */
+/** A precondition failed: another client has written the object meanwhile. */
 export function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists';
 }
 
-/** The object was refused by validation: sending it again cannot help. */
+/** Validation refused the object: a retry cannot help. */
 export function isInvalid(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 422 || error.status === 400);
 }
 
-/** The resourceVersion is older than what the server still knows: only a list helps. */
+/** The server no longer has the resourceVersion: only a new list helps. */
 export function isExpired(error: unknown): boolean {
   return (
     error instanceof ApiError &&

@@ -1,7 +1,7 @@
 import type { KubeObject } from './object.ts';
 import { decodeObject, type Resource } from './resource.ts';
 
-/** core/v1 ConfigMap, as far as it is read. */
+/** core/v1 ConfigMap: the fields that the library reads. */
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
@@ -12,11 +12,11 @@ export const CONFIG_MAPS: Resource<ConfigMap> = {
   kind: 'ConfigMap',
   plural: 'configmaps',
   namespaced: true,
-  // That data maps strings to strings the API server has seen to.
+  // The API server has validated that data maps strings to strings.
   decode: decodeObject,
 };
 
-/** core/v1 Secret, as far as it is read. Values are base64. */
+/** core/v1 Secret: the fields that the library reads. Values are base64. */
 export interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
@@ -49,10 +49,10 @@ export const PODS: Resource<KubeObject> = {
   decode: decodeObject,
 };
 
-/** The field selector of pods that have not come to their end: those use and need nothing any more. */
+/** The field selector of pods that have not finished: a finished pod uses and needs nothing. */
 export const LIVE_PODS = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** admissionregistration.k8s.io/v1, mutating or validating, as far as it is read. */
+/** admissionregistration.k8s.io/v1, mutating or validating: the fields that the library reads. */
 export interface WebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly {
     readonly name: string;
@@ -79,10 +79,10 @@ const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
   decode: decodeObject,
 };
 
-/** Both kinds: what calls a webhook is in one of them. */
+/** Both kinds: a webhook is registered in one of them. */
 export const WEBHOOK_CONFIGURATIONS = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 
-/** What is left of an object of which nothing but its labels is read. */
+/** Keeps of an object its identity and its labels. */
 export function labelsOnly({ metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;
   return {

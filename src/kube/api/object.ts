@@ -1,6 +1,6 @@
 /**
  * The part of `metadata` that controllers read. Times are RFC 3339 strings, as on the wire: watch and list
- * then agree, and nothing is lost to a `Date`'s milliseconds.
+ * agree, and a `Date` would lose what is finer than a millisecond.
  */
 export interface ObjectMeta {
   readonly name: string;
@@ -34,8 +34,8 @@ export interface KubeObject {
 }
 
 /**
- * What tells an object from others, and one state of it from the next: all of its metadata that each cache needs. Labels
- * and annotations, which anybody may fill, and managed fields are not in it.
+ * The metadata that every cache needs: it distinguishes an object from others, and one state of it from the next. Labels
+ * and annotations, which users may fill, and managed fields are left out.
  */
 export function identityOf({ metadata }: KubeObject): ObjectMeta {
   const { name, namespace, uid, resourceVersion } = metadata;

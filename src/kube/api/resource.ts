@@ -1,6 +1,6 @@
 import type { KubeObject } from './object.ts';
 
-/** One resource of the API as its REST path names it, and how its objects are decoded from the wire. */
+/** One resource of the API: the parts of its REST path, and how its objects are decoded. */
 export interface Resource<T extends KubeObject> {
   /** API group; empty for the core group. */
   readonly group: string;
@@ -9,13 +9,13 @@ export interface Resource<T extends KubeObject> {
   /** The plural, lower-case name in the path. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Read with their metadata alone: what a cache of many pods can be made small by. Writes are not affected. */
+  /** Requests only the metadata of objects, which keeps a cache of many pods small. Writes are not affected. */
   readonly metadataOnly?: true;
-  /** Returns the value as the typed object it is, or throws a TypeError that says what is wrong with it. */
+  /** Returns the value as a typed object, or throws a TypeError that says what is wrong with it. */
   decode(value: unknown): T;
 }
 
-/** Which object, or with no name which collection. A namespaced resource without a namespace means all of them. */
+/** An object or, without a name, a collection. Without a namespace, a namespaced resource means all namespaces. */
 export interface Target {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -28,7 +28,7 @@ export function apiVersionOf(resource: Resource<KubeObject>): string {
 
 /**
  * The REST path of a target (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris).
- * A name from outside can never change which path is called.
+ * A name from outside cannot change the path that is called.
  * @throws TypeError for a name or namespace that cannot be one segment of a path.
  */
 export function resourcePath(
@@ -43,7 +43,7 @@ export function resourcePath(
   return `/${[...root, resource.version, ...scope, resource.plural, ...object, ...tail].map(encodeURIComponent).join('/')}`;
 }
 
-/** apimachinery's IsPathSegmentName. Escaping is not enough: the API server routes by the path it has unescaped. */
+/** apimachinery's IsPathSegmentName. Escaping is not enough: the API server routes by the unescaped path. */
 function segment(name: string): string {
   if (name === '' || name === '.' || name === '..' || /[/%]/.test(name)) {
     throw new TypeError(
@@ -53,7 +53,7 @@ function segment(name: string): string {
   return name;
 }
 
-/** Whether the value has what every object of the API has. The rest of it the API server has validated. */
+/** Whether the value has the fields that every object of the API has. The API server has validated the rest. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
   const { metadata } = value;
@@ -65,7 +65,7 @@ export function isKubeObject(value: unknown): value is KubeObject {
   );
 }
 
-/** For resources of which nothing but metadata is read; throws a TypeError on anything else. */
+/** For resources whose metadata alone is read; throws a TypeError for a value that is not an object of the API. */
 export function decodeObject(value: unknown): KubeObject {
   if (!isKubeObject(value)) throw new TypeError('expected a Kubernetes object with a metadata.name');
   return value;

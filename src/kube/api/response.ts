@@ -13,7 +13,7 @@ export interface ListPage<I> {
 
 /**
  * The parsed body of a successful response.
- * @throws ApiError for any other status; TransportError `EBADBODY` where the body is no JSON, `ETOOLARGE` where it is
+ * @throws ApiError for any other status; TransportError `EBADBODY` if the body is not JSON, `ETOOLARGE` if it is
  * longer than any object.
  */
 export async function bodyOf(response: TransportResponse): Promise<unknown> {
@@ -23,9 +23,9 @@ export async function bodyOf(response: TransportResponse): Promise<unknown> {
 }
 
 /**
- * The page of a list in the body of a successful response. Each item is parsed and read by itself as soon as it has come;
- * the page holds only what `read` returns.
- * @throws what bodyOf() throws; TypeError where the body is no list (meta/v1 `List`); what `read` throws.
+ * The page of a list in the body of a successful response. Each item is parsed and read as soon as it arrives; the page
+ * holds only what `read` returns.
+ * @throws what bodyOf() throws; TypeError if the body is not a list (meta/v1 `List`); what `read` throws.
  */
 export async function listPageOf<I>(
   response: TransportResponse,
@@ -48,14 +48,14 @@ export async function listPageOf<I>(
   };
 }
 
-/** What a response that is no success says; its body is read to the end. */
+/** The error of an unsuccessful response; reads its body to the end. */
 export async function errorOf(response: TransportResponse): Promise<ApiError> {
   const text = await textOf(response);
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
-    // A proxy's error page: quoted as it is.
+    // A proxy's error page: the error quotes it.
   }
   return apiErrorFrom(response.status, body, response.header('retry-after'));
 }
@@ -79,12 +79,12 @@ function parsed(text: string, message: () => string): unknown {
   }
 }
 
-/** The metadata of a list whose frame has a placeholder for each of so many items. */
+/** The metadata of a list whose frame has `count` placeholders for items. */
 function decodeFrame(frame: unknown, count: number): Omit<ListPage<unknown>, 'items'> {
   if (typeof frame !== 'object' || frame === null || !('metadata' in frame)) {
     throw new TypeError('expected a list, got an object without metadata');
   }
-  // Go writes an empty slice that was never made as null.
+  // Go writes a nil slice as null.
   const items = 'items' in frame ? (frame.items ?? []) : [];
   const metadata: unknown = frame.metadata;
   if (!Array.isArray(items) || items.length !== count || typeof metadata !== 'object' || metadata === null) {

@@ -1,13 +1,13 @@
-/** Is told how fresh caches are. */
+/** Called by caches to report how fresh they are. */
 export interface CacheMetrics {
-  /** A cache of the resource, by its plural name, begins to list and watch. */
+  /** A cache of the resource (its plural name) starts to list and watch. */
   started(resource: string): CacheContact;
 }
 
-/** Is told how fresh one cache is. */
+/** Called by one cache to report how fresh it is. */
 export interface CacheContact {
-  /** The API server has told of all objects, or an event of a watch came; bookmarks count. */
+  /** A list of all objects or an event of a watch has arrived; bookmarks count. */
   heard(): void;
-  /** The cache is not kept up to date any more. */
+  /** The cache is no longer updated. */
   ended(): void;
 }

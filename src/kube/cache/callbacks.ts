@@ -1,11 +1,11 @@
 import type { EventHandler, Registration } from './listener.ts';
 
-/** What happened to an object, by client-node's names; `change` is any of the three. */
+/** The change of an object, by client-node's names; `change` is any of the three. */
 export type ObjectVerb = 'add' | 'update' | 'delete' | 'change';
 export type ObjectCallback<T> = (object: T) => void;
 export type ErrorCallback = (error?: unknown) => void;
 
-/** A callback and what it is called for. */
+/** A callback and its verb. */
 export type Subscription<T> =
   | readonly [verb: ObjectVerb, callback: ObjectCallback<T>]
   | readonly [verb: 'connect' | 'error', callback: ErrorCallback];
@@ -26,7 +26,7 @@ export class Callbacks<T> {
     }
   }
 
-  /** Removes a callback; one that was added twice, once. */
+  /** Removes one registration of a callback. */
   off(...subscription: Subscription<T>): void {
     for (const [verb, callback] of singles(subscription)) {
       const found = this.#registered.find(([each]) => each[0] === verb && each[1] === callback);

@@ -19,22 +19,22 @@ import { SyncWaiters, stoppedUnsynced } from './sync-waiters.ts';
 
 export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'onError'> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Which objects there are for the cache and its handlers, where no selector of the API says so; all unless given. */
+  /** Which objects the cache keeps, if no selector of the API can express it; default all. */
   readonly keep?: (object: T) => boolean;
-  /** Where the objects come from; a reflector of its own unless given. */
+  /** The source of the objects; default a new reflector. */
   readonly source?: ObjectSource<T>;
-  /** As a reflector's; `handle` is what a handler threw. */
+  /** Like a reflector's; `handle` means that a handler threw. */
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
 
-/** Objects taken into the cache before the event loop gets its turn. */
+/** Objects that are put into the cache in one turn of the event loop. */
 const SLICE = 1_000;
 
 /**
  * A shared informer: one list and watch, one cache, any number of handlers (client-go's SharedIndexInformer).
- * Handlers are told of changes in order, each by itself: one that throws or joins late hurts no other.
+ * Each handler gets the changes in order. A handler that throws or is added late does not affect the others.
  *
- * It is client-node's `Informer<T>` and `ObjectCache<T>`, too, for any T that is also an object of client-node.
+ * It also implements client-node's `Informer<T>` and `ObjectCache<T>`, for any T that is also an object of client-node.
  */
 export class Informer<T extends KubeObject> implements ObjectCache<T> {
   readonly #options: InformerOptions<T>;
@@ -63,13 +63,13 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /**
    * Adds indices to the cache.
-   * @throws Error where another function has the name.
+   * @throws Error if another function has the name.
    */
   addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
     this.#store.addIndexers(indexers);
   }
 
-  /** The cached object; none without its namespace, where it has one. */
+  /** The cached object. A namespaced object is only found with its namespace. */
   get(name: string, namespace?: string): T | undefined {
     return this.#store.get(namespace ? `${namespace}/${name}` : name);
   }
@@ -80,17 +80,17 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     return namespace ? all.filter(({ metadata }) => metadata.namespace === namespace) : all;
   }
 
-  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
+  /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
   get lastSyncResourceVersion(): string {
     return this.#source.lastSyncResourceVersion;
   }
 
-  /** The first list is in the cache and was handed to every handler that was there by then. Once true, always. */
+  /** Whether the first list is in the cache, and was handed to every handler added before. Once true, it stays true. */
   hasSynced(): boolean {
     return this.#synced;
   }
 
-  /** Resolves once `hasSynced()`; rejects when the signal aborts first, with its reason, or when the informer stops. */
+  /** Resolves once `hasSynced()`; rejects with the signal's reason if it aborts first, or if the informer stops. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#synced) return;
@@ -99,17 +99,17 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   }
 
   /**
-   * Adds a handler, which first gets every cached object as an add. With `resyncMs` it gets, that often, every cached
-   * object once more as an update to itself: what a lost or failed piece of work is repaired by.
-   * @throws Error when the informer has stopped.
+   * Adds a handler, which first gets every cached object as an add. With `resyncMs` it gets every cached object again
+   * with this period, as an update to itself. This repairs lost or failed work.
+   * @throws Error if the informer has stopped.
    */
   addEventHandler(handler: EventHandler<T>, options: { readonly resyncMs?: number } = {}): Registration {
     if (this.#state === 'stopped')
-      throw new Error('the informer has stopped: its handlers hear nothing until it runs again');
+      throw new Error('the informer has stopped: run it again before adding a handler');
     return this.#listen(handler, options);
   }
 
-  /** Adds a callback, which first gets every cached object as an `add`. Callbacks are called in the order of the changes. */
+  /** Adds a callback, which first gets every cached object as an `add`. Calls follow the order of the changes. */
   on(verb: ObjectVerb, callback: ObjectCallback<T>): void;
   on(verb: 'connect' | 'error', callback: ErrorCallback): void;
   on(...subscription: Subscription<T>): void {
@@ -124,12 +124,13 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   }
 
   /**
-   * Lists and watches until the signal aborts; from then on no handler is called. It may run again afterwards: what was
-   * missed meanwhile, handlers then hear.
-   * @throws Error while it runs.
+   * Lists and watches until the signal aborts; after that no handler is called. It may run again: handlers then get the
+   * changes that they missed.
+   * @throws Error if it is running.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state === 'running') throw new Error('an informer runs once at a time');
+    if (this.#state === 'running')
+      throw new Error('the informer is running: stop it before running it again');
     const { controller, unlink } = linkedAbort(signal);
     this.#stopper = controller;
     this.#state = 'running';
@@ -142,13 +143,13 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     await this.#ended;
   }
 
-  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped before. */
+  /** Runs until stop(). Resolves once `hasSynced()`, or when it is stopped first. */
   async start(): Promise<void> {
     if (this.#state !== 'running') void this.run(new AbortController().signal);
     await this.waitForSync(this.#stopper.signal).catch(() => undefined);
   }
 
-  /** From now on no handler is called, until it runs again. Resolves when the run has ended. */
+  /** Calls no handler until it runs again. Resolves when the run has ended. */
   async stop(): Promise<void> {
     this.#stopper.abort();
     await this.#ended;
@@ -184,8 +185,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     };
   }
 
-  #notify(tell: (listener: Listener<T>) => void): void {
-    for (const listener of this.#listeners) tell(listener);
+  #notify(notify: (listener: Listener<T>) => void): void {
+    for (const listener of this.#listeners) notify(listener);
   }
 
   #sink(): ReflectorSink<T> {
@@ -200,7 +201,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   async #replace(states: ObjectStates<T>): Promise<void> {
     await this.#each(states.values(), (object) => object && this.#upsert(object, !this.#listed));
-    // Their last state was never seen: what is cached may be older.
+    // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
     await this.#each(gone, (key) => this.#remove(key, undefined, true));
     if (this.#listed || this.#state === 'stopped') return;
@@ -209,7 +210,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     this.#checkSynced();
   }
 
-  /** Visits all items, with turns of the event loop in between, in which others are served; fewer when stopped. */
+  /** Visits all items, and yields to the event loop in between. Ends early when the informer stops. */
   async #each<I>(items: Iterable<I>, visit: (item: I) => void): Promise<void> {
     let visited = 0;
     for (const item of items) {
@@ -223,7 +224,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     const key = keyOf(object);
     const previous = this.#store.get(key);
     if (previous && previous.metadata.uid !== object.metadata.uid) {
-      // Deleted and made again under the same name, and the deletion was missed: two objects, two lives.
+      // The object was deleted and created again under the same name, and the deletion was missed.
       this.#remove(key, undefined, true);
       this.#upsert(object, initial);
       return;

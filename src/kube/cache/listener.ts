@@ -2,45 +2,45 @@ import type { Clock, Timer } from '../workqueue/clock.ts';
 import type { NotificationQueue } from './notification-queue.ts';
 
 /**
- * What a controller wants to hear of its objects. All that it is handed is shared: it is read, never changed. The
- * methods are called one at a time, in order; what they throw, or what a promise they return rejects with, is reported.
+ * Gets the changes of objects. The objects are shared: read them, never change them. The methods are called one at a
+ * time, in order. An error that a method throws, or its promise rejects with, is reported.
  */
 export interface EventHandler<T> {
   onAdd?(object: T, isInInitialList: boolean): void;
-  /** At a resync `previous` and `current` are the same object. */
+  /** In a resync, `previous` and `current` are the same object. */
   onUpdate?(previous: T, current: T): void;
-  /** With `finalStateUnknown` the deletion itself was missed, and the object is as it was last seen. */
+  /** With `finalStateUnknown` the deletion was missed, and the object is its last seen state. */
   onDelete?(object: T, finalStateUnknown: boolean): void;
-  /** A watch is opened, the first one or another one. */
+  /** A watch is about to open, the first one or a later one. */
   onConnect?(): void;
-  /** A list, a watch or the reading of one object failed; it is tried again. */
+  /** A list, a watch or the decoding of one object failed; the informer retries. */
   onError?(error: unknown): void;
 }
 
-/** A handler's place at the informer. */
+/** The registration of a handler at an informer. */
 export interface Registration {
-  /** The initial list has been handed to this handler, all of it. */
+  /** Whether the handler got the whole initial list. */
   hasSynced(): boolean;
-  /** Nothing more reaches the handler. */
+  /** Removes the handler: it is not called again. */
   remove(): void;
 }
 
 export interface ListenerOptions<T> {
-  /** Shared by all handlers of an informer: they hear of changes in one order. */
+  /** Shared by all handlers of an informer, so that they get changes in one order. */
   readonly queue: NotificationQueue;
   readonly clock: Clock;
   readonly resyncMs: number | undefined;
-  /** What a resync replays. */
+  /** The objects that a resync replays. */
   readonly snapshot: () => readonly T[];
-  /** What the handler threw. */
+  /** Called with an error that the handler threw. */
   readonly onError: (error: unknown) => void;
   readonly onSynced: () => void;
 }
 
-/** client-go: no resync more often than this. */
+/** The shortest period of a resync, as in client-go. */
 const MIN_RESYNC_MS = 1_000;
 
-/** One handler at an informer (client-go's processorListener): what it throws reaches no other. */
+/** One handler of an informer (client-go's processorListener). Its errors do not reach other handlers. */
 export class Listener<T> {
   readonly #handler: EventHandler<T>;
   readonly #options: ListenerOptions<T>;
@@ -57,18 +57,18 @@ export class Listener<T> {
     return this.#synced;
   }
 
-  /** Begins to resync; what is pushed is handed over when the queue runs. */
+  /** Starts to resync. Notifications are handed over while the queue runs. */
   start(): void {
     if (!this.#stopped && !this.#resyncTimer) this.#armResync();
   }
 
-  /** Resyncs no more until it is started again. */
+  /** Stops resyncs until start(). */
   pause(): void {
     this.#resyncTimer?.cancel();
     this.#resyncTimer = undefined;
   }
 
-  /** Nothing reaches the handler any more, what was waiting neither. */
+  /** Drops all further notifications, also waiting ones. */
   stop(): void {
     this.#stopped = true;
     this.pause();
@@ -94,7 +94,7 @@ export class Listener<T> {
     this.#push(() => this.#handler.onError?.(error));
   }
 
-  /** Everything pushed before this belongs to the initial list. */
+  /** Marks all notifications before this one as the initial list. */
   markInitialListEnd(): void {
     this.#push(() => {
       this.#synced = true;
@@ -111,7 +111,7 @@ export class Listener<T> {
     const { onError } = this.#options;
     try {
       const returned = notify();
-      // An async handler: TypeScript lets one pass where nothing is to be returned.
+      // An async handler: TypeScript allows one where the return type is void.
       if (returned instanceof Promise) returned.catch(onError);
     } catch (error) {
       onError(error);

@@ -2,9 +2,9 @@ import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import type { Lister } from './store.ts';
 
 /**
- * Reads from an informer's cache, but never an older state than this process wrote itself: a cache lags behind a
- * write, and a reconcile that sees the state from before it would do its work again (client-go's MutationCache).
- * What the cache does not have at all is gone or yet to come, which only the API server can tell apart.
+ * Reads from an informer's cache, but never an older state than this process wrote itself. A cache lags behind a write,
+ * and a reconcile that sees an older state would do its work again (client-go's MutationCache).
+ * An object missing from the cache is either deleted or not yet seen; only the API server knows.
  */
 export class MutationCache<T extends KubeObject> {
   readonly #cache: Pick<Lister<T>, 'get'>;
@@ -14,7 +14,7 @@ export class MutationCache<T extends KubeObject> {
     this.#cache = cache;
   }
 
-  /** How many objects there are that the cache has not been seen to have. */
+  /** The number of written objects that the cache is not known to have. */
   get held(): number {
     return this.#written.size;
   }
@@ -29,22 +29,22 @@ export class MutationCache<T extends KubeObject> {
     return cached;
   }
 
-  /** Remembers what the API server answered to a write, and returns it. */
+  /** Stores the API server's answer to a write, and returns it. */
   add(object: T): T {
     const key = keyOf(object);
     this.#written.set(key, object);
-    // The watch may have been sooner than the answer.
+    // The watch event may have come before the answer.
     if (this.#cache.get(key)) this.settle(key);
     return object;
   }
 
-  /** The cache has changed: what it has by now is held here no longer, or each object would be there twice until read. */
+  /** Drops the written object if the cache has it by now. Call it on each change, to not hold objects twice. */
   settle(key: ObjectKey): void {
     this.get(key);
   }
 }
 
-/** The write that lets an object go is answered with the resourceVersion from before it. */
+/** Whether the write ended the object: its answer then has the resourceVersion from before the write. */
 function isGone({ metadata: { deletionTimestamp, finalizers } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && !finalizers?.length;
 }

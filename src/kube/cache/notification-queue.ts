@@ -1,12 +1,12 @@
-/** Notifications handed over before the event loop gets its turn. */
+/** Notifications that are handed over in one turn of the event loop. */
 const SLICE = 500;
 
 /**
- * The notifications of all handlers of an informer: handed over in order, later than the change itself. Paused, it keeps
- * them.
+ * The notifications for all handlers of an informer. It hands them over in order, later than the change itself, and keeps
+ * them while it is paused.
  */
 export class NotificationQueue {
-  /** Handed over up to `#next`. */
+  /** The notifications before `#next` have been handed over. */
   #queue: (() => void)[] = [];
   #next = 0;
   #running = false;
@@ -17,7 +17,7 @@ export class NotificationQueue {
     this.#drainSoon();
   }
 
-  /** Hands over nothing more, not even the rest of a slice, until it is started again. */
+  /** Hands over nothing, not even the rest of a slice, until start(). */
   pause(): void {
     this.#running = false;
   }
@@ -37,12 +37,12 @@ export class NotificationQueue {
   #drain(): void {
     this.#draining = false;
     for (const notify of this.#queue.slice(this.#next, this.#next + SLICE)) {
-      // A notification may have paused this very queue.
+      // The previous notification may have paused this queue.
       if (!this.#running) return;
       this.#next++;
       notify();
     }
-    // Moving the rest down costs as much as it is long: only when at least as much has gone, so never twice for one.
+    // Moving the rest takes time in proportion to its length. So it moves only when at least as many have gone before.
     if (this.#next * 2 >= this.#queue.length) {
       this.#queue.splice(0, this.#next);
       this.#next = 0;

@@ -4,12 +4,12 @@ import { toError } from '../util/to-error.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
- * An object as it came, to its key and what is kept of it: undefined where that could not be made of it, which is
- * reported and stops no other object. Throws a TypeError for what is no object at all.
+ * Decodes a value into its key and the object to keep. The object is undefined if it cannot be decoded, which is reported
+ * and does not affect other objects. Throws a TypeError for a value that is not an object of the API.
  */
 export type ReadObject<T> = (value: unknown) => [key: ObjectKey, object: T | undefined];
 
-/** Narrows and transforms, as the options say. */
+/** Decodes and transforms objects as in the options. */
 export function objectReader<T extends KubeObject>({
   resource,
   transform = (object) => object,

@@ -5,8 +5,8 @@ import type { BackoffDelays } from '../util/backoff.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /**
- * Something went wrong and is being mended, for a log line and a counter: a list or a watch that failed, or an object
- * that could not be read (`decode`, `transform` or an index function threw) and is left as it was last seen.
+ * Called with a failure that is handled, for logs and metrics. Either a list or a watch failed, which is retried. Or an
+ * object could not be read (`decode`, `transform` or an index function threw); its last state stays in the cache.
  */
 export type OnReflectorError = (error: unknown, doing: 'list' | 'watch' | 'read') => void;
 
@@ -16,22 +16,22 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Applied before an object is kept: drop what nobody reads, and memory stays small. */
+  /** Applied before an object is cached. It can drop unused fields, which saves memory. */
   readonly transform?: (object: T) => T;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly onError: OnReflectorError;
   readonly backoff?: Partial<BackoffDelays>;
-  /** Silence, bookmarks included, after which a watch is taken for dead: 150 s unless given; a bookmark comes each minute. */
+  /** A watch without any event for this time is considered dead; default 150 s. A bookmark comes each minute. */
   readonly stallMs?: number;
-  /** Bound of one page of a list, 90 s unless given: the server itself gives up after 60 s. */
+  /** Limit for one page of a list; default 90 s. The server times out after 60 s. */
   readonly listTimeoutMs?: number;
-  /** Objects in one page of a list. Unless given: 500, and all at once where pages would bypass the server's cache. */
+  /** Objects in one page of a list. Default 500, or all objects if pages would bypass the server's cache. */
   readonly pageSize?: number;
   /**
-   * Gets the first state as a stream of single objects (KEP-3157), so that neither side ever holds it as one text;
-   * a server that does not do that is asked for a list instead. True unless given.
+   * Gets the first state as a stream of single objects (KEP-3157), so that neither side holds it as one text. If the
+   * server does not support streams, a list follows. Default true.
    */
   readonly watchList?: boolean;
 }

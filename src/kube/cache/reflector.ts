@@ -9,43 +9,43 @@ import { type ObjectStates, PagedList, type Snapshot, snapshotByWatch } from './
 import { isPutOff, isUnavailable, mayResumeWatch, ShortWatchError } from './watch-errors.ts';
 import { type WatchEvents, watchEvents } from './watch-stream.ts';
 
-/** Where a reflector puts what it sees, in the order in which the server made it so. */
+/** Gets the changes that a reflector sees, in the server's order. */
 export interface ReflectorSink<T> {
-  /** All there is as of now: what is not in it is gone. */
+  /** Replaces all objects: an object that is not in `states` does not exist. */
   replace(states: ObjectStates<T>): Promise<void>;
   upsert(object: T): void;
-  /** `last` is the object as it was when it was deleted, where that could be read. */
+  /** `last` is the state of the object at its deletion, if it could be read. */
   remove(key: ObjectKey, last: T | undefined): void;
-  /** A watch is about to be opened, the first one or another one. */
+  /** A watch is about to open, the first one or a later one. */
   connect(): void;
-  /** Something failed, and is tried again. */
+  /** A request failed, and is retried. */
   error(error: unknown): void;
 }
 
-/** All objects, and then each change, until the signal aborts. A Reflector is one. */
+/** Delivers all objects, and then each change, until the signal aborts. A Reflector is one. */
 export interface ObjectSource<T> {
-  /** The newest resourceVersion seen; empty before the first list, and while it is of no use to the server. */
+  /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
   readonly lastSyncResourceVersion: string;
   run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
 }
 
 const DEFAULT_STALL_MS = 150_000;
-/** The server ends a watch at a random moment between one and two of these, so that watches do not all renew at once. */
+/** The server ends a watch after a random time between one and two of these, so that not all watches renew at once. */
 const MIN_WATCH_SECONDS = 300;
-/** A watch that ends within this time without one event was no watch: it does not count as progress. */
+/** A watch that ends within this time without an event does not count as progress. */
 const SHORTEST_WATCH_MS = 1_000;
-/** A server that refused the stream may be upgraded; as kubectl forgets what a server serves after ten minutes. */
+/** A server that refused the stream may be upgraded. kubectl caches discovery for ten minutes, too. */
 const ASK_FOR_STREAM_AGAIN_MS = 600_000;
-/** client-go waits as long as it is asked to. This bounds nonsense, which would leave the informer blind for good. */
+/** client-go waits for any Retry-After. This limit protects the informer from absurd values. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
- * Gets all objects, then watches from there, and never gives up: client-go's Reflector (tools/cache/reflector.go),
- * its resourceVersion rules and its delays.
- * - The first list may come from the server's cache (`0`); later ones are at least as new as what was last seen;
- *   a resourceVersion that the server no longer or not yet knows is answered by a list of the newest state.
- * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again where it stood, without a list.
- * - A watch that says `410 Gone`, or something that is no event, means a new list.
+ * Gets all objects, then watches from there, and retries forever. It is client-go's Reflector
+ * (tools/cache/reflector.go), with its resourceVersion rules and its delays.
+ * - The first list may come from the server's cache (`0`). Later lists are at least as new as the last seen state. If the
+ *   server does not have a resourceVersion, no longer or not yet, a list of the newest state follows.
+ * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again at its last position, without a list.
+ * - After `410 Gone`, or data that is not an event, a new list follows.
  */
 export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   readonly #options: ReflectorOptions<T>;
@@ -53,9 +53,9 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
   readonly #backoff: Backoff;
   readonly #read: ReadObject<T>;
   readonly #pagedList: PagedList<T>;
-  /** Undefined before the first list; empty where only the newest state will do. */
+  /** Undefined before the first list; empty if only the newest state is acceptable. */
   #resourceVersion: string | undefined;
-  /** From when on the state is asked for as a stream, in the clock's milliseconds. */
+  /** From this time on, in the clock's milliseconds, the state is requested as a stream. */
   #streamFrom: number;
   #wasUnreachable = false;
   #contact: CacheContact | undefined;
@@ -78,7 +78,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     return this.#resourceVersion ?? '';
   }
 
-  /** Runs until the signal aborts. Never rejects: what goes wrong is reported, waited out and tried again. */
+  /** Runs until the signal aborts. Never rejects: failures are reported, and retried after a delay. */
   async run(sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
     this.#sink = sink;
@@ -102,7 +102,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     }
   }
 
-  /** Gets all objects as the first events of a watch, and resolves with that watch; with none where a list has to. */
+  /** Gets all objects as the first events of a watch, and resolves with that watch; undefined if a list is needed. */
   async #stateByWatch(sink: ReflectorSink<T>, signal: AbortSignal): Promise<WatchEvents | undefined> {
     const { clock } = this.#options;
     if (clock.now() < this.#streamFrom) return undefined;
@@ -115,7 +115,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
       if (signal.aborted || isPutOff(error) || isNotFound(error)) throw error;
       this.#options.onError(error, 'list');
       if (isUnavailable(error)) this.#resourceVersion = '';
-      // A server whose WatchList feature is off refuses the parameter.
+      // A server with WatchList turned off refuses the parameter.
       if (isInvalid(error)) this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
       return undefined;
     }
@@ -140,7 +140,7 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     this.#contact?.heard();
   }
 
-  /** Watches, and watches again, until a new list is needed. */
+  /** Opens one watch after the other, until a new list is needed. */
   async #watch(first: WatchEvents | undefined, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
     let events = first;
     for (let failed = 0; ; events = undefined) {
@@ -195,12 +195,12 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
     const isUnreachable = error instanceof TransportError;
-    // It is back, though not for everything yet: an API server that has just started knows no role, and forbids all.
+    // The server is back, but perhaps not ready: an API server that has just started knows no roles, and forbids all.
     if (this.#wasUnreachable && !isUnreachable) this.#backoff.reset();
     this.#wasUnreachable = isUnreachable;
-    const asked = Math.min(retryAfterMs(error), MAX_RETRY_AFTER_MS);
-    const delay = Math.max(asked, this.#backoff.next());
-    // Rejects only when the signal aborts, which every caller looks at next.
+    const askedMs = Math.min(retryAfterMs(error), MAX_RETRY_AFTER_MS);
+    const delay = Math.max(askedMs, this.#backoff.next());
+    // Rejects only when the signal aborts, which every caller checks next.
     await sleep(this.#options.clock, delay, signal).catch(() => undefined);
   }
 }

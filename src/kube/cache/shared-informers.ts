@@ -4,26 +4,26 @@ import { together } from '../util/together.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 import { SharedWatch, type SharedWatchOptions } from './shared-watch.ts';
 
-/** Which objects of a resource are watched, and what is kept of them. */
+/** Which objects of a resource are watched, and which parts of them are cached. */
 export interface Selection<T extends KubeObject>
   extends Pick<
     InformerOptions<T>,
     'namespace' | 'labelSelector' | 'fieldSelector' | 'transform' | 'keep' | 'indexers'
   > {
-  /** Is told of errors, in place of the common handler. The first caller that asks for the objects sets it. */
+  /** Handles errors, in place of the common handler. The first caller that selects the objects sets it. */
   readonly onError?: InformerOptions<T>['onError'];
-  /** The watch begins when this resolves with true, say once the API server knows the resource. Set as `onError`. */
+  /** The watch begins when this resolves with true, for example when a CRD is installed. Set like `onError`. */
   readonly startWhen?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Where parts get their caches from. */
+/** The source of informers for the parts of a process. */
 export interface Informers {
-  /** The informer of these objects: the same one for all callers that keep the same of them. It is run for them. */
+  /** The informer of these objects, shared by all callers with the same selection. The owner of the informers runs it. */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T>;
 }
 
 export interface SharedInformersOptions extends Pick<SharedWatchOptions, 'client' | 'clock'> {
-  /** Makes the handler of errors of a resource. */
+  /** Creates the error handler of a resource. */
   readonly onError: (plural: string) => InformerOptions<KubeObject>['onError'];
 }
 
@@ -35,8 +35,8 @@ interface Shared {
 
 /**
  * The informers of a process (controller-runtime's cache, client-go's SharedInformerFactory). There is one list and watch
- * of a resource, namespace and selectors. Parts that keep the same of its objects share the cache as well; parts that keep
- * different things, say of pods by the hundred thousand, have a small cache each.
+ * per resource, namespace and selectors. Parts that keep the same fields also share a cache. Parts that keep different
+ * fields have a small cache each, for example of a hundred thousand pods.
  */
 export class SharedInformers implements Informers {
   readonly #options: SharedInformersOptions;
@@ -46,13 +46,13 @@ export class SharedInformers implements Informers {
     this.#options = options;
   }
 
-  /** @throws Error when the informers run already. */
+  /** @throws Error if the informers are running. */
   informer<T extends KubeObject>(resource: Resource<T>, selection: Selection<T> = {}): Informer<T> {
     const { transform, keep, indexers } = selection;
     const { caches, watch } = this.#sharedBy(resource, selection);
     const keeps = [resource.decode, transform, keep];
     const known = caches.find((cache) => cache.keeps.every((each, i) => each === keeps[i]));
-    // The same functions make the same type.
+    // The same functions return the same type.
     const informer = known
       ? (known.informer as Informer<T>)
       : watch.informer({ resource, ...(transform && { transform }), ...(keep && { keep }) });
@@ -61,7 +61,7 @@ export class SharedInformers implements Informers {
     return informer;
   }
 
-  /** Keeps all caches until the signal aborts. Runs once. */
+  /** Updates all caches until the signal aborts. Runs once. */
   run(signal: AbortSignal): Promise<void> {
     return together(
       signal,

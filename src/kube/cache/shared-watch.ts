@@ -6,12 +6,12 @@ import { objectReader } from './object-reader.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 import type { ObjectStates } from './snapshot.ts';
 
-/** What is kept of one object: by each cache what it wants of it, undefined where that could not be read. */
+/** The views of one object, one per cache; undefined if a view could not be read. */
 interface Views extends KubeObject {
   readonly views: readonly unknown[];
 }
 
-/** A cache that the watch feeds. What `read` returns is what the other methods are given. */
+/** A cache that the watch feeds. The other methods get the results of `read`. */
 interface FedCache {
   readonly informer: Pick<Informer<never>, 'run'>;
   readonly resource: Resource<KubeObject>;
@@ -29,8 +29,8 @@ export type SharedWatchOptions = Omit<
 >;
 
 /**
- * One list and watch of a resource for any number of caches, each of which keeps something else of the same objects. An
- * object is taken apart as soon as it has come: a long list is never held as a whole.
+ * One list and watch of a resource for any number of caches, which keep different fields of the same objects. Each object
+ * is split into views as it arrives: a long list is never held as a whole.
  */
 export class SharedWatch {
   readonly #options: SharedWatchOptions;
@@ -42,15 +42,15 @@ export class SharedWatch {
   }
 
   /**
-   * A cache of the watched objects, as the resource's `decode`, `transform` and `keep` make them.
-   * @throws Error when the watch has begun.
+   * A cache of the watched objects, after the resource's `decode`, `transform` and `keep`.
+   * @throws Error if the watch has begun.
    */
   informer<T extends KubeObject>(
     options: Pick<InformerOptions<T>, 'resource' | 'transform' | 'keep'>,
   ): Informer<T> {
     const { resource, onError, client, clock } = this.#options;
     if (this.#reflector)
-      throw new Error(`${resource.plural} are watched already: ask for informers before the start`);
+      throw new Error(`${resource.plural} are watched already: create informers before the start`);
     let sink: ReflectorSink<T> | undefined;
     const unread: typeof onError = (error, doing) => {
       onError(error, doing);
@@ -74,7 +74,7 @@ export class SharedWatch {
       informer,
       resource: options.resource,
       read: (value) => reader(value)[1],
-      // The views of a cache are what its own reader has made.
+      // The views of a cache come from its own reader.
       replace: async (views) => await sink?.replace(views as ObjectStates<T>),
       upsert: (view) => view !== undefined && sink?.upsert(view as T),
       remove: (key, view) => sink?.remove(key, view as T | undefined),
@@ -84,7 +84,7 @@ export class SharedWatch {
     return informer;
   }
 
-  /** Lists and watches, and keeps all caches, until the signal aborts. Runs once. */
+  /** Lists and watches, and updates all caches, until the signal aborts. Runs once. */
   async run(signal: AbortSignal): Promise<void> {
     const caches = this.#caches;
     const { metadataOnly: _, ...resource } = this.#options.resource;

@@ -5,7 +5,7 @@ import { objectReader, type ReadObject } from './object-reader.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import type { WatchEvents } from './watch-stream.ts';
 
-/** All objects by key. Undefined: the object is there, but could not be read. */
+/** All objects by key; undefined for an object that exists but could not be read. */
 export type ObjectStates<T> = ReadonlyMap<ObjectKey, T | undefined>;
 
 /** All objects as of one resourceVersion. */
@@ -14,7 +14,7 @@ export interface Snapshot<T> {
   readonly resourceVersion: string;
 }
 
-/** A page as it is asked for. */
+/** The query for one page. */
 interface PageQuery {
   readonly resourceVersion?: string;
   readonly limit?: number | undefined;
@@ -24,11 +24,11 @@ interface PageQuery {
 const DEFAULT_PAGE_SIZE = 500;
 const DEFAULT_TIMEOUT_MS = 90_000;
 
-/** Takes snapshots by listing, page by page (client-go's tools/pager, and when its reflector asks for pages). */
+/** Takes snapshots by lists in pages (client-go's tools/pager, with the page rules of its reflector). */
 export class PagedList<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #read: ReadObject<T>;
-  /** The server cut a list that its cache would have given whole: it has none for this resource. */
+  /** The server has no cache for this resource: it split a list that a cache would return whole. */
   #uncached = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -36,7 +36,7 @@ export class PagedList<T extends KubeObject> {
     this.#read = objectReader(options);
   }
 
-  /** All objects as of `from` or later: `0` is whatever the server's cache has, empty the newest state. */
+  /** All objects as of `from` or later: `0` means the state of the server's cache, empty the newest state. */
   async snapshot(from: string, signal: AbortSignal): Promise<Snapshot<T>> {
     const limit = this.#limit(from);
     const states = new Map<ObjectKey, T | undefined>();
@@ -47,7 +47,7 @@ export class PagedList<T extends KubeObject> {
         page = await this.#page({ limit, continue: page.continue }, states, signal);
       } catch (error) {
         if (!isExpired(error)) throw error;
-        // What the first page showed is no longer kept (a very slow list): all at once, then.
+        // The snapshot of the first page has expired (a very slow list): request all objects at once.
         this.#options.onError(error, 'list');
         states.clear();
         page = await this.#page({ resourceVersion: from }, states, signal);
@@ -57,7 +57,7 @@ export class PagedList<T extends KubeObject> {
   }
 
   #limit(from: string): number | undefined {
-    // The server's cache gives a list as new as a certain resourceVersion only whole.
+    // The server's cache returns a list of at least a resourceVersion only as a whole.
     const paged = from === '' || from === '0' || this.#uncached;
     return this.#options.pageSize ?? (paged ? DEFAULT_PAGE_SIZE : undefined);
   }
@@ -77,14 +77,14 @@ export class PagedList<T extends KubeObject> {
 }
 
 /**
- * Takes a snapshot from a watch that sends the present objects first (KEP-3157); the watch is left open after it.
- * @throws TypeError where the server knows nothing of that and sends plain events; what the watch throws.
+ * Takes a snapshot from a watch that sends the present objects first (KEP-3157), and leaves the watch open.
+ * @throws TypeError if the server does not support this and sends plain events; what the watch throws.
  */
 export async function snapshotByWatch<T>(events: WatchEvents, read: ReadObject<T>): Promise<Snapshot<T>> {
   const states = new Map<ObjectKey, T | undefined>();
   for (;;) {
     const { value: event } = await events.next();
-    if (!event) throw new TransportError('the watch ended within its initial events', 'ECUT', undefined);
+    if (!event) throw new TransportError('the watch ended during its initial events', 'ECUT', undefined);
     const { type, object: value, resourceVersion, endsInitialEvents } = event;
     if (type === 'BOOKMARK') {
       if (!endsInitialEvents) throw new TypeError('expected the initial events to end before any bookmark');

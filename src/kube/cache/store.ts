@@ -9,7 +9,7 @@ export interface Lister<T extends KubeObject> {
   readonly size: number;
 }
 
-/** The values under which an object is found, for example the UIDs of its owners. Of the object alone: no clock, no state. */
+/** The index values of an object, for example the UIDs of its owners. A pure function of the object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
@@ -22,14 +22,14 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   /**
-   * Adds indices, of what is stored already too.
-   * @throws Error where another function has the name.
+   * Adds indices, which include the stored objects.
+   * @throws Error if another function has the name.
    */
   addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
     for (const [name, valuesOf] of Object.entries(indexers)) {
       const known = this.#indices.get(name);
       if (known?.valuesOf === valuesOf) continue;
-      if (known) throw new Error(`there is another index ${name} already: expected a name of its own`);
+      if (known) throw new Error(`another index is named ${name}: use a unique name`);
       const index = { valuesOf, keys: new Map<string, Set<ObjectKey>>() };
       for (const [key, object] of this.#objects) addTo(index, key, valuesOf(object));
       this.#indices.set(name, index);
@@ -54,11 +54,11 @@ export class Store<T extends KubeObject> implements Lister<T> {
 
   byIndex(index: string, value: string): readonly T[] {
     const keys = this.#indices.get(index)?.keys;
-    if (!keys) throw new Error(`there is no index ${index}: expected one of ${[...this.#indices.keys()]}`);
+    if (!keys) throw new Error(`unknown index ${index}: expected one of ${[...this.#indices.keys()]}`);
     return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Adds or replaces the object; returns what was there. An index function that throws leaves all as it was. */
+  /** Adds or replaces the object, and returns the previous one. Changes nothing if an index function throws. */
   set(object: T): T | undefined {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
@@ -69,7 +69,7 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return previous;
   }
 
-  /** Returns what was there. */
+  /** Deletes the object, and returns it. */
   delete(key: ObjectKey): T | undefined {
     const previous = this.#objects.get(key);
     if (previous) this.#unindex(key, previous);
@@ -94,6 +94,6 @@ function addTo({ keys }: Pick<Index<never>, 'keys'>, key: ObjectKey, values: rea
 
 interface Index<T> {
   readonly valuesOf: IndexFunction<T>;
-  /** By value, the keys of the objects that have it. */
+  /** The keys of the objects by index value. */
   readonly keys: Map<string, Set<ObjectKey>>;
 }

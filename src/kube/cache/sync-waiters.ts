@@ -5,7 +5,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Those that wait for an informer to sync. */
+/** The callers that wait for an informer to sync. */
 export class SyncWaiters {
   readonly #waiters = new Set<Waiter>();
 
@@ -29,5 +29,5 @@ export class SyncWaiters {
 }
 
 export function stoppedUnsynced(): Error {
-  return new Error('the informer stopped before it had synced');
+  return new Error('the informer stopped before it synced');
 }

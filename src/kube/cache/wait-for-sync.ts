@@ -1,6 +1,6 @@
 import type { Informer } from './informer.ts';
 
-/** Waits until each cache holds what there is. False when told to stop before; rejects when one has ended by itself. */
+/** Waits until all caches have synced. Resolves with false if the signal aborts first; rejects if an informer stops. */
 export async function waitForSync(
   informers: readonly Pick<Informer<never>, 'waitForSync'>[],
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 import { ApiError, isExpired, isTooLargeResourceVersion, TransportError } from '../api/api-error.ts';
 
-/** Watches that failed in a row, without one event, before a list is tried in their place. */
+/** After this many failed watches in a row without an event, a list follows. */
 const MAX_FAILED_WATCHES = 5;
-/** Failures of the server, not of what it was asked; empty is a proxy's. */
+/** Reasons for failures of the server, not of the request; an empty one is a proxy's. */
 const PASSING_REASONS: ReadonlySet<string> = new Set([
   '',
   'InternalError',
@@ -11,14 +11,14 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
   'Timeout',
 ]);
 
-/** A watch that the server ended at once, without an event (client-go's VeryShortWatchError). */
+/** The server ended a watch at once, without an event (client-go's VeryShortWatchError). */
 export class ShortWatchError extends TransportError {
   constructor() {
     super('the watch ended at once, without an event', 'ESHORTWATCH', undefined);
   }
 }
 
-/** Whether a failed watch can be opened again at the resourceVersion where it stood; if not, only a list helps. */
+/** Whether a failed watch can be opened again at its last resourceVersion; if not, only a list helps. */
 export function mayResumeWatch(error: unknown, failedInARow: number): boolean {
   if (isPutOff(error)) return true;
   if (failedInARow > MAX_FAILED_WATCHES || isUnavailable(error)) return false;
@@ -26,14 +26,14 @@ export function mayResumeWatch(error: unknown, failedInARow: number): boolean {
   return error instanceof ApiError && error.status >= 500 && PASSING_REASONS.has(error.reason);
 }
 
-/** The server is busy, or about to come back: nothing was missed, and a list would only add to its load. */
+/** The server is busy or restarting: no event was missed, and a list would only add to its load. */
 export function isPutOff(error: unknown): boolean {
   return error instanceof ApiError
     ? error.status === 429
     : error instanceof TransportError && error.code === 'ECONNREFUSED';
 }
 
-/** The server does not have the resourceVersion, no longer or not yet: the newest state will have to do. */
+/** The server does not have the resourceVersion, no longer or not yet: only the newest state is available. */
 export function isUnavailable(error: unknown): boolean {
   return isExpired(error) || isTooLargeResourceVersion(error);
 }

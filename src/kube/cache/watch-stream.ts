@@ -2,12 +2,12 @@ import { apiErrorFrom, TransportError } from '../api/api-error.ts';
 import { linkedAbort } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
-/** An event of a watch (meta/v1 WatchEvent) that is no error; its object not yet decoded. */
+/** An event of a watch (meta/v1 WatchEvent) other than ERROR; its object is not decoded. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: unknown;
   readonly resourceVersion: string;
-  /** Of a bookmark: all that was there when the watch began has been sent (KEP-3157). */
+  /** True for the bookmark after the initial objects of the watch (KEP-3157). */
   readonly endsInitialEvents: boolean;
 }
 
@@ -15,16 +15,16 @@ export type WatchEvents = AsyncGenerator<WatchEvent, void, undefined>;
 
 export interface WatchStreamOptions {
   readonly clock: Clock;
-  /** Silence, in milliseconds, after which the connection is taken for dead. */
+  /** Without any event for this time, in milliseconds, the connection is considered dead. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * The events of a watch until the server ends it. When nothing came for `stallMs` it is given up: a half-open
- * connection (a firewall forgot it, the node vanished) never says so itself.
- * @throws ApiError what an ERROR event holds; TransportError `ESTALLED`, or what broke the stream; TypeError for what
- * is no event; the signal's reason.
+ * The events of a watch until the server ends it. After `stallMs` without an event it fails: a half-open connection (a
+ * firewall dropped it, the node vanished) gives no error.
+ * @throws ApiError for an ERROR event; TransportError `ESTALLED`, or the error of the stream; TypeError for a value that
+ * is not an event; the signal's reason.
  */
 export async function* watchEvents(
   open: (signal: AbortSignal) => AsyncIterable<unknown>,
@@ -38,13 +38,13 @@ export async function* watchEvents(
   function check(): void {
     const left = heardAt + stallMs - clock.now();
     if (left > 0) timer = clock.setTimer(left, check);
-    else controller.abort(new TransportError(`nothing heard for ${stallMs} ms`, 'ESTALLED', undefined));
+    else controller.abort(new TransportError(`no event for ${stallMs} ms`, 'ESTALLED', undefined));
   }
   try {
     for await (const raw of open(controller.signal)) {
       heardAt = clock.now();
       yield decodeWatchEvent(raw);
-      // What the stream still holds is not for who has stopped.
+      // After the abort, the rest of the stream is dropped.
       signal.throwIfAborted();
     }
   } finally {
@@ -75,7 +75,7 @@ function decodeWatchEvent(value: unknown): WatchEvent {
   }
 }
 
-/** The value's fields; none where it is no object. */
+/** The fields of the value; none if it is not an object. */
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }

@@ -8,20 +8,20 @@ import { KubeClient } from './client.ts';
 import type { ClientMetrics } from './rest-client.ts';
 import { Transport, type TransportRequest } from './transport.ts';
 
-/** The ways in which the process talks to the API server. */
+/** The clients of the API server that a process uses. */
 export interface ApiAccess {
   readonly client: KubeClient;
-  /** For the lease alone, over connections of its own: nothing else that we send may hold up a renewal. */
+  /** For the lease alone, over separate connections: no other request can delay a renewal. */
   readonly leaseClient: LeaseClient;
   /**
-   * The same as `client`, but `mayRequest` is called before each attempt, and once more when a connection takes it, each
-   * time with the call's signal. It throws to refuse.
+   * A client like `client` that calls `mayRequest` before each attempt, and again when a connection takes it, each time
+   * with the call's signal. `mayRequest` throws to refuse.
    */
   guarded(mayRequest: (signal: AbortSignal | undefined) => void): KubeClient;
   close(): Promise<void>;
 }
 
-/** Less than the time in which a leader must renew, so that a renewal can be tried again. */
+/** Less than the time in which a leader must renew, so that a renewal can be retried. */
 const LEASE_TIMEOUT_MS = 4_000;
 
 export interface ApiAccessOptions {

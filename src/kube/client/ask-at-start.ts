@@ -2,8 +2,8 @@ import type { Dispatcher } from 'undici';
 import { toError } from '../util/to-error.ts';
 
 /**
- * The dispatcher, which asks `mayStart` at the moment at which a connection takes a request: a request may have waited
- * for that connection for a long time. What `mayStart` throws ends the request before a byte of it is sent.
+ * A dispatcher that calls `mayStart` when a connection takes a request: the request may have waited for the connection
+ * for a long time. If `mayStart` throws, the request fails with that error and nothing is sent.
  */
 export function askAtStart(dispatcher: Dispatcher, mayStart: () => void): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => dispatch(options, asking(handler, mayStart)));

@@ -1,13 +1,13 @@
 import { TransportError } from '../api/api-error.ts';
 
-/** Puts a text together from pieces of its bytes, however small they are, in memory of a few times its length. */
+/** Joins a text from pieces of its bytes, of any size, in memory of a few times its length. */
 export class ByteGatherer {
   readonly #what: string;
   readonly #maxBytes: number;
   #bytes = Buffer.alloc(0);
   #length = 0;
 
-  /** `what` names the text in the error for one that is longer than `maxBytes`. */
+  /** `what` names the text in the error for a text longer than `maxBytes`. */
   constructor(what: string, maxBytes: number) {
     this.#what = what;
     this.#maxBytes = maxBytes;
@@ -38,7 +38,7 @@ export class ByteGatherer {
     return this.#bytes.toString('utf8', Math.max(0, this.#length - count), this.#length);
   }
 
-  /** All of the text, and begins the next one. */
+  /** Returns the whole text, and starts a new one. */
   take(): string {
     const text = this.#bytes.toString('utf8', 0, this.#length);
     this.#length = 0;

@@ -34,20 +34,20 @@ export interface ListOptions extends CallOptions {
 }
 
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'timeoutMs'> {
-  /** After how many seconds the server ends the watch by itself. */
+  /** After this many seconds the server ends the watch. */
   readonly timeoutSeconds: number;
-  /** First the present objects as ADDED, then a bookmark that says so (KEP-3157). */
+  /** The server first sends the present objects as ADDED, then a bookmark that marks their end (KEP-3157). */
   readonly sendInitialEvents?: true | undefined;
   readonly resourceVersionMatch?: 'NotOlderThan' | undefined;
 }
 
 /**
- * A dynamic client, as client-go's: any resource, objects as they are on the wire. Every method rejects with an
- * {@link ApiError} for what the server refused and a {@link TransportError} for what never reached it or was not
- * answered. What is safe to send again is sent again, a few times: see retryDelay().
+ * A dynamic client like client-go's: for any resource, with objects as they are on the wire. Every method rejects with an
+ * {@link ApiError} if the server refused the request, and a {@link TransportError} if there was no answer. It retries a
+ * request a few times when that is safe: see retryDelay().
  */
 export class KubeClient {
-  /** Is told of the caches that are kept by this client; undefined where nothing measures them. */
+  /** The metrics of the caches that use this client; undefined if they are not measured. */
   readonly cacheMetrics: CacheMetrics | undefined;
   readonly #rest: RestClient;
 
@@ -65,7 +65,7 @@ export class KubeClient {
     return resource.decode(await this.#rest.request('GET', resourcePath(resource, ref), call));
   }
 
-  /** POST: fails with `isAlreadyExists` where there is one. The namespace is the object's own. */
+  /** POST, in the object's namespace; fails with `isAlreadyExists` if the object exists. */
   async create<T extends KubeObject>(
     resource: Resource<T>,
     object: { readonly metadata: { readonly namespace?: string | undefined } },
@@ -85,7 +85,7 @@ export class KubeClient {
     return this.#patch(resource, ref, 'application/json-patch+json', operations, options);
   }
 
-  /** JSON merge patch (RFC 7396); with `metadata.resourceVersion` in it, 409 when somebody wrote in between. */
+  /** JSON merge patch (RFC 7396); with `metadata.resourceVersion` in it, 409 if another client has written meanwhile. */
   mergePatch<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
@@ -95,14 +95,14 @@ export class KubeClient {
     return this.#patch(resource, ref, 'application/merge-patch+json', patch, options);
   }
 
-  /** Server-side apply: the object holds the fields that this manager states, and no other. */
+  /** Server-side apply: this manager then owns exactly the fields of the object. */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
     object: unknown,
     options: WriteOptions & { readonly fieldManager: string; readonly force?: boolean },
   ): Promise<T> {
-    // JSON is YAML: no encoder is needed.
+    // JSON is valid YAML: no encoder is needed.
     return this.#patch(resource, ref, 'application/apply-patch+yaml', object, options, {
       force: options.force,
     });
@@ -124,9 +124,9 @@ export class KubeClient {
     await this.#rest.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
-  /** One page of a list, its items as they are on the wire. */
+  /** One page of a list, with its items as they are on the wire. */
   list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage<unknown>>;
-  /** One page of a list of any length: each item is read as soon as it has come, and only what `read` returns is held. */
+  /** One page of a list of any length: `read` gets each item as it arrives, and the page keeps only what it returns. */
   list<I>(
     resource: Resource<KubeObject>,
     options: ListOptions,
@@ -143,8 +143,8 @@ export class KubeClient {
   }
 
   /**
-   * Opens a watch and yields its events as they are on the wire, bookmarks too, until the server ends it (the
-   * generator returns), the connection breaks (it throws) or the signal aborts (it throws the signal's reason).
+   * Opens a watch and yields its events as they are on the wire, with bookmarks. The generator returns when the server
+   * ends the watch; it throws when the connection breaks, and the signal's reason when the signal aborts.
    */
   watch(resource: Resource<KubeObject>, options: WatchOptions): AsyncGenerator<unknown, void, undefined> {
     const { namespace, signal = new AbortController().signal, ...selection } = options;
@@ -156,7 +156,7 @@ export class KubeClient {
     });
   }
 
-  /** One call of the API by its path; the parsed body. For what has no {@link Resource}, such as `/version`. */
+  /** Calls a path of the API and returns the parsed body. For paths without a {@link Resource}, such as `/version`. */
   request(method: Method, path: string, options?: RequestOptions): Promise<unknown> {
     return this.#rest.request(method, path, options);
   }
@@ -183,7 +183,7 @@ export class KubeClient {
 }
 
 /**
- * The Accept header of a get or a watch, or of a list: the server answers 406 where it is the other one's.
+ * The Accept header of a get or a watch, or with the suffix of a list: the server answers 406 to the wrong one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
  */
 function acceptOf({ metadataOnly }: Resource<KubeObject>, suffix: '' | 'List' = ''): string {

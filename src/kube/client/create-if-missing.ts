@@ -7,14 +7,14 @@ import type { KubeClient } from './client.ts';
 
 export interface CreateOptions {
   readonly client: Pick<KubeClient, 'create'>;
-  /** Synced. */
+  /** The cache must have synced. */
   readonly lister: Pick<Lister<ConfigMap>, 'get'>;
   readonly log: Logger;
 }
 
 /**
- * Makes a ConfigMap that the operator comes with, where there is none: by POST, since from then on it is the users' own.
- * Where that fails the log says so, and all else goes on.
+ * Creates a default ConfigMap if it does not exist. It uses POST, since the ConfigMap belongs to the users afterwards.
+ * A failure is logged, and does not stop the caller.
  */
 export async function createIfMissing(
   { client, lister, log }: CreateOptions,
@@ -25,9 +25,9 @@ export async function createIfMissing(
   if (lister.get(key)) return;
   try {
     await client.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', ...configMap }, { signal });
-    log.info({ configMap: key }, 'there was no such ConfigMap: one was made of what comes with the operator');
+    log.info({ configMap: key }, 'created default ConfigMap');
   } catch (err) {
     if (signal.aborted || isAlreadyExists(err)) return;
-    log.error({ configMap: key, err }, 'there is no such ConfigMap, and none can be made');
+    log.error({ configMap: key, err }, 'cannot create default ConfigMap');
   }
 }

@@ -13,20 +13,20 @@ import type { KubeCluster, KubeUser } from './kubeconfig/kubeconfig-types.ts';
 
 export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
 
-/** What a request needs to be let in: a connection of these TLS settings, and these headers. */
+/** What authenticates a request: TLS settings of its connection, and headers. */
 export interface Credential {
   readonly tls: TlsOptions;
-  /** The same for the same TLS settings, and for no others. */
+  /** Identifies the TLS settings: equal settings have equal ids. */
   readonly tlsId: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** How long the files of a credential (CA, client certificate, token) are believed before they are read again. */
+/** How long the files of a credential (CA, client certificate, token) are cached before they are read again. */
 const TTL_MS = 10_000;
 
 /**
- * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), kept for a short while. client-go's
- * rules say which of several counts. What a plugin gave is kept until it expires or is refused.
+ * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), cached for a short time. If there
+ * are several, client-go's rules choose one. A plugin's credential is cached until it expires or is refused.
  */
 export class Credentials {
   readonly #config: KubeConfig;
@@ -35,7 +35,7 @@ export class Credentials {
   #known: { readonly credential: Credential; readonly readAt: number } | undefined;
   #reading: Promise<Credential> | undefined;
   #ofPlugin: PluginCredential | undefined;
-  /** client-node's: it keeps its token until that expires, and fetches the next one. */
+  /** client-node's: it caches its token until the token expires, and then fetches the next one. */
   #openId = new OpenIDConnectAuth();
 
   constructor(config: KubeConfig, clock: Clock) {
@@ -44,8 +44,8 @@ export class Credentials {
   }
 
   /**
-   * What to send now. Many who ask at once share one reading.
-   * @throws TransportError `ECREDENTIALS` when it cannot be read, and there is no former one to go on with.
+   * The credential to send now. Concurrent calls share one read.
+   * @throws TransportError `ECREDENTIALS` if it cannot be read, and no previous credential is cached.
    */
   get(): Credential | Promise<Credential> {
     const known = this.#known;
@@ -56,16 +56,16 @@ export class Credentials {
     return this.#reading;
   }
 
-  /** The server did not accept it: what is asked for next is read anew, past every cache. */
+  /** The server refused the credential: the next get() reads it again, without caches. */
   refuse(credential: Credential): void {
-    // Of many requests that the same credential failed, the first has seen to it.
+    // Of many requests that failed with the same credential, the first one has dropped it.
     if (this.#known?.credential !== credential) return;
     this.#known = undefined;
     this.#ofPlugin = undefined;
     this.#openId = new OpenIDConnectAuth();
   }
 
-  /** Ends a plugin that runs. */
+  /** Ends a running plugin. */
   close(): void {
     this.#closed.abort(new Error('the client is closed'));
   }
@@ -76,7 +76,7 @@ export class Credentials {
       this.#known = { credential, readAt: this.#clock.now() };
       return credential;
     } catch (error) {
-      // Perhaps a file that is being replaced. The former one is good until the server refuses it: then this is thrown.
+      // Perhaps a file is being replaced. The cached credential is used until the server refuses it.
       if (this.#known) return this.#known.credential;
       const message = `cannot read the credentials for the API server: ${toError(error).message}`;
       throw new TransportError(message, 'ECREDENTIALS', error);
@@ -105,7 +105,7 @@ export class Credentials {
     };
   }
 
-  /** A plugin or a provider is asked only where the kubeconfig itself holds no credential. */
+  /** Asks a plugin or a provider only if the kubeconfig itself holds no credential. */
   async #identity(user: KubeUser, cluster: KubeCluster | null): Promise<Identity> {
     const cert = await contentOf(user.certFile, user.certData);
     const key = await contentOf(user.keyFile, user.keyData);
@@ -121,7 +121,7 @@ export class Credentials {
   }
 
   async #plugged(exec: NonNullable<KubeUser['exec']>, cluster: KubeCluster): Promise<Identity> {
-    // A plugin's credential expires by the time of day.
+    // A plugin's credential expires by wall-clock time.
     if (!this.#ofPlugin || this.#ofPlugin.expiresAt <= Date.now()) {
       this.#ofPlugin = await runPlugin({ exec, cluster, signal: this.#closed.signal });
     }
@@ -146,11 +146,11 @@ interface Identity {
   readonly authorization?: string | undefined;
 }
 
-/** Of a token and a file, the file's. */
+/** The user's token; a token file takes precedence. */
 async function tokenOf({ token, tokenFile }: KubeUser): Promise<string | undefined> {
   if (!tokenFile) return token;
   try {
-    // A token file may end with a newline, which no header can hold.
+    // A token file may end with a newline, which a header cannot hold.
     const read = (await readFile(tokenFile, 'utf8')).trim();
     if (read === '') throw new Error(`expected a token in ${tokenFile}, got an empty file`);
     return read;

@@ -1,23 +1,23 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Longest line believed, in characters: the largest object etcd stores (1.5 MiB) with room for escapes. */
+/** Longest accepted line, in characters: the largest object that etcd stores (1.5 MiB), with room for escapes. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
-/** A line of the stream was not what the protocol says; where the stream stands is no longer known. */
+/** A line of the stream violates the protocol; the position in the stream is lost. */
 export class MalformedLineError extends Error {
   override readonly name = 'MalformedLineError';
 }
 
 /**
- * Splits a byte stream into lines and parses each as JSON. A character cut by a chunk's end is put together again.
- * A last line without its newline is a cut stream: it is dropped, as the server sends it again.
- * @throws MalformedLineError on a line that is no JSON or is longer than 16 Mi characters.
+ * Splits a byte stream into lines and parses each as JSON. Joins a character that the end of a chunk has cut.
+ * A last line without a newline means a cut stream: it is dropped, since the server sends it again.
+ * @throws MalformedLineError for a line that is not JSON or is longer than 16 Mi characters.
  */
 export async function* jsonLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<unknown, void, undefined> {
   const decoder = new StringDecoder('utf8');
-  // Pieces of an unfinished line are joined once, when its end arrives: an object cut into many chunks is not copied again for each.
+  // Pieces of an unfinished line are joined once, at its end: the pieces of a large object are not copied for each chunk.
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -33,7 +33,7 @@ export async function* jsonLines(
     if (start < text.length) pieces.push(text.slice(start));
     length += text.length - start;
     if (length > MAX_LINE_LENGTH)
-      throw new MalformedLineError(`a line is longer than ${MAX_LINE_LENGTH} characters`);
+      throw new MalformedLineError(`expected a line of at most ${MAX_LINE_LENGTH} characters, got more`);
   }
 }
 

@@ -2,20 +2,20 @@ import { ByteGatherer } from './byte-gatherer.ts';
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** Longest object believed, in bytes: the largest that etcd stores (1.5 MiB) with room for escapes. */
+/** Longest accepted object, in bytes: the largest that etcd stores (1.5 MiB), with room for escapes. */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
-/** Longest frame believed, in bytes: each item adds two to it, so this bounds a list to a million items. */
+/** Longest accepted frame, in bytes: each item adds two bytes, so this bounds a list to a million items. */
 const MAX_FRAME_BYTES = 2 * 1024 * 1024;
-/** What comes before the array of items. A quote within a string would have a backslash before it. */
+/** The text before the array of items. Inside a string, the quotes would have a backslash. */
 const ITEMS_KEY = /[{,]\s*"items"\s*:\s*\[$/;
 const TAIL_BYTES = 64;
 const [PLACEHOLDER, SEPARATOR] = [Buffer.from('0'), Buffer.from(',')];
 const BLANK = /^[ \t\n\r]*$/;
 
 /**
- * Cuts the JSON text of a list into the texts of its items as its bytes come: it holds one item, never the list. The rest
- * of the list is its frame, which has `0` in the place of each item. The scanner checks no grammar: the list is JSON
- * exactly when its frame and each of its items are.
+ * Splits the JSON text of a list into the texts of its items while its bytes arrive: it holds one item, never the list.
+ * The rest of the list is its frame, with `0` in place of each item. The scanner does not check the grammar: the list is
+ * JSON exactly when its frame and each of its items are.
  */
 export class ListScanner {
   readonly #onItem: (text: string) => void;
@@ -32,7 +32,7 @@ export class ListScanner {
 
   /** @throws TransportError `ETOOLARGE`; what `onItem` throws. */
   write(chunk: Buffer): void {
-    // Every byte of a list comes by here: local variables are faster than fields.
+    // This loop sees every byte of a list: local variables are faster than fields.
     let [depth, inItems, inString, isEscaped] = [this.#depth, this.#inItems, this.#inString, this.#isEscaped];
     let start = 0;
     for (let at = 0; at < chunk.length; at++) {
@@ -65,7 +65,7 @@ export class ListScanner {
     [this.#depth, this.#inItems, this.#inString, this.#isEscaped] = [depth, inItems, inString, isEscaped];
   }
 
-  /** The frame, after the last byte. */
+  /** Returns the frame. Call it after the last byte. */
   end(): string {
     return this.#frame.take();
   }

@@ -3,7 +3,7 @@ import { PROGRAM } from '../../json/own-names.ts';
 
 const SERVICE_ACCOUNT_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** The namespace of the pod that this runs in; outside a cluster the one that deploy/ makes. */
+/** The namespace of this process's pod; outside a cluster, the namespace that deploy/ creates. */
 export function ownNamespace(): string {
   try {
     return readFileSync(SERVICE_ACCOUNT_NAMESPACE, 'utf8').trim();

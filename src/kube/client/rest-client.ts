@@ -13,11 +13,11 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Bound of one attempt, from asking to the last byte, in milliseconds. */
+  /** Limit for one attempt, from the request to the last byte, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a call by path may say. */
+/** The options of a call by path. */
 export interface RequestOptions extends CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
@@ -27,8 +27,8 @@ export interface RequestOptions extends CallOptions {
 
 export interface ClientMetrics {
   /**
-   * An attempt ended: its HTTP status, or `<error>` where none came (client-go's rest_client_requests_total). The path, with
-   * its query, is for a log, and of too many kinds for a metric.
+   * An attempt ended. `code` is its HTTP status, or `<error>` without one (client-go's rest_client_requests_total). The
+   * path, with its query, is for logs: as a label it would have too many values.
    */
   requestFinished(method: Method, code: string, seconds: number, path: string): void;
 }
@@ -37,11 +37,11 @@ export interface ClientOptions {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly metrics?: ClientMetrics;
-  /** For the caches that are kept by this client. */
+  /** The metrics of the caches that use this client. */
   readonly cacheMetrics?: CacheMetrics | undefined;
-  /** Default bound of one attempt in milliseconds. */
+  /** Default limit for one attempt, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Gives way to others: resolves when the next request may be sent. None: the server's own fairness (APF) decides. */
+  /** Resolves when the next request may be sent. Without it, the server's priority and fairness (APF) decides alone. */
   readonly waitTurn?: (signal: AbortSignal | undefined) => Promise<void>;
 }
 
@@ -65,14 +65,14 @@ export class RestClient {
   }
 
   /**
-   * The parsed body of the answer. What is safe to send again is sent again, a few times: see retryDelay().
+   * The parsed body of the answer. Retries a few times when that is safe: see retryDelay().
    * @throws ApiError, TransportError, the signal's reason.
    */
   request(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.answer(method, path, options, bodyOf);
   }
 
-  /** As request(), with what `read` makes of the answer; `read` sees the answer of each attempt from its beginning. */
+  /** Like request(), but returns what `read` returns; `read` gets the answer of each attempt from its start. */
   async answer<R>(
     method: Method,
     path: string,
@@ -111,8 +111,8 @@ export class RestClient {
   }
 
   /**
-   * The lines of an answer that may take as long as it likes, until it ends (the generator returns), breaks (it throws)
-   * or the signal aborts (it throws the signal's reason). Sent once; and it waits for no turn, as in client-go a watch does not.
+   * The lines of an answer that may last any time. The generator returns when the answer ends; it throws when the
+   * connection breaks, and the signal's reason when the signal aborts. No retries and no turn, as for client-go's watches.
    */
   async *stream(
     path: string,
@@ -140,7 +140,7 @@ export class RestClient {
     }
   }
 
-  /** One attempt, up to the head of its answer, measured. */
+  /** Makes one attempt, up to the head of its answer, and measures it. */
   async #send(request: TransportRequest): Promise<TransportResponse> {
     const start = this.#clock.now();
     let code = '<error>';

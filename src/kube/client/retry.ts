@@ -3,16 +3,16 @@ import type { Method } from './transport.ts';
 
 const MAX_ATTEMPTS = 4;
 const FIRST_RETRY_MS = 100;
-/** A longer wait is the caller's own to plan. */
+/** The caller must plan a longer wait itself. */
 const MAX_RETRY_MS = 5_000;
 
-/** The connection ended under the request, often a kept one that the server had just closed. */
+/** The connection ended during the request; often the server had just closed an idle one. */
 const CUT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ECONNABORTED']);
 
 /**
- * How long to wait before a failed attempt is made again, in milliseconds; undefined where that is not ours to decide.
- * As client-go (rest/with_retry.go): what the server put off (429, 5xx with Retry-After) was not done, so any verb
- * may be repeated; an unanswered request may have been done, so only a read is. Never sooner than the server asks.
+ * How long to wait before a failed attempt is retried, in milliseconds; undefined if it must not be retried here.
+ * The rules are client-go's (rest/with_retry.go). A request that the server put off (429, 5xx with Retry-After) had no
+ * effect, so any verb is retried. An unanswered request may have had one, so only a read is. Respects Retry-After.
  */
 export function retryDelay(method: Method, error: unknown, attempt: number): number | undefined {
   if (attempt >= MAX_ATTEMPTS) return undefined;
@@ -27,7 +27,7 @@ export function retryDelay(method: Method, error: unknown, attempt: number): num
 }
 
 function wasPutOff(error: ApiError): boolean {
-  // The newest state can be listed at once: no use waiting for the server to catch up.
+  // The newest state can be listed at once, without waiting for the server to catch up.
   if (isTooLargeResourceVersion(error)) return false;
   return error.status === 429 || (error.status >= 500 && error.retryAfterMs !== undefined);
 }

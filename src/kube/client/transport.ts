@@ -19,7 +19,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** A watch: its body may be silent for as long as the reader allows. */
   readonly streaming?: boolean;
-  /** Asked when a connection takes the request; what it throws is what send() rejects with, and nothing is sent. */
+  /** Called when a connection takes the request. If it throws, send() rejects with that error and nothing is sent. */
   readonly mayStart?: () => void;
 }
 
@@ -32,40 +32,40 @@ export interface TransportResponse {
 /** The connections of one credential. */
 interface Connections {
   readonly tlsId: string;
-  /** When new requests get new connections, in the clock's milliseconds. */
+  /** From this time on, in the clock's milliseconds, new requests get new connections. */
   readonly retiresAt: number;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
 }
 
-/** Below the API server's 90 s (Go's http.Server.IdleTimeout there), so that we never reuse what it just closed. */
+/** Less than the API server's 90 s (its http.Server.IdleTimeout), so that a connection it just closed is not reused. */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The head of a watch comes at once; but some proxies hold it back until there is something to pass on, which is
- * the first bookmark, after a minute.
+ * The head of a watch comes at once. But some proxies hold it back until the first data, which is the first bookmark,
+ * after a minute.
  */
 const STREAM_HEAD_MS = 75_000;
 /**
- * undici's own is 10 s. After an outage without any answer, whoever began to connect while it lasted waits this long
- * before the next try, which then is answered.
+ * undici's default is 10 s. After an outage without any answer, a request that began to connect during it waits this long
+ * before its next attempt, which succeeds.
  */
 const CONNECT_TIMEOUT_MS = 4_000;
-/** Requests in flight to the server at once; more wait their turn. Watches have connections of their own. */
+/** Requests in flight to the server at once; more wait their turn. Watches have separate connections. */
 const MAX_CONNECTIONS = 32;
 /**
- * No request begins on a connection older than this. A load balancer chooses an API server for each connection, so that
- * one which has joined gets its share. Up to a fifth longer, so that replicas do not all connect at once.
+ * No request begins on a connection older than this. A load balancer chooses an API server for each connection, so a new
+ * API server gets its share. Jitter adds up to a fifth, so that replicas do not all connect at once.
  */
 const MAX_AGE_MS = 300_000;
 const AGE_JITTER = 0.2;
 
 /**
- * Carries requests to the API server over few, kept connections. client-node opens a TLS connection for every call
- * (its `applySecurityAuthentication` makes a new undici Agent each time), so of client-node this uses what it is
- * best at, the kubeconfig, and keeps one pool per credential. Rotated files make a new pool, and so does age; the old one
- * is closed when its requests have ended.
+ * Sends requests to the API server over a few kept-alive connections. client-node opens a TLS connection for every call
+ * (its `applySecurityAuthentication` creates an undici Agent each time). So this uses only the kubeconfig of client-node,
+ * and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time; the old pool closes
+ * when its requests have ended.
  *
- * HTTP/1.1, not 2: one socket for all would let one half-open connection hold up watches, writes and leases alike.
+ * HTTP/1.1, not 2: with one shared socket, one half-open connection would block watches, writes and leases alike.
  */
 export class Transport {
   readonly #config: KubeConfig;
@@ -73,11 +73,11 @@ export class Transport {
   readonly #credentials: Credentials;
   readonly #ownHeaders: Readonly<Record<string, string>>;
   #connections: Connections | undefined;
-  /** Also those of former credentials, until their last request has ended. */
+  /** Includes those of previous credentials, until their last request has ended. */
   readonly #open = new Set<Connections>();
   #closed = false;
 
-  /** `userAgent` is how the API server's audit log, and its field managers by default, name who asks. */
+  /** `userAgent` names the client in the API server's audit log, and by default as field manager. */
   constructor(config: KubeConfig, clock: Clock, userAgent?: string) {
     this.#config = config;
     this.#clock = clock;
@@ -93,13 +93,13 @@ export class Transport {
     const credential = await this.#credential(request.signal);
     const response = await this.#sendAs(credential, request);
     if (response.status !== 401) return response;
-    // The token or certificate may have been rotated since it was read: once more with what the files hold now.
+    // The token or certificate may have been rotated since it was read: retry once with the files of now.
     await drain(response);
     this.#credentials.refuse(credential);
     return await this.#sendAs(await this.#credential(request.signal), request);
   }
 
-  /** Ends all connections. Nothing may be sent afterwards. */
+  /** Ends all connections. send() fails afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#credentials.close();
@@ -167,23 +167,23 @@ export class Transport {
   }
 
   #retire(old: Connections): void {
-    // close() waits for what is in flight, a watch too: it is bounded by its timeoutSeconds.
+    // close() waits for the requests in flight; timeoutSeconds bounds a watch.
     void Promise.allSettled([old.requests.close(), old.streams.close()]).then(() => this.#open.delete(old));
   }
 
   #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
     const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    // TCP keep-alive below the 60 s after which cloud load balancers forget a silent connection.
+    // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
     const timeout = CONNECT_TIMEOUT_MS;
     const direct = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000, timeout };
     const connect = proxy ? tunnelConnector(proxy, tls, timeout) : direct;
-    // Not an Agent: one that is being closed cannot be destroyed any more.
+    // Not an Agent: an Agent that is closing cannot be destroyed.
     return new Pool(origin, { ...common, connect });
   }
 }
 
-/** Reads a body that nobody wants to its end, so that its connection can be used again. */
+/** Reads an unneeded body to its end, so that its connection can be reused. */
 async function drain(response: TransportResponse): Promise<void> {
   await response.body.text().catch(() => response.body.destroy());
 }

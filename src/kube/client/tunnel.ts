@@ -7,14 +7,14 @@ import type { TlsOptions } from './credentials.ts';
 
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** The proxy did not open a way to the API server. */
+/** The proxy did not open a tunnel to the API server. */
 class ProxyError extends Error {
   readonly code = 'EPROXY';
 }
 
 /**
- * Opens TLS connections through a tunnel that the proxy makes (HTTP CONNECT). Not undici's ProxyAgent: one that is
- * being closed cannot be destroyed any more. `timeoutMs` bounds each of the two steps, the way and the handshake.
+ * Opens TLS connections through a tunnel of the proxy (HTTP CONNECT). Not undici's ProxyAgent: a ProxyAgent that is
+ * closing cannot be destroyed. `timeoutMs` bounds each of the two steps, the tunnel and the handshake.
  */
 export function tunnelConnector(
   proxyUrl: string,
@@ -45,7 +45,7 @@ export function tunnelConnector(
         return;
       }
       socket.setTimeout(0);
-      // Below the 60 s after which cloud load balancers forget a silent connection.
+      // Below the 60 s after which cloud load balancers drop a silent connection.
       socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
       connectTls({ ...options, httpSocket: socket }, callback);
     });
@@ -55,7 +55,7 @@ export function tunnelConnector(
   };
 }
 
-/** As client-go, a proxy may be of the cluster's authority; it is shown no client certificate. */
+/** As in client-go, the cluster's authority may have signed the proxy's certificate; it gets no client certificate. */
 function tlsToProxy({ ca, rejectUnauthorized }: TlsOptions): TlsOptions {
   return {
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),

@@ -1,2 +1,2 @@
-/** client-node's `makeInformer`, with an informer that recovers by itself. */
+/** client-node's `makeInformer`, with an informer that retries every failure. */
 export { makeInformer } from './make-informer.ts';

@@ -13,19 +13,19 @@ import { KubeClient } from '../client/client.ts';
 import { Transport } from '../client/transport.ts';
 import { systemClock as clock } from '../workqueue/clock.ts';
 
-/** `/api/v1/…` or `/apis/<group>/<version>/…`, then `namespaces/<namespace>/` for one of them, then the plural. */
+/** `/api/v1/…` or `/apis/<group>/<version>/…`, then optionally `namespaces/<namespace>/`, then the plural. */
 const PATH =
   /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)$/;
 
-/** Connections are shared by the informers of a configuration. */
+/** The informers of a configuration share connections. */
 const clients = new WeakMap<KubeConfig, KubeClient>();
 
 /**
- * client-node's makeInformer(), with an informer that recovers by itself: `error` tells of a failure that is tried again,
- * and nothing has to be started again. What the path names is listed and watched; `listPromiseFn` is not called. Objects
- * are as the API server sends them, times as text, as in each event of client-node's own watch. What a callback throws
- * becomes a warning of the process.
- * @throws TypeError where the path does not name a collection.
+ * client-node's makeInformer(), with an informer that retries every failure: `error` reports it, and the caller need not
+ * start it again. It lists and watches the collection at the path; `listPromiseFn` is not called. Objects are as the API
+ * server sends them, with times as text, as in the events of client-node's watch. If a callback throws, the process emits
+ * a warning.
+ * @throws TypeError if the path does not name a collection.
  */
 export function makeInformer<T extends KubernetesObject>(
   kubeconfig: KubeConfig,
@@ -38,11 +38,11 @@ export function makeInformer<T extends KubernetesObject>(
   const resource: Resource<T & KubeObject> = {
     group,
     version,
-    // Only named in messages.
+    // Used only in messages.
     kind: plural,
     plural,
     namespaced: namespace !== undefined,
-    // That the path is one of T's objects only the caller knows.
+    // Only the caller knows that the path has objects of type T.
     decode: (value) => decodeObject(value) as T & KubeObject,
   };
   return new Informer({
@@ -51,7 +51,7 @@ export function makeInformer<T extends KubernetesObject>(
     namespace,
     labelSelector,
     clock,
-    // As client-node does: a list, then a watch.
+    // Like client-node: a list, then a watch.
     watchList: false,
     onError: (error, doing) => {
       if (doing === 'handle') process.emitWarning(`a callback of the informer threw ${inspect(error)}`);

@@ -9,31 +9,31 @@ import type { ControllerMetrics, ReconcileResult } from './controller-metrics.ts
 import { FollowUp } from './follow-up.ts';
 import type { ReconcileHistory, ReconcileRecord } from './reconcile-history.ts';
 
-/** What a reconcile asks for. Nothing: done until something changes. */
+/** The result of a reconcile. Without fields: done until something changes. */
 export interface Result {
-  /** Come back after so many milliseconds. Not above 0: as soon as the rate limiter allows. */
+  /** Reconcile again after this time. If not above 0: as soon as the rate limiter allows. */
   readonly requeueAfterMs?: number;
 }
 
 /**
- * Drives the object of the key to its desired state, whatever the event was. It reads the object itself; one
- * that is gone is cleaned up after, and ends with nothing asked for. What it throws is retried with back-off, a
- * TerminalError is not. The signal aborts when the controller stops: no wait should outlast it.
+ * Brings the object of the key to its desired state, whatever the event was. It reads the object itself. For a deleted
+ * object it cleans up, and returns an empty result. An error is retried with back-off, except a TerminalError. The
+ * signal aborts when the controller stops: no wait should outlast it.
  */
 export type Reconcile = (key: ObjectKey, signal: AbortSignal) => Promise<Result>;
 
 export interface ControllerOptions {
   readonly name: string;
-  /** The controller's alone: it is shut down when run() ends. */
+  /** Used by this controller alone: run() shuts it down at its end. */
   readonly queue: RateLimitingQueue<ObjectKey>;
   readonly reconcile: Reconcile;
-  /** How many keys may be in work at once; never the same key twice. */
+  /** How many keys are reconciled at once; never the same key twice. */
   readonly workers: number;
   readonly history: ReconcileHistory;
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics?: ControllerMetrics;
-  /** How long run() waits, once told to stop, for running reconciles: 30 s unless given. */
+  /** How long run() waits for running reconciles after the signal has aborted; default 30 s. */
   readonly drainTimeoutMs?: number;
 }
 
@@ -44,7 +44,7 @@ export class Controller {
   readonly #log: Logger;
   readonly #followUp: FollowUp;
   readonly #running = new Set<ObjectKey>();
-  /** The drain timeout has passed: what still runs belongs to nothing any more. */
+  /** The drain timeout has passed: the results of running reconciles are ignored. */
   #isOver = false;
 
   constructor(options: ControllerOptions) {
@@ -54,7 +54,7 @@ export class Controller {
     this.#followUp = new FollowUp({ ...options, log: this.#log });
   }
 
-  /** Keys being reconciled just now. */
+  /** Keys that are being reconciled. */
   running(): readonly ObjectKey[] {
     return [...this.#running];
   }
@@ -65,9 +65,9 @@ export class Controller {
   }
 
   /**
-   * Works until the signal aborts, then starts no more reconciles and resolves when the running ones have ended,
+   * Reconciles until the signal aborts. Then it starts no more reconciles, and resolves when the running ones have ended
    * or at the drain timeout. Call it once, when the caches that the reconcile reads have synced.
-   * @throws Error when the queue is shut down although the signal has not aborted.
+   * @throws Error if the queue is shut down before the signal aborts.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { queue, metrics } = this.#options;
@@ -86,14 +86,14 @@ export class Controller {
     const { queue } = this.#options;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
-        // What is queued at the end is not lost: who comes next lists all objects and starts with them.
+        // Queued keys are not lost: the next leader lists all objects and starts with them.
         if (signal.aborted) return;
         await this.#process(key, signal);
       } finally {
         queue.done(key);
       }
-      // A resync is thousands of reconciles that find nothing to do and wait for nothing. Without a turn in between
-      // they would run as one, and the webhook in this process would answer nobody until the last one is over.
+      // A resync is thousands of reconciles that have nothing to do and never wait. Without a turn in between they would
+      // block the event loop, and the webhook in this process would not answer until the last one has ended.
       await eventLoopTurn();
     }
   }
@@ -112,7 +112,7 @@ export class Controller {
     this.#log.debug({ key, result, ms: Math.round(milliseconds) }, 'reconciled');
   }
 
-  /** Undefined where it ended too late to matter: another controller of the same name may run by then. */
+  /** Undefined if it ended after the drain timeout: another controller of the same name may run by then. */
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     let requeueAfterMs: number | undefined;
     try {
@@ -136,7 +136,7 @@ export class Controller {
     if (this.#running.size > 0) {
       this.#log.warn(
         { running: this.running(), drainTimeoutMs },
-        'reconciles are still running after the drain timeout',
+        'gave up on running reconciles at the drain timeout',
       );
     }
   }

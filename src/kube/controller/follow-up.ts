@@ -12,7 +12,7 @@ export interface FollowUpOptions {
   readonly log: Logger;
 }
 
-/** What follows from the way a reconcile ended: when the key comes back, what is remembered, what is logged. */
+/** Handles the result of a reconcile: requeues the key, updates the history, and logs. */
 export class FollowUp {
   readonly #queue: RateLimitingQueue<ObjectKey>;
   readonly #history: ReconcileHistory;
@@ -42,7 +42,7 @@ export class FollowUp {
   failed(key: ObjectKey, error: Error): ReconcileResult {
     if (error instanceof TerminalError) {
       this.#queue.forget(key);
-      this.#log.error({ key, err: error }, 'reconcile failed for good: not retried until something changes');
+      this.#log.error({ key, err: error }, 'reconcile failed: not retried until something changes');
       return this.#history.record(key, { result: 'terminal', error }).result;
     }
     const retryInMs = this.#queue.addRateLimited(key, retryAfterMs(error));
@@ -51,9 +51,9 @@ export class FollowUp {
     return result;
   }
 
-  /** A failure while the controller stops: as a rule the stop itself, so no alarm, and nothing to come back to. */
+  /** Logs a failure while the controller stops. The stop usually caused it, so it is neither a warning nor retried. */
   interrupted(key: ObjectKey, error: Error): ReconcileResult {
-    this.#log.info({ key, err: error }, 'reconcile was cut short by the shutdown');
+    this.#log.info({ key, err: error }, 'reconcile interrupted by the shutdown');
     return 'error';
   }
 }

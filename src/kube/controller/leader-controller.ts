@@ -21,7 +21,7 @@ interface LedControllerOptions {
   readonly watchdog: ReconcileWatchdog;
 }
 
-/** What one term owns: nothing of it is used by the next. */
+/** The state of one term: the next term does not use it. */
 interface Term {
   readonly queue: WorkQueue<ObjectKey>;
   readonly controller: Controller;
@@ -36,18 +36,19 @@ export class LeaderController {
     this.#options = options;
   }
 
-  /** For event handlers. A standby remembers nothing: whoever leads starts with all there is. */
+  /** For event handlers. A standby drops the keys: a new leader starts with all objects. */
   readonly queue = {
     add: (key: ObjectKey): void => this.#term?.queue.add(key),
     addAfter: (key: ObjectKey, delayMs: number): void => this.#term?.queue.addAfter(key, delayMs),
   };
 
   /**
-   * Runs one term: reconciles, first all these keys, until the signal aborts and what runs has ended.
-   * @throws Error when the former term has not ended.
+   * Runs one term: reconciles these keys first, then events, until the signal aborts and the running reconciles have
+   * ended.
+   * @throws Error if the previous term has not ended.
    */
   async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
-    if (this.#term) throw new Error(`controller ${this.#options.name}: the former term has not ended`);
+    if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
     const { name, watchdog } = this.#options;
     const watched = watchdog.watch(name, this.queue, reconcile);
     const { queue, controller } = this.#begin(watched.reconcile);
@@ -81,7 +82,7 @@ export class LeaderController {
   }
 }
 
-/** Makes the controllers of this process, each by its name and how many keys it works on at once. */
+/** Creates a controller of this process by its name and its number of workers. */
 export type MakeController = (name: string, workers: number) => LeaderController;
 
 export function controllerMaker(options: {

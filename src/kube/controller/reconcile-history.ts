@@ -1,20 +1,20 @@
 import type { ObjectKey } from '../api/object.ts';
 import type { ReconcileResult } from './controller-metrics.ts';
 
-/** Why an object is not settled, and when it is tried next. Times are RFC 3339. */
+/** Why an object is not settled, and when it is retried. Times are RFC 3339. */
 export interface ReconcileRecord {
   readonly key: ObjectKey;
   /** How the last reconcile ended. */
   readonly result: Exclude<ReconcileResult, 'success'>;
   readonly at: string;
-  /** Reconciles since one last ended well (`requeue_after` is well). */
+  /** Reconciles since the last success (`requeue_after` is a success). */
   readonly attempts: number;
   readonly error?: string;
-  /** Absent when nothing but a change of the object brings it back. An event may bring it back sooner. */
+  /** Absent if only a change of the object starts a reconcile. An event may start it sooner. */
   readonly nextTryAt?: string;
 }
 
-/** What a reconcile that did not settle its object came to. */
+/** The outcome of a reconcile that did not settle its object. */
 export interface Unsettled {
   readonly result: ReconcileRecord['result'];
   readonly error?: Error;
@@ -22,9 +22,9 @@ export interface Unsettled {
 }
 
 export interface ReconcileHistoryOptions {
-  /** The time of day in milliseconds since 1970, as Date.now(). */
+  /** Wall-clock time in milliseconds since 1970, as Date.now(). */
   readonly wallClock: () => number;
-  /** Objects to remember, the latest ones; 10,000 unless given. */
+  /** Objects to remember, the latest ones; default 10,000. */
   readonly limit?: number;
 }
 
@@ -32,8 +32,8 @@ const maxErrorLength = 1024;
 const maxDateMs = 8.64e15;
 
 /**
- * What is known of each object that is not settled. An object whose reconcile succeeds and asks for nothing more
- * is forgotten; that of a deleted object ends so too, so the history does not grow with what is gone.
+ * The state of each object that is not settled. An object is forgotten when its reconcile succeeds with an empty result.
+ * The reconcile of a deleted object ends like this, too, so the history does not grow with deleted objects.
  */
 export class ReconcileHistory {
   readonly #wallClock: () => number;
@@ -82,7 +82,7 @@ export class ReconcileHistory {
   }
 }
 
-/** A delay may be longer than a Date can tell, and toISOString() throws on such. */
+/** Bounds the time: a delay may be beyond the range of Date, for which toISOString() throws. */
 function timestamp(ms: number): string {
   return new Date(Math.min(ms, maxDateMs)).toISOString();
 }

@@ -3,18 +3,18 @@ import { every } from '../util/every.ts';
 import type { Clock, Timer } from '../workqueue/clock.ts';
 import type { Reconcile } from './controller.ts';
 
-/** What a watchdog knows of one controller. */
+/** The watchdog's state of one controller. */
 export interface WatchedController {
   readonly name: string;
   /** A term of this leader works on its queue. */
   readonly running: boolean;
-  /** Milliseconds since its heartbeat last came through the queue, or since its term began; undefined outside of terms. */
+  /** Milliseconds since its heartbeat last passed the queue, or since its term began; undefined outside of terms. */
   readonly heartbeatAgeMs: number | undefined;
   /** Milliseconds since a reconcile last ended; undefined before the first one. */
   readonly reconcileAgeMs: number | undefined;
 }
 
-/** A reconcile to use in place of the one that was given, until the term ends. */
+/** The reconcile to use in place of the given one, until the term ends. */
 export interface WatchedTerm {
   readonly reconcile: Reconcile;
   end(): void;
@@ -27,15 +27,15 @@ interface Watched {
   beating: Timer | undefined;
 }
 
-/** A key that passes through each queue. No object has it: names have no such character. */
+/** A key that passes through each queue. It is not an object's key: names do not have such characters. */
 const HEARTBEAT: ObjectKey = '<heartbeat>';
 const HEARTBEAT_MS = 30_000;
-/** Longer than any reconcile takes: a request to the API server is given up after 30 s, and fails its reconcile. */
+/** Longer than any reconcile takes: a request to the API server times out after 30 s, and fails its reconcile. */
 const OVERDUE_MS = 300_000;
 
 /**
- * Notices a leader whose controllers do nothing. While a controller has a term, a heartbeat goes through its queue, by
- * the way that event handlers use. A controller from which neither the heartbeat nor a reconcile comes is stuck.
+ * Detects a leader whose controllers do nothing. While a controller has a term, a heartbeat passes through its queue, in
+ * the same way as events. A controller without heartbeats and without reconciles is stuck.
  */
 export class ReconcileWatchdog {
   readonly #clock: Clock;
@@ -85,13 +85,13 @@ export class ReconcileWatchdog {
     }));
   }
 
-  /** What a restart would mend; undefined where nothing is stuck, and while no controller has a term. */
+  /** The problem that a restart would fix; undefined if no controller is stuck, and while none has a term. */
   problem(): string | undefined {
     for (const { name, heartbeatAgeMs, reconcileAgeMs = Number.POSITIVE_INFINITY } of this.controllers()) {
       if (heartbeatAgeMs === undefined) continue;
       const silentMs = Math.min(heartbeatAgeMs, reconcileAgeMs);
       if (silentMs > OVERDUE_MS) {
-        return `controller ${name} has reconciled nothing for ${Math.round(silentMs / 1000)} s, though its heartbeat was due`;
+        return `controller ${name} is stuck: no reconcile and no heartbeat for ${Math.round(silentMs / 1000)} s`;
       }
     }
     return undefined;

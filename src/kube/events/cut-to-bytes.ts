@@ -1,6 +1,6 @@
 const ELLIPSIS = '…';
 
-/** The text, or as much of its beginning as fits with an ellipsis into so many bytes of UTF-8; no character is cut in two. */
+/** The text, cut with an ellipsis to at most `maxBytes` bytes of UTF-8, between two characters. */
 export function cutToBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const room = new Uint8Array(maxBytes - Buffer.byteLength(ELLIPSIS));

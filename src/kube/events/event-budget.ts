@@ -6,8 +6,8 @@ const REFILL_MS = 300_000;
 const MAX_OBJECTS = 4096;
 
 /**
- * How many Events one object may have: 25, and one more every 5 minutes (client-go's EventSourceObjectSpamFilter). Each
- * object's bucket is one number, the moment at which it will be full again (the GCRA algorithm).
+ * Limits the Events of one object: 25, and one more every 5 minutes (client-go's EventSourceObjectSpamFilter). Each
+ * object's bucket is one number, the moment at which it is full again (the GCRA algorithm).
  */
 export class EventBudget {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class EventBudget {
     this.#clock = clock;
   }
 
-  /** Whether the object may have one more now; if so, it is taken. */
+  /** Takes one Event from the object's budget; returns false if it is empty. */
   tryTake(object: string): boolean {
     const now = this.#clock.now();
     const fullAt = Math.max(now, this.#fullAt.get(object) ?? now);

@@ -2,7 +2,7 @@ import type { Logger } from '../util/log.ts';
 
 import type { Clock } from '../workqueue/clock.ts';
 
-/** Why an Event was not recorded: too many wait; too many about one object; the server refused it, or was away too long. */
+/** Why an Event was dropped: full queue; budget of the object; refused by the server, or the server was unreachable. */
 export type DropReason = 'queue_full' | 'rate_limited' | 'refused' | 'unreachable';
 
 export interface EventMetrics {
@@ -11,7 +11,7 @@ export interface EventMetrics {
 
 const LOG_MS = 60_000;
 
-/** Counts the Events that are dropped, and says so at most once a minute: what drops one drops many. */
+/** Counts dropped Events, and logs at most once a minute: the same cause drops many. */
 export class EventDrops {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -29,7 +29,7 @@ export class EventDrops {
     this.#metrics?.dropped(reason);
     this.#sinceLog++;
     if (this.#clock.now() - this.#loggedAt < LOG_MS) return;
-    this.#log.warn({ dropped: this.#sinceLog, reason, err }, 'events were dropped');
+    this.#log.warn({ dropped: this.#sinceLog, reason, err }, 'dropped Events');
     this.#loggedAt = this.#clock.now();
     this.#sinceLog = 0;
   }

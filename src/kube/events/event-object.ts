@@ -5,7 +5,7 @@ import { apiVersionOf, decodeObject, type Resource } from '../api/resource.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import type { EventDetails } from './events.ts';
 
-/** Who an Event is about. No resourceVersion: a series goes on when its object changes. */
+/** The object of an Event. Without a resourceVersion: a series continues when its object changes. */
 interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,7 +14,7 @@ interface ObjectReference {
   readonly uid?: string;
 }
 
-/** events.k8s.io/v1 Event, as it is created and, but for its series, stays. */
+/** events.k8s.io/v1 Event. After its creation, only the series changes. */
 export interface EventObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,11 +30,11 @@ export interface EventObject {
   readonly reportingInstance: string;
 }
 
-/** Who reports. */
+/** The reporter of an Event. */
 export interface EventSource {
   /** A qualified name, such as `envoy-initializer`. */
   readonly controller: string;
-  /** Which process of it: the pod's name. */
+  /** The process of the controller: the pod's name. */
   readonly instance: string;
 }
 
@@ -54,7 +54,7 @@ const MAX_REASON = 128;
 const MAX_NOTE = 1024;
 const MAX_NAME = 253;
 
-/** @throws TypeError where an object does not say what it is: items of a list come without apiVersion and kind. */
+/** @throws TypeError for an object without apiVersion and kind: items of a list come without. */
 export function eventObject(
   regarding: KubeObject,
   details: EventDetails,
@@ -65,7 +65,7 @@ export function eventObject(
   return {
     apiVersion: apiVersionOf(EVENTS),
     kind: EVENTS.kind,
-    // The Events of cluster-scoped objects are in `default`: the server allows nothing else.
+    // The server requires `default` for Events of cluster-scoped objects.
     metadata: { namespace: namespace || 'default', name: eventName(name, now) },
     eventTime: microTime(now),
     type: details.type,
@@ -79,7 +79,7 @@ export function eventObject(
   };
 }
 
-/** Events with the same key are repetitions of one another, whatever their notes (client-go tools/events getKey). */
+/** The key of a series: Events with the same key repeat each other, whatever their notes (tools/events getKey). */
 export function seriesKey(event: EventObject): string {
   const { type, action, reason, reportingController, reportingInstance, regarding, related } = event;
   return JSON.stringify([type, action, reason, reportingController, reportingInstance, regarding, related]);
@@ -87,14 +87,14 @@ export function seriesKey(event: EventObject): string {
 
 function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: KubeObject): ObjectReference {
   if (!apiVersion || !kind) {
-    throw new TypeError(`expected an object with apiVersion and kind to report on, got ${name} without`);
+    throw new TypeError(`expected an object with apiVersion and kind for an Event, got ${name} without`);
   }
   return { apiVersion, kind, ...(namespace && { namespace }), name, ...(uid && { uid }) };
 }
 
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Unique; begins with the object's name unless that, `system:node` say, is none for an Event (as client-go does it). */
+/** A unique name. It begins with the object's name if that is valid for an Event (unlike `system:node`), as client-go's. */
 function eventName(objectName: string, now: Date): string {
   const name = `${objectName}.${now.getTime().toString(16)}${randomBytes(3).toString('hex')}`;
   return name.length <= MAX_NAME && DNS_SUBDOMAIN.test(name) ? name : randomUUID();

@@ -2,22 +2,22 @@ import { LruMap } from '../util/lru-map.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type EventObject, seriesKey } from './event-object.ts';
 
-/** An Event and its repetitions: what was counted here, and how much of that the server knows. */
+/** An Event and its repetitions: the count here, and the part of it that the server has. */
 export interface CountedEvent {
   readonly event: EventObject;
-  /** How often it was reported, the first time included. */
+  /** How often it was reported, including the first time. */
   count: number;
   /** MicroTime of the last report. */
   lastObservedTime: string;
-  /** The same by the monotonic clock. */
+  /** The time of the last report on the monotonic clock. */
   lastObservedAt: number;
-  /** The count that was last written, or given up on. */
+  /** The count that was last written or dropped. */
   writtenCount: number;
-  /** The server has the Event, as far as we know: it forgets it an hour after the last write. */
+  /** Whether the server is believed to have the Event: it deletes it an hour after the last write. */
   exists: boolean;
 }
 
-/** No repetition for so long, and the series is over. */
+/** A series ends after this time without a repetition. */
 const FINISH_MS = 6 * 60_000;
 const MAX_SERIES = 4096;
 
@@ -30,7 +30,7 @@ export class EventSeries {
     this.#clock = clock;
   }
 
-  /** Counts one more where the Event is a repetition, and returns the whole; undefined where it is not. */
+  /** If the Event is a repetition, counts it and returns its series; otherwise undefined. */
   repeat(event: EventObject): CountedEvent | undefined {
     const counted = this.#series.get(seriesKey(event));
     if (!counted) return undefined;
@@ -40,7 +40,7 @@ export class EventSeries {
     return counted;
   }
 
-  /** Begins with a first Event. Returns what is to be written now: that, and what had to be forgotten for it. */
+  /** Starts a series. Returns the Events to write now: this one, and those of a series that was evicted for it. */
   begin(event: EventObject): readonly CountedEvent[] {
     const first: CountedEvent = {
       event,
@@ -58,7 +58,7 @@ export class EventSeries {
     return [...this.#series.entries()].map(([, counted]) => counted);
   }
 
-  /** Forgets the series that are over, and returns them. */
+  /** Removes and returns the series that have ended. */
   finish(): readonly CountedEvent[] {
     const oldest = this.#clock.now() - FINISH_MS;
     const over = [...this.#series.entries()].filter(([, { lastObservedAt }]) => lastObservedAt <= oldest);
@@ -67,7 +67,7 @@ export class EventSeries {
   }
 }
 
-/** Whether there is something in it that was neither written nor given up. */
+/** Whether a part of the count was neither written nor dropped. */
 export function isUnwritten({ count, writtenCount }: CountedEvent): boolean {
   return count > writtenCount;
 }

@@ -6,8 +6,8 @@ import type { CountedEvent } from './event-series.ts';
 export type EventClient = Pick<KubeClient, 'create' | 'mergePatch'>;
 
 /**
- * Makes the server know what was counted: creates the Event, or writes its series; and creates it anew where the server
- * has forgotten it. Safe to repeat after any failure. (client-go tools/events, recordEvent)
+ * Writes the count to the server: creates the Event or patches its series, and creates the Event again if the server has
+ * deleted it. Safe to repeat after any failure. (client-go tools/events, recordEvent)
  */
 export async function writeEvent(
   client: EventClient,
@@ -15,7 +15,7 @@ export async function writeEvent(
   signal: AbortSignal,
 ): Promise<void> {
   const { event, count } = counted;
-  // Of the Event itself nothing may change.
+  // The Event itself is immutable.
   const series = count > 1 && { series: { count, lastObservedTime: counted.lastObservedTime } };
   if (counted.exists && series) {
     try {
@@ -31,7 +31,7 @@ export async function writeEvent(
     await client.create(EVENTS, { ...event, ...series }, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    // An earlier try landed though its answer was lost. It may have counted less.
+    // An earlier attempt was written, but its answer was lost. It may have a lower count.
     counted.exists = true;
     if (series) throw error;
   }
@@ -39,7 +39,7 @@ export async function writeEvent(
   counted.writtenCount = count;
 }
 
-/** Whether a failed write can succeed later: the server was not there or had no time. Everything else it refused. */
+/** Whether a failed write can succeed later: the server was unreachable or busy. It refused every other write. */
 export function mayWriteLater(error: unknown): boolean {
   if (error instanceof TransportError || isAlreadyExists(error)) return true;
   return error instanceof ApiError && (error.status === 429 || error.status >= 500);

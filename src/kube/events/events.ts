@@ -2,18 +2,18 @@ import type { KubeObject } from '../api/object.ts';
 
 export interface EventDetails {
   readonly type: 'Normal' | 'Warning';
-  /** Why, as a PascalCase word that programs may match: `InvalidTemplate`. At most 128 bytes. */
+  /** The reason, as a PascalCase word that programs may match: `InvalidTemplate`. At most 128 bytes. */
   readonly reason: string;
-  /** What was done or refused, as a PascalCase word: `Inject`. At most 128 bytes. */
+  /** The action that was done or refused, as a PascalCase word: `Inject`. At most 128 bytes. */
   readonly action: string;
-  /** For people. What is beyond 1024 bytes is cut off. */
+  /** A text for users, cut to 1024 bytes. */
   readonly note: string;
-  /** The other object in it, such as the Network of a pod. */
+  /** Another object that is involved, such as the Network of a pod. */
   readonly related?: KubeObject;
 }
 
-/** Tells users of an object what happened to it: `kubectl describe` and `kubectl get events` show it. */
+/** Records what happens to objects. `kubectl describe` and `kubectl get events` show it. */
 export interface EventRecorder {
-  /** Takes note and returns at once. Never throws: an Event is worth no other work's failure. */
+  /** Queues the Event and returns at once. Never throws: a lost Event must not fail other work. */
   event(regarding: KubeObject, details: EventDetails): void;
 }

@@ -23,7 +23,7 @@ export interface QueuedEventRecorderOptions {
   readonly metrics?: EventMetrics;
 }
 
-// client-go's figures (tools/events/event_broadcaster.go).
+// client-go's numbers (tools/events/event_broadcaster.go).
 const MAX_QUEUED = 1000;
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
@@ -33,8 +33,8 @@ const REFRESH_MS = 30 * 60_000;
 const FLUSH_MS = 2_000;
 
 /**
- * Records Events one after the other, by a queue that whoever reports never waits for. The first is created, the second
- * makes it a series; later ones are counted, and written every half hour and when the series is over (client-go's
+ * Records Events one after the other from a queue, so that reporters never wait. The first Event is created, and the
+ * second one makes it a series. Later ones are counted, and written every half hour and when the series ends (client-go's
  * tools/events). So a failure that repeats for days costs the API two writes an hour.
  */
 export class QueuedEventRecorder implements EventRecorder {
@@ -42,7 +42,7 @@ export class QueuedEventRecorder implements EventRecorder {
   readonly #series: EventSeries;
   readonly #budget: EventBudget;
   readonly #drops: EventDrops;
-  /** Each is written as it is when its turn comes, so none needs to be in it twice. */
+  /** Each Event is written with its count at that time, so it is in the queue only once. */
   readonly #queue = new Set<CountedEvent>();
   #wake: () => void = () => {};
 
@@ -59,17 +59,17 @@ export class QueuedEventRecorder implements EventRecorder {
       const event = eventObject(regarding, details, source, wallClock());
       const repeated = this.#series.repeat(event);
       if (repeated?.count === 2) this.#enqueue([repeated]);
-      // A repetition costs next to nothing: only what is new is rationed.
+      // A repetition costs almost nothing: the budget limits only new Events.
       if (repeated) return;
       if (this.#queue.size >= MAX_QUEUED) this.#drops.add('queue_full');
       else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drops.add('rate_limited');
       else this.#enqueue(this.#series.begin(event));
     } catch (err) {
-      log.error({ err, reason: details.reason }, 'an event could not be made');
+      log.error({ err, reason: details.reason }, 'cannot create an Event');
     }
   }
 
-  /** Writes until the signal aborts, and then, for 2 s at most, what is left. Never rejects; runs once. */
+  /** Writes until the signal aborts, and then flushes the queue for at most 2 s. Never rejects; runs once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const timers = [
@@ -93,7 +93,7 @@ export class QueuedEventRecorder implements EventRecorder {
     this.#wake();
   }
 
-  /** The oldest that is not written; what was written since it was queued is passed over. */
+  /** The oldest unwritten Event; skips those that were written since they were queued. */
   #next(): CountedEvent | undefined {
     for (const counted of this.#queue) {
       this.#queue.delete(counted);
@@ -105,13 +105,13 @@ export class QueuedEventRecorder implements EventRecorder {
   async #write(counted: CountedEvent, signal: AbortSignal): Promise<void> {
     const { client, clock, random = Math.random } = this.#options;
     for (let tries = 1; ; tries++) {
-      let asked: number;
+      let askedMs: number;
       try {
         await writeEvent(client, counted, signal);
         return;
       } catch (error) {
         if (signal.aborted) {
-          // Once more, with all the rest.
+          // The flush writes it with the others.
           this.#queue.add(counted);
           return;
         }
@@ -119,10 +119,10 @@ export class QueuedEventRecorder implements EventRecorder {
           this.#giveUp(counted, error);
           return;
         }
-        asked = retryAfterMs(error);
+        askedMs = retryAfterMs(error);
       }
-      // Rejects only when the signal aborts, which the next try sees.
-      const delay = Math.max(RETRY_MS * (1 + RETRY_JITTER * random()), asked);
+      // Rejects only when the signal aborts, which the next attempt checks.
+      const delay = Math.max(RETRY_MS * (1 + RETRY_JITTER * random()), askedMs);
       await sleep(clock, delay, signal).catch(() => undefined);
     }
   }
@@ -139,13 +139,13 @@ export class QueuedEventRecorder implements EventRecorder {
         await writeEvent(client, next, bounded).then(written, () => undefined);
       }
     };
-    // What could not be written in time is counted below.
+    // Events that were not written in time are counted below.
     await within(clock, FLUSH_MS, undefined, write).catch(() => undefined);
-    if (left > 0) log.warn({ events: left }, 'events were left unwritten');
+    if (left > 0) log.warn({ events: left }, 'dropped unwritten Events at shutdown');
   }
 
   #giveUp(counted: CountedEvent, error: unknown): void {
-    // What comes on top of it is tried again.
+    // Later repetitions are written again.
     counted.writtenCount = counted.count;
     if (isNamespaceTerminating(error)) return;
     this.#drops.add(mayWriteLater(error) ? 'unreachable' : 'refused', error);

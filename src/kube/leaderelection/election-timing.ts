@@ -1,24 +1,24 @@
 /** The three durations of an election, in milliseconds. */
 export interface ElectionTiming {
-  /** How long others wait, without seeing a renewal, before they take over: what a crash of the leader costs. */
+  /** How long others wait without seeing a renewal before they take over: the outage after a crash of the leader. */
   readonly leaseDurationMs: number;
-  /** How long after its last renewal a leader goes on. The rest of the lease is for its work to end. */
+  /** How long a leader works after its last renewal. In the rest of the lease, its work ends. */
   readonly renewDeadlineMs: number;
-  /** Between two tries. */
+  /** The time between two attempts. */
   readonly retryPeriodMs: number;
 }
 
-/** Those of client-go's components. */
+/** The durations of client-go's components. */
 export const defaultElectionTiming: ElectionTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2_000,
 };
 
-/** client-go's wait.JitterUntil between tries to acquire: up to this much of a period longer. */
+/** Jitter between attempts to acquire, as client-go's wait.JitterUntil: up to this factor of a period longer. */
 export const JITTER_FACTOR = 1.2;
 
-/** @throws RangeError, when the durations cannot keep two leaders apart or leave no time for a second try. */
+/** @throws RangeError if the durations would allow two leaders, or leave no time for a second attempt. */
 export function validateTiming({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionTiming): void {
   if (!(retryPeriodMs > 0)) {
     throw new RangeError(`expected a retry period above 0 ms, got ${retryPeriodMs}`);
@@ -33,7 +33,7 @@ export function validateTiming({ leaseDurationMs, renewDeadlineMs, retryPeriodMs
       `expected a lease duration above the renew deadline of ${renewDeadlineMs} ms, got ${leaseDurationMs} ms`,
     );
   }
-  // The Lease says it in whole seconds, and others must not wait less than we count on.
+  // The Lease has whole seconds, and others must not wait for less time than the leader expects.
   if (leaseDurationMs % 1000 !== 0) {
     throw new RangeError(`expected a lease duration of whole seconds, got ${leaseDurationMs} ms`);
   }

@@ -12,31 +12,31 @@ export interface LeaderMetrics {
 }
 
 export interface LeaderElectorOptions extends ElectionTiming {
-  /** One of its own, with connections of its own: nothing else that we send may hold up a renewal. */
+  /** A client with separate connections: no other request can delay a renewal. */
   readonly client: LeaseClient;
   readonly clock: Clock;
   readonly wallClock: () => Date;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly lease: LeaseName;
-  /** Unique to this process, also against its own predecessor of the same name: `hostname_uuid`. */
+  /** Unique to this process, also after a restart on the same host: `hostname_uuid`. */
   readonly identity: string;
   readonly log: Logger;
   readonly metrics?: LeaderMetrics;
   readonly events?: EventRecorder;
 }
 
-/** `stopped`: as asked, and the lease was given up. `lost`: another process may lead now. */
+/** `stopped`: by the signal, and the lease was released. `lost`: another process may lead now. */
 export type ElectionOutcome = 'stopped' | 'lost';
 
-/** A leader's work: it ends soon after the signal aborts. */
+/** The work of a leader. It must end soon after the signal aborts. */
 export type Lead = (leading: AbortSignal) => Promise<void>;
 
 /**
- * Takes part in an election by a Lease (client-go's tools/leaderelection). Two leaders are kept apart by time alone,
- * but never by comparing the clocks of two machines: others take over when they have *seen* no renewal for the lease's
- * duration, and we end at the renew deadline, which is shorter, since we last *asked* for one. Nothing at the server
- * fences a late writer off, so work that writes asks {@link isLeader} right before.
+ * Takes part in an election by a Lease (client-go's tools/leaderelection). Time alone prevents two leaders, without
+ * comparing the clocks of two machines. Others take over when they have *seen* no renewal for the lease's duration. The
+ * leader ends at the renew deadline, which is shorter, after it last *requested* one. The server does not fence a late
+ * writer, so the work must call {@link isLeader} right before each write.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
@@ -44,10 +44,10 @@ export class LeaderElector {
   readonly #candidate: LeaseCandidate;
   readonly #renewer: LeaseRenewer;
   readonly #log: Logger;
-  /** When the lease was lost under work that has not ended since. */
+  /** When the lease was lost, if the work of its term has not ended. */
   #lostAt: number | undefined;
 
-  /** @throws RangeError for durations that cannot work, Error for an empty identity. */
+  /** @throws RangeError for invalid durations, Error for an empty identity. */
   constructor(options: LeaderElectorOptions) {
     validateTiming(options);
     const { client, lease, clock, wallClock, identity, random = Math.random } = options;
@@ -66,14 +66,14 @@ export class LeaderElector {
     });
   }
 
-  /** Whether we lead at this very moment, also when the event loop stood still and no timer could say otherwise. */
+  /** Whether this process leads now. True to the clock, even if the event loop was blocked and no timer has fired. */
   isLeader(): boolean {
     return this.#renewer.leftMs() > 0;
   }
 
   /**
-   * What a restart would repair: the work of a lost term still runs `toleranceMs` after it was told to end, so that this
-   * process cannot lead again. Undefined otherwise, also while the API server is away.
+   * The problem that a restart would fix: the work of a lost term still runs `toleranceMs` after its signal aborted, so
+   * this process cannot lead again. Undefined otherwise, also while the API server is unreachable.
    */
   healthProblem(toleranceMs: number): string | undefined {
     const { clock, lease } = this.#options;
@@ -82,10 +82,10 @@ export class LeaderElector {
   }
 
   /**
-   * Waits for the lease, then runs `lead` and renews until that has ended. When `signal` aborts, so does the work's; the
-   * lease is renewed while it drains, and then given up: `stopped`. When the lease is lost, the work's signal aborts as
-   * well, and this resolves with `lost` once the work has ended: no two terms overlap.
-   * Rejects with the error of work that failed, its lease given up.
+   * Waits for the lease, then runs `lead`, and renews the lease until `lead` has ended. When `signal` aborts, so does the
+   * signal of the work. The lease is renewed while the work drains, and then released: `stopped`. When the lease is lost,
+   * the signal of the work aborts as well. This resolves with `lost` once the work has ended: terms do not overlap.
+   * Rejects with the error of failed work, after the lease is released.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<ElectionOutcome> {
     this.#options.metrics?.masterStatus(false);
@@ -124,7 +124,7 @@ export class LeaderElector {
   }
 }
 
-/** Runs the work and resolves with what it failed with, if it did. */
+/** Runs the work, and resolves with its error, if any. */
 async function settle(lead: Lead, leading: AbortSignal): Promise<{ readonly error: unknown } | undefined> {
   try {
     await lead(leading);

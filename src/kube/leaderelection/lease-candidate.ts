@@ -13,13 +13,13 @@ export interface LeaseClaimOptions {
   readonly durationSeconds: number;
 }
 
-/** Writes of our own that a release may still meet: one that was given up on and landed all the same. */
+/** Attempts to release: an earlier renewal that timed out may still be written, and cause a conflict. */
 const MAX_RELEASE_TRIES = 3;
 
 /**
- * One candidate's claim to a Lease: single tries to take it, to renew it and to give it up, by the rules of client-go
- * (tools/leaderelection/leaderelection.go, tryAcquireOrRenew and release). A method rejects where the try did not get
- * through, with a conflict where somebody else was quicker.
+ * One candidate for a Lease: single attempts to take, renew and release it, by the rules of client-go
+ * (tools/leaderelection/leaderelection.go, tryAcquireOrRenew and release). A method rejects if the attempt failed, with
+ * a conflict if another process wrote first.
  */
 export class LeaseCandidate {
   readonly #options: LeaseClaimOptions;
@@ -32,21 +32,21 @@ export class LeaseCandidate {
   }
 
   /**
-   * When the claim was last made good, in the clock's milliseconds; undefined while it is not ours. The moment before
-   * the request went out: nobody else can have seen it earlier, so by no clock does the term end before ours does.
+   * When this process last took or renewed the lease, in the clock's milliseconds; undefined while it does not hold it.
+   * It is the moment before the request was sent: another process can only see the renewal later, so it waits longer.
    */
   get renewedAt(): number | undefined {
     return this.#renewedAt;
   }
 
-  /** Who held the lease when it was last seen, run out or not; empty for nobody. */
+  /** The holder of the lease when it was last read, expired or not; empty without a holder. */
   get holder(): string {
     return this.#seen?.holder ?? '';
   }
 
   /**
-   * Who holds the lease now; empty where it may be taken: nobody holds it, it is ours from a try that seemed to fail,
-   * or its holder was not seen to renew it for its duration.
+   * Reads the lease and returns its holder; empty if the lease may be taken. That is so if it has no holder, if this
+   * process holds it from an attempt that seemed to fail, or if no renewal was seen for its duration.
    */
   async look(signal: AbortSignal): Promise<string> {
     const { lock, clock, identity } = this.#options;
@@ -56,22 +56,22 @@ export class LeaseCandidate {
     return this.#observed.hasExpired(clock.now()) ? '' : this.#seen.holder;
   }
 
-  /** Takes the lease, which was free at the last look. */
+  /** Takes the lease, which the last look() found free. */
   take(signal: AbortSignal): Promise<void> {
     return this.#write(this.#seen, signal);
   }
 
   /**
-   * Renews a lease that is ours: at once as it was last seen, and where that fails as it is now, because a renewal that
-   * was given up on may have landed, or the Lease been edited or deleted. Another's is left alone: {@link renewedAt}
-   * is undefined then.
+   * Renews the lease of this process. It first writes without reading. If that fails, it reads the Lease and tries again:
+   * an earlier renewal that timed out may have been written, or a user has edited or deleted the Lease. If another
+   * process holds it, nothing is written, and {@link renewedAt} is undefined.
    */
   async renew(signal: AbortSignal): Promise<void> {
     try {
       await this.#write(this.#seen, signal);
       return;
     } catch {
-      // What was wrong shows in the next answer, or does not matter.
+      // The next answer has the same error, or it does not matter.
       signal.throwIfAborted();
     }
     this.#seen = await this.#options.lock.get(signal);
@@ -79,7 +79,7 @@ export class LeaseCandidate {
     else await this.#write(this.#seen, signal);
   }
 
-  /** Makes way for others at once. Only for one whose work under the lease has ended. */
+  /** Releases the lease, so that others can take it at once. Call it when the work of the term has ended. */
   async release(signal: AbortSignal): Promise<void> {
     const { lock, wallClock, identity } = this.#options;
     this.#renewedAt = undefined;
@@ -100,7 +100,7 @@ export class LeaseCandidate {
   async #write(previous: LeaseRecord | undefined, signal: AbortSignal): Promise<void> {
     const { lock, clock, wallClock, identity, durationSeconds } = this.#options;
     const now = microTime(wallClock());
-    const askedAt = clock.now();
+    const sentAt = clock.now();
     const renewed = previous?.holder === identity;
     const record: LeaseRecord = {
       holder: identity,
@@ -111,6 +111,6 @@ export class LeaseCandidate {
     };
     await (previous ? lock.update(record, signal) : lock.create(record, signal));
     this.#seen = record;
-    this.#renewedAt = askedAt;
+    this.#renewedAt = sentAt;
   }
 }

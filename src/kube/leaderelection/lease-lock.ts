@@ -12,8 +12,8 @@ export interface LeaseName {
 }
 
 /**
- * Reads and writes one Lease. Each write is bound to the resourceVersion last seen here: it fails with a conflict when
- * anybody wrote in between.
+ * Reads and writes one Lease. Each write has the resourceVersion that was last read here: it fails with a conflict if
+ * another client has written meanwhile.
  */
 export class LeaseLock {
   readonly #client: LeaseClient;
@@ -25,14 +25,14 @@ export class LeaseLock {
     this.#name = name;
   }
 
-  /** The Lease as something that Events can be about. */
+  /** The Lease as the object of Events. */
   get object(): KubeObject {
     const { uid } = this.#lease?.metadata ?? {};
     const metadata = { ...this.#name, ...(uid !== undefined && { uid }) };
     return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata };
   }
 
-  /** Undefined where there is no such Lease. */
+  /** Undefined if the Lease does not exist. */
   async get(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     try {
       this.#lease = await this.#client.get(LEASES, this.#name, { signal });
@@ -50,13 +50,13 @@ export class LeaseLock {
   }
 
   /**
-   * A patch where client-go PUTs the whole Lease: with a resourceVersion it is as strict, and it leaves alone what
-   * others put there (labels, ownerReferences, `spec.strategy`).
+   * Patches the Lease, where client-go PUTs all of it. With a resourceVersion it is as strict, and it keeps the fields of
+   * other clients (labels, ownerReferences, `spec.strategy`).
    */
   async update(record: LeaseRecord, signal: AbortSignal): Promise<void> {
     const resourceVersion = this.#lease?.metadata.resourceVersion;
     if (resourceVersion === undefined)
-      throw new Error('a Lease must be read or created before it is updated');
+      throw new Error('cannot update a Lease that was not read or created before');
     const patch = { metadata: { resourceVersion }, spec: specOf(record) };
     this.#lease = await this.#client.mergePatch(LEASES, this.#name, patch, { signal });
   }

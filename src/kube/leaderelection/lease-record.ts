@@ -14,15 +14,15 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-/** An election's state as the Lease carries it. Its times are for people: no candidate reckons with another's clock. */
+/** The state of an election in its Lease. Its times are for users: a candidate does not use another one's clock. */
 export interface LeaseRecord {
-  /** Empty: nobody leads. */
+  /** Empty if no process leads. */
   readonly holder: string;
   /** How long a candidate must have seen no change before it may take the lease over. */
   readonly durationSeconds: number;
   readonly acquireTime?: string | undefined;
   readonly renewTime?: string | undefined;
-  /** How often the lease went from one holder to another. */
+  /** How often the holder has changed. */
   readonly transitions: number;
 }
 

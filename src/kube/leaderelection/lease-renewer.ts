@@ -15,10 +15,10 @@ export interface LeaseRenewerOptions {
   readonly log: Logger;
 }
 
-/** Gets a lease and keeps it: tries again what fails, in an election's time. */
+/** Acquires a lease and renews it: retries failures within the durations of the election. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
-  /** Bound of one step: half the deadline, as controller-runtime's client has it, so that there is a second try. */
+  /** Limit of one step: half the deadline, as in controller-runtime's client, so that there is time for a second one. */
   readonly #stepMs: number;
 
   constructor(options: LeaseRenewerOptions) {
@@ -26,7 +26,7 @@ export class LeaseRenewer {
     this.#stepMs = options.timing.renewDeadlineMs / 2;
   }
 
-  /** Resolves with true once the lease is ours, with false when the signal aborted before. */
+  /** Resolves with true once this process holds the lease, or with false if the signal aborts first. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const { candidate, clock, random, timing, log } = this.#options;
     for (let known = ''; !signal.aborted; ) {
@@ -34,9 +34,9 @@ export class LeaseRenewer {
       if (leader === '' && (await this.#take(signal))) return true;
       if (leader && leader !== known) {
         known = leader;
-        log.info({ leader }, 'another leads');
+        log.info({ leader }, 'waiting for the lease');
       }
-      // Rejects only when the signal aborts, which the loop looks at.
+      // Rejects only when the signal aborts, which the loop checks.
       await sleep(clock, timing.retryPeriodMs * (1 + JITTER_FACTOR * random()), signal).catch(
         () => undefined,
       );
@@ -44,7 +44,7 @@ export class LeaseRenewer {
     return false;
   }
 
-  /** Resolves with false when the lease is lost, with true when `ended` aborted before. */
+  /** Resolves with false when the lease is lost, or with true if `ended` aborts first. */
   async renewUntil(ended: AbortSignal): Promise<boolean> {
     const { candidate, clock, timing, log } = this.#options;
     for (let triedAt = clock.now(); ; ) {
@@ -53,37 +53,37 @@ export class LeaseRenewer {
       if (ended.aborted) return true;
       const leftMs = this.leftMs();
       if (leftMs <= 0) {
-        log.error('the lease is lost: not renewed within the renew deadline');
+        log.error('lost the lease: not renewed within the renew deadline');
         return false;
       }
       triedAt = clock.now();
       await this.#step((bounded) => candidate.renew(bounded), Math.min(this.#stepMs, leftMs), ended);
       if (candidate.renewedAt === undefined) {
-        log.error({ leader: candidate.holder }, 'the lease is lost: it is not ours any more');
+        log.error({ leader: candidate.holder }, 'lost the lease: another process holds it');
         return false;
       }
     }
   }
 
-  /** Gives the lease up as well as it can: where that fails, others wait until it has run out. */
+  /** Tries to release the lease. If that fails, others wait until it expires. */
   async release(): Promise<void> {
     const { candidate, clock, log } = this.#options;
     try {
       await within(clock, this.#stepMs, undefined, (bounded) => candidate.release(bounded));
-      log.info('gave up the lease');
+      log.info('released the lease');
     } catch (err) {
-      log.warn({ err }, 'the lease was not given up: others wait until it runs out');
+      log.warn({ err }, 'cannot release the lease: others wait until it expires');
     }
   }
 
-  /** How long until the renew deadline, in milliseconds; 0 when it has passed, or the lease is not ours. */
+  /** Milliseconds until the renew deadline; 0 if it has passed, or if this process does not hold the lease. */
   leftMs(): number {
     const { candidate, clock, timing } = this.#options;
     const { renewedAt } = candidate;
     return renewedAt === undefined ? 0 : Math.max(0, renewedAt + timing.renewDeadlineMs - clock.now());
   }
 
-  /** A write under way is not aborted by the signal: a lease unknowingly ours would keep the others waiting. */
+  /** The signal does not abort a write: if it takes effect unnoticed, the others would wait for this process. */
   async #take(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     await this.#step((bounded) => this.#options.candidate.take(bounded), this.#stepMs);
@@ -92,7 +92,7 @@ export class LeaseRenewer {
     return !signal.aborted;
   }
 
-  /** One step, its failure logged: the next one is the remedy. Undefined where it failed. */
+  /** Runs one step. Logs a failure and returns undefined: the next step retries. */
   async #step<R>(
     call: (bounded: AbortSignal) => Promise<R>,
     boundMs: number,
@@ -102,8 +102,8 @@ export class LeaseRenewer {
     try {
       return await within(clock, boundMs, signal, call);
     } catch (err) {
-      if (isConflict(err) || isAlreadyExists(err)) log.debug({ err }, 'another was quicker');
-      else if (!signal?.aborted) log.warn({ err }, 'a request for the lease failed');
+      if (isConflict(err) || isAlreadyExists(err)) log.debug({ err }, 'another process took the lease first');
+      else if (!signal?.aborted) log.warn({ err }, 'request for the lease failed');
       return undefined;
     }
   }

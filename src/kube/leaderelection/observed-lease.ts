@@ -1,14 +1,14 @@
 import type { LeaseRecord } from './lease-record.ts';
 
 /**
- * What a candidate has seen of another's lease, and since when by its own monotonic clock. A lease is over when it was
- * *seen* unchanged for its duration: the record's times, and so the clocks of other machines, decide nothing.
+ * The last state of a lease that a candidate has seen, and since when by its own monotonic clock. A lease expires when it
+ * was *seen* unchanged for its duration. The times in the record, from clocks of other machines, are not used.
  */
 export class ObservedLease {
   #seen = '';
   #expiresAt = Number.NEGATIVE_INFINITY;
 
-  /** Takes in the record as it was at `now`, in milliseconds. The term starts anew only when it has changed. */
+  /** Stores the record as of `now`, in milliseconds. The duration starts again only if the record has changed. */
   observe(record: LeaseRecord, now: number): void {
     const seen = JSON.stringify(record);
     if (seen === this.#seen) return;

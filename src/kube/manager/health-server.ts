@@ -8,10 +8,10 @@ import { TokenBucket } from '../workqueue/token-bucket.ts';
 import { LOG_LEVELS, type LogVerbosity } from './logger.ts';
 import { MetricsText } from './metrics-text.ts';
 
-/** One thing that must be so before the process takes work. */
+/** A condition for the readiness of the process. */
 export interface ReadinessCheck {
   readonly name: string;
-  /** What is missing, in a few words; undefined when nothing is. */
+  /** What is missing, in a few words; undefined if the check passes. */
   readonly failure: () => string | undefined;
 }
 
@@ -19,15 +19,15 @@ export interface ProbesOptions {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly checks: readonly ReadinessCheck[];
-  /** What only a restart mends, for `/healthz`; undefined where there is no such thing. */
+  /** The problem that only a restart fixes, for `/healthz`; undefined without one. */
   readonly stuck?: () => string | undefined;
-  /** Pages under /debug: name to what it shows, as JSON. */
+  /** Pages under /debug, by name; each is shown as JSON. */
   readonly debug: Readonly<Record<string, () => unknown>>;
-  /** Told at /debug/log-level, and changed there. */
+  /** Shown and changed at /debug/log-level. */
   readonly verbosity: LogVerbosity;
 }
 
-/** The kubelet and Prometheus need a handful; beyond this the oldest give way. A call has 10 s until its answer is taken. */
+/** The kubelet and Prometheus need a few; beyond this the oldest ones are closed. A call has 10 s until its answer is read. */
 const CONNECTIONS = { most: 100, busyMs: 10_000, slowMs: 0 } as const;
 const TIMES = {
   headersTimeout: 5_000,
@@ -35,22 +35,22 @@ const TIMES = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: SWEEP_MS,
 } as const;
-/** That of Prometheus with a token is 2 kB. */
+/** The head of Prometheus with a token is 2 kB. */
 const MAX_HEAD_BYTES = 4 * 1024;
-/** Calls a second of pages that take some work: /metrics and /debug. */
+/** Calls per second of the costly pages: /metrics and /debug. */
 const PAGES_PER_SECOND = 20;
 
-/** As Node writes the address of who calls from this pod, and so of who calls by `kubectl port-forward`. */
+/** Node's forms of the address of clients in this pod, including `kubectl port-forward`. */
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
- * The plain-HTTP server of the kubelet and of Prometheus: `/healthz` (the event loop turns, and nothing is stuck; the
- * API server is none of its business, a restart would not bring it back), `/readyz` (all checks hold, else 503 with what
- * is missing, one a line, as the API server's own does), `/metrics`, and `/debug/…` without secrets. PUT
- * `/debug/log-level`, with the level as its body, changes it, for who calls from this pod. It does not listen yet.
+ * The plain-HTTP server for the kubelet and Prometheus. `/healthz` passes if the event loop turns and nothing is stuck; it
+ * ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks pass; otherwise it answers 503
+ * with one line per failure, like the API server's. `/metrics`, and `/debug/…` without secrets. PUT `/debug/log-level`
+ * with a level as its body changes the log level, from this pod only. The server does not listen yet.
  *
- * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and pages that take
- * work have a rate. The probes have none: the kubelet restarts a pod that does not answer.
+ * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
+ * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.
  */
 export function createProbesServer(options: ProbesOptions): Server {
   const { clock, registry, checks, stuck, debug, verbosity } = options;
@@ -99,11 +99,11 @@ export function createProbesServer(options: ProbesOptions): Server {
   app.get('/debug/log-level', (_request, response) => {
     response.type('text/plain').send(`${verbosity.level()}\n`);
   });
-  // Whatever the type that the caller says it is: curl has one of its own for --data.
+  // Accepts any content type: curl sets its own for --data.
   app.put('/debug/log-level', express.text({ type: () => true, limit: 100 }), (request, response) => {
     response.type('text/plain');
     if (!LOOPBACK.includes(request.socket.remoteAddress ?? '')) {
-      response.status(403).send('only from this pod: by kubectl port-forward\n');
+      response.status(403).send('forbidden from other hosts: use kubectl port-forward\n');
       return;
     }
     const wanted = String(request.body).trim();
@@ -126,7 +126,7 @@ export function createProbesServer(options: ProbesOptions): Server {
     if (connection) connections.called(connection, response);
     app(request, response);
   });
-  // A text that is waited for would hold the process.
+  // A pending text would keep the process alive.
   server.on('close', () => closed.abort());
   return server;
 }

@@ -8,11 +8,11 @@ import { listen } from './listen.ts';
 import { ShutdownBudget } from './shutdown.ts';
 import type { Webhooks } from './webhooks.ts';
 
-/** How a process ends. */
+/** The times of a shutdown. */
 export interface ShutdownOptions {
-  /** For how long callers are answered once it is not ready any more. */
+  /** How long callers are still answered after the process is no longer ready. */
   readonly delayMs: number;
-  /** For all of it: longer than the delay by CLOSING_MS at least. */
+  /** For the whole shutdown: at least CLOSING_MS longer than the delay. */
   readonly timeoutMs: number;
 }
 
@@ -21,26 +21,26 @@ export interface ProcessOptions {
   readonly shutdown: ShutdownOptions;
   readonly clock: Clock;
   readonly log: Logger;
-  /** One after the other, before anything else. */
+  /** Run one after the other, before anything else. */
   readonly preparations: readonly (() => Promise<void>)[];
   readonly probes: { readonly server: Server; readonly port: number } | undefined;
   readonly webhooks: Webhooks | undefined;
   /** The parts of each replica. */
   readonly background: readonly Task[];
-  /** Those of the leader: whenever this process leads, until the signal aborts and the last term has ended. */
+  /** Runs the leader's parts whenever this process leads, until the signal aborts and the last term has ended. */
   readonly lead: (ending: AbortSignal) => Promise<void>;
   /** Ends the connections to the API server. */
   readonly close: () => Promise<void>;
 }
 
-/** The API server waits no longer than this for an answer (timeoutSeconds of deploy/base/webhook.yaml). */
+/** The API server waits at most this long for an answer (timeoutSeconds of deploy/base/webhook.yaml). */
 const CLOSE_GRACE_MS = 5_000;
-/** What the last steps of a shutdown need: answers under way, the Events that are left. */
+/** The time for the last steps of a shutdown: answers in flight, and unwritten Events. */
 export const CLOSING_MS = CLOSE_GRACE_MS + 3_000;
 
 /**
- * The life of a process: it prepares, listens, works, and when it is told to end, or a part has failed, drains and closes
- * within one budget of time. Rejects with the first failure of a part.
+ * Runs a process: it prepares, listens and works. When `stop` aborts or a part fails, it drains and closes within one
+ * budget of time. Rejects with the first failure of a part.
  */
 export async function runProcess(options: ProcessOptions): Promise<void> {
   const { stop, shutdown, clock, log, preparations, probes, webhooks } = options;
@@ -53,7 +53,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
       failed.abort();
     });
   const ending = AbortSignal.any([stop, failed.signal]);
-  // Outlives `ending`: what answers the API server goes on while this replica drains.
+  // Outlives `ending`: the webhook still answers while this replica drains.
   const background = new AbortController();
   let [running, led] = [Promise.resolve(), Promise.resolve()];
   try {
@@ -67,14 +67,14 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     budget.start();
     const delayMs = failed.signal.aborted ? 0 : shutdown.delayMs;
     log.info({ delayMs }, 'shutting down: not ready, draining');
-    // kube-proxy and the API server go on sending for a moment to an endpoint that is being taken out: to its address,
-    // and by the connections that they keep. The answers give those up: closing one under a call would fail the call.
+    // kube-proxy and the API server still send to a removed endpoint for a moment: to its address, and over open
+    // connections. Each answer asks the client to close its connection: closing it during a call would fail the call.
     webhooks?.drain();
     const drained = Promise.all([led, sleep(clock, delayMs)]);
     await budget.wait('drain', Promise.race([drained, running]), CLOSING_MS);
   } finally {
     await webhooks?.close(Math.min(CLOSE_GRACE_MS, budget.leftMs));
-    background.abort(new Error('the process is ending'));
+    background.abort(new Error('the process is shutting down'));
     await budget.wait('background', running, 0);
     probes?.server.close();
     probes?.server.closeAllConnections();

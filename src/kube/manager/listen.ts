@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
-/** Resolves once the server listens; rejects with its error where the port cannot be had. */
+/** Resolves once the server listens; rejects with its error if it cannot listen. */
 export async function listen(server: Server, port: number): Promise<void> {
   server.listen(port);
   await once(server, 'listening');

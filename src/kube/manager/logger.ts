@@ -1,31 +1,31 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
-/** Lines are written together: at so many bytes, or after so long. */
+/** Lines are written in batches of this size, or after this time. */
 const BATCH_BYTES = 4096;
 const BATCH_MS = 100;
-/** Who reads too slowly loses lines, and holds up nobody. */
+/** If the reader is too slow, drop lines instead of blocking. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How much is logged, from the next line on. */
+/** Gets and sets the log level. */
 export interface LogVerbosity {
   level(): string;
   setLevel(level: LogLevel): void;
 }
 
 /**
- * The process's logger: JSON lines, or lines for people, on standard output. JSON is written behind the back of whoever
- * logs, since a line for each pod must not hold up the webhook; what waits is written when the process ends (pino sees
- * to it), also by process.exit and by an exception, but not by SIGKILL.
+ * The process's logger: JSON lines, or human-readable lines, on standard output. JSON is written asynchronously, since a
+ * line for each pod must not delay the webhook. pino writes waiting lines when the process ends, also by process.exit and
+ * by an exception, but not by SIGKILL.
  */
 export function createLogger(
   level: LogLevel,
   format: 'json' | 'pretty',
 ): { readonly log: Logger; readonly verbosity: LogVerbosity } {
-  // A child has a level of its own from when it is made, and would keep it.
+  // A child copies the level at its creation, and would keep it.
   const children: WeakRef<Logger>[] = [];
   const options = {
     level,
@@ -34,7 +34,7 @@ export function createLogger(
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  // In this process, not in pino's worker thread: the last lines of a process that ends are then not lost.
+  // In this process, not in pino's worker thread, so that the last lines before an exit are not lost.
   const log =
     format === 'json'
       ? pino(

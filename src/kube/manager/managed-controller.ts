@@ -8,22 +8,22 @@ import type { Reconcile, Result } from '../controller/controller.ts';
 import type { LeaderController } from '../controller/leader-controller.ts';
 import type { Task } from '../util/together.ts';
 
-/** What a term of a controller begins with, and ends with. */
+/** The start and the end of a controller's term. */
 export interface TermOptions {
-  /** The first keys: a standby has dropped what it heard of. */
+  /** The first keys, since a standby drops all events. */
   readonly keys: () => Iterable<ObjectKey>;
-  /** Resolves when all is known that a reconcile has to know. */
+  /** Resolves when the data that a reconcile needs is available. */
   readonly after?: Task;
   /** Called when the last reconcile of a term has ended. */
   readonly ended?: () => void;
 }
 
-/** What a reconcile is given. */
+/** The arguments of a reconcile. */
 export interface ReconcileRequest<T extends KubeObject> {
   readonly key: ObjectKey;
-  /** As the cache has it, to be read only; undefined where it does not exist any more. */
+  /** The cached object, read-only; undefined if it no longer exists. */
   readonly object: T | undefined;
-  /** The leader's: it sends nothing that does not carry the signal of the term. */
+  /** The leader's client: it refuses requests without the signal of the term. */
   readonly client: KubeClient;
   readonly signal: AbortSignal;
 }
@@ -31,11 +31,11 @@ export interface ReconcileRequest<T extends KubeObject> {
 export interface ManagedControllerOptions {
   readonly controller: LeaderController;
   readonly informers: Informers;
-  /** The leader's. */
+  /** The leader's client. */
   readonly client: KubeClient;
 }
 
-/** A controller of a manager. It reconciles in the terms of this leader, each of which has a queue of its own. */
+/** A controller of a manager. It reconciles while this process leads, with a new queue for each term. */
 export class ManagedController {
   readonly #options: ManagedControllerOptions;
   #term: Task = async () => undefined;
@@ -44,12 +44,12 @@ export class ManagedController {
     this.#options = options;
   }
 
-  /** For event handlers. Outside of terms nothing is queued. */
+  /** For event handlers. Outside of terms, keys are dropped. */
   get queue(): LeaderController['queue'] {
     return this.#options.controller.queue;
   }
 
-  /** Watches the resource: each change of an object queues its key. With `resyncMs` all are queued that often, too. */
+  /** Watches the resource: each change of an object queues its key. With `resyncMs` all keys are queued periodically, too. */
   for<T extends KubeObject>(
     resource: Resource<T>,
     { resyncMs, ...selection }: Selection<T> & { readonly resyncMs?: number } = {},
@@ -64,7 +64,7 @@ export class ManagedController {
     return new ObjectController({ controller: this, informers, client, resource, objects });
   }
 
-  /** Sets what is done for a key. A controller without does nothing. */
+  /** Sets the reconcile. A controller without one does nothing. */
   reconcile(reconcile: Reconcile, { keys, after, ended }: TermOptions): void {
     this.#term = async (signal) => {
       await after?.(signal);
@@ -77,7 +77,7 @@ export class ManagedController {
     };
   }
 
-  /** One term; for the manager. */
+  /** Runs one term. Called by the manager. */
   readonly run: Task = (signal) => this.#term(signal);
 
   /** For /debug/controllers. */
@@ -104,7 +104,7 @@ class ObjectController<T extends KubeObject> {
     this.#caches = [options.objects];
   }
 
-  /** Watches objects that have one of the controller's as their controlling owner: each change queues that one's key. */
+  /** Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key. */
   owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): this {
     const { controller, informers, resource } = this.#options;
     const cache = informers.informer(owned, selection);
@@ -126,7 +126,7 @@ class ObjectController<T extends KubeObject> {
     return this;
   }
 
-  /** Sets what is done for an object, from when on the caches are in sync. */
+  /** Sets the reconcile, which runs once the caches have synced. */
   reconcile(reconcile: (request: ReconcileRequest<T>) => Promise<Result | undefined>): void {
     const { controller, client, objects } = this.#options;
     controller.reconcile(

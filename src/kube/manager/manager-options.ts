@@ -7,9 +7,9 @@ import type { ShutdownOptions } from './lifecycle.ts';
 import type { LogVerbosity } from './logger.ts';
 
 export interface ManagerOptions {
-  /** The program's: its lease, its Events and its metrics have it. */
+  /** The name of the program, used in its lease, its Events and its metrics. */
   readonly name: string;
-  /** This replica's; that of the host unless given. */
+  /** The name of this replica; default the host name. */
   readonly identity?: string;
   readonly api: ApiAccess;
   readonly clock: Clock;
@@ -18,20 +18,20 @@ export interface ManagerOptions {
   readonly wallClock?: () => Date;
   readonly log: Logger;
   readonly registry: Registry;
-  /** Where the lease is. Without it, and with `enabled` false, this process leads for as long as it runs. */
+  /** The namespace of the lease. Without it, or with `enabled` false, this process always leads. */
   readonly leaderElection?: { readonly namespace: string; readonly enabled?: boolean };
-  /** Where the kubelet and Prometheus ask; nowhere unless given. */
+  /** The port for the kubelet and Prometheus; default none. */
   readonly probes?: { readonly port: number; readonly verbosity: LogVerbosity };
-  /** Where the API server sends reviews; nowhere unless given. */
+  /** The port for admission reviews; default none. */
   readonly webhook?: { readonly port: number; readonly verifyClients?: boolean };
-  /** Ends at once, and within 30 s, unless given. */
+  /** Default: no delay, and 30 s for the whole shutdown. */
   readonly shutdown?: ShutdownOptions;
 }
 
-/** What a manager of a real process is made of. */
+/** The options of Manager.create(). */
 export interface CreateManagerOptions extends Omit<ManagerOptions, 'api' | 'clock' | 'log' | 'registry'> {
-  /** As kubectl finds it, or the pod's own account, unless given. */
+  /** Default: the kubeconfig that kubectl finds, or the pod's service account. */
   readonly config?: KubeConfig;
-  /** JSON lines on standard output unless given. */
+  /** Default: JSON lines on standard output. */
   readonly log?: Logger;
 }

@@ -37,15 +37,15 @@ import { Webhooks } from './webhooks.ts';
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 
 /**
- * The parts of an operator, and what they share (controller-runtime's Manager). Caches are kept by every replica, and
- * controllers and singletons run on the leader: a term of theirs starts when the one before has ended, and what the
- * leader's client sends carries the signal of its term. Parts are added first; `run` starts them, drains and ends.
+ * The parts of an operator, and what they share (controller-runtime's Manager). Every replica has caches. Controllers and
+ * singletons run on the leader. A term starts when the previous one has ended, and each request of the leader's client
+ * has the signal of its term. Add the parts first; `run` starts them, drains them and ends.
  */
 export class Manager implements Informers {
   readonly client: KubeClient;
-  /** For what only the leader may do: refuses what is asked outside of the term whose signal the call carries. */
+  /** For requests of the leader: refuses a call unless its signal belongs to the current term. */
   readonly leaderClient: KubeClient;
-  /** Throws outside of the term; to be called before each request that goes elsewhere than to the API server. */
+  /** Throws outside of the term. Call it before each request to a server other than the API server. */
   readonly assertLeading: Leadership['assertLeading'];
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -98,8 +98,8 @@ export class Manager implements Informers {
   }
 
   /**
-   * With the system's clock, connections to the API server, and a registry of metrics. Nothing is sent yet.
-   * @throws UsageError when there is no kubeconfig that can be used.
+   * Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing yet.
+   * @throws UsageError if the kubeconfig is missing or unusable.
    */
   static create({
     config,
@@ -113,17 +113,17 @@ export class Manager implements Informers {
     return new Manager({ ...options, api, clock, log, registry });
   }
 
-  /** @throws Error where there is no option `webhook`. */
+  /** @throws Error without the option `webhook`. */
   get webhooks(): Pick<Webhooks, 'setKeyPair' | 'setClientAuthorities'> {
     return this.#served();
   }
 
-  /** The informer of these objects, kept by every replica; shared by all callers that ask for the same. */
+  /** The informer of these objects on every replica, shared by all callers with the same selection. */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T> {
     return this.#informers.informer(resource, selection);
   }
 
-  /** A controller of the leader, with so many workers. */
+  /** Adds a controller of the leader. */
   controller(name: string, workers = 1): ManagedController {
     const controller = new ManagedController({
       ...{ controller: this.#makeController(name, workers), informers: this, client: this.leaderClient },
@@ -133,38 +133,38 @@ export class Manager implements Informers {
     return controller;
   }
 
-  /** A part of the leader, in each term until its signal aborts. */
+  /** Adds a part of the leader, which runs in each term until its signal aborts. */
   singleton(name: string, task: Task, options: PartOptions = {}): void {
     this.#leading.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
   }
 
-  /** A part of each replica, until its signal aborts: when the leader's parts have ended, and callers are drained. */
+  /** Adds a part of each replica. Its signal aborts after the leader's parts have ended and callers are drained. */
   everyReplica(name: string, task: Task, options: PartOptions = {}): void {
     this.#everywhere.push(partOf(name, task, { ...options, clock: this.clock, log: this.log }));
   }
 
-  /** What comes before all else. Where it rejects, nothing listens and nothing starts. */
+  /** Adds a task that runs before everything else. If it rejects, nothing listens and nothing starts. */
   prepare(preparation: () => Promise<void>): void {
     this.#preparations.push(preparation);
   }
 
-  /** @throws Error where there is no option `webhook`. */
+  /** @throws Error without the option `webhook`. */
   webhook(path: string, handler: ReviewHandler): void {
     this.#served().add(path, handler);
   }
 
-  /** A line of `/readyz`: `failure` says what is missing before this replica can be called, if anything. */
+  /** Adds a check to `/readyz`: `failure` returns what is missing, or undefined if the check passes. */
   addReadyz(name: string, failure: () => string | undefined): void {
     this.#checks.push({ name, failure });
   }
 
   /**
    * Runs all parts until `stop` aborts, and ends them within the time of `shutdown`. Call it once.
-   * Rejects with the first failure of a part, when all have ended.
+   * Rejects with the first failure of a part, after all parts have ended.
    */
   run(stop: AbortSignal): Promise<void> {
     const { api, clock, log, registry, probes, shutdown = SHUTDOWN } = this.#options;
-    this.addReadyz('shutdown', () => (stop.aborted ? 'the process is ending' : undefined));
+    this.addReadyz('shutdown', () => (stop.aborted ? 'shutting down' : undefined));
     const debug = { controllers: () => this.#controllers.map((controller) => controller.debug()) };
     const stuck = () => this.#election.healthProblem() ?? this.#watchdog.problem();
     return runProcess({

@@ -3,15 +3,15 @@ import { repeat } from '../util/repeat.ts';
 import type { Task } from '../util/together.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
-/** How a part of the process runs: once, and its failure ends the process, unless it says otherwise. */
+/** How a part of the process runs. By default it runs once, and its failure ends the process. */
 export interface PartOptions {
-  /** Resolves when all is known that the part has to know before it starts. */
+  /** Resolves when the data that the part needs is available; the part starts then. */
   readonly after?: Task;
-  /** Runs it again, so long after it has ended. */
+  /** Runs it again this long after it has ended. */
   readonly everyMs?: number;
-  /** Runs it again so long after a failure, or later where the API server asks for it; `everyMs` unless given. */
+  /** Runs it again this long after a failure, or later if the API server asks for it; default `everyMs`. */
   readonly retryMs?: number;
-  /** What is done about a failure after which it runs again; a line of the log unless given. */
+  /** Handles a failure after which it runs again; default a log line. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -22,7 +22,7 @@ export function partOf(
   options: PartOptions & { readonly clock: Clock; readonly log: Logger },
 ): Task {
   const { clock, log, after, everyMs, retryMs = everyMs } = options;
-  const { failed = (err) => log.error({ part: name, err }, 'part failed: trying again') } = options;
+  const { failed = (err) => log.error({ part: name, err }, 'part failed, retrying') } = options;
   return async (signal) => {
     try {
       await after?.(signal);

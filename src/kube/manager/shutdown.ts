@@ -3,8 +3,8 @@ import { sleep } from '../util/sleep.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /**
- * A signal that aborts when the process is told to end (SIGTERM by the kubelet, SIGINT by Ctrl-C). A second one ends it
- * at once, as people expect of a Ctrl-C that seems to hang.
+ * A signal that aborts on SIGTERM (by the kubelet) and SIGINT (by Ctrl-C). A second signal ends the process at once, as
+ * users expect of a second Ctrl-C.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
@@ -24,7 +24,7 @@ export interface ShutdownBudgetOptions {
   readonly totalMs: number;
 }
 
-/** The time that all steps of a shutdown share: their sum stays below what the kubelet grants. */
+/** The time that all steps of a shutdown share: together they take less than the kubelet's grace period. */
 export class ShutdownBudget {
   readonly #options: ShutdownBudgetOptions;
   #endsAt: number | undefined;
@@ -33,20 +33,20 @@ export class ShutdownBudget {
     this.#options = options;
   }
 
-  /** Starts to count; later calls change nothing. */
+  /** Starts the clock; later calls change nothing. */
   start(): void {
     this.#endsAt ??= this.#options.clock.now() + this.#options.totalMs;
   }
 
-  /** What is left, in milliseconds; all of it before the start. */
+  /** The remaining time in milliseconds; the whole time before start(). */
   get leftMs(): number {
     const { clock, totalMs } = this.#options;
     return this.#endsAt === undefined ? totalMs : Math.max(0, this.#endsAt - clock.now());
   }
 
   /**
-   * Waits until the work has settled, but only until `reserveMs` are left for the steps after it. Never rejects: an
-   * error of the work is its owner's to report.
+   * Waits until the work has settled, or until only `reserveMs` are left for later steps. Never rejects: the owner of the
+   * work reports its error.
    */
   async wait(step: string, work: Promise<unknown>, reserveMs: number): Promise<void> {
     const { clock, log } = this.#options;
@@ -59,6 +59,6 @@ export class ShutdownBudget {
       () => true,
       () => false,
     );
-    if (late) log.warn({ step, leftMs: Math.round(this.leftMs) }, 'left behind a step of the shutdown');
+    if (late) log.warn({ step, leftMs: Math.round(this.leftMs) }, 'shutdown step did not end in time');
   }
 }

@@ -34,36 +34,36 @@ export class Webhooks {
     });
   }
 
-  /** To be called before the server listens. */
+  /** Adds a webhook. Call it before the server listens. */
   add(path: string, handler: ReviewHandler): void {
     this.#routes[path] = handler;
   }
 
-  /** Without one, handshakes fail; a new one closes no connection. */
+  /** Sets the key pair. Without one, handshakes fail; a new one keeps open connections. */
   setKeyPair(pair: KeyPair): void {
     this.#server.setKeyPair(pair);
   }
 
-  /** New connections need a certificate of one of these authorities (PEM) from now on. */
+  /** From now on, new connections need a certificate of one of these authorities (PEM). */
   setClientAuthorities(authorities: string): void {
     this.#server.setClientAuthorities(authorities);
   }
 
-  readonly failure = (): string | undefined => (this.#listening ? undefined : 'it does not listen yet');
+  readonly failure = (): string | undefined => (this.#listening ? undefined : 'not listening');
 
-  /** Resolves with the port; rejects when it cannot be had. */
+  /** Resolves with the port; rejects if it cannot listen. */
   async listen(): Promise<number> {
     const port = await this.#server.listen(this.#port);
     this.#listening = true;
     return port;
   }
 
-  /** Sends callers elsewhere, answer by answer: see WebhookServer. */
+  /** Asks callers to connect to another replica: see WebhookServer. */
   drain(): void {
     this.#server.drain();
   }
 
-  /** Finishes the calls under way, for so many milliseconds at most, then closes. */
+  /** Finishes in-flight calls within `graceMs`, then closes. */
   close(graceMs: number): Promise<void> {
     return this.#server.close(graceMs);
   }

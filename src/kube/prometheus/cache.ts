@@ -6,14 +6,14 @@ interface Cache {
   heardAt: number | undefined;
 }
 
-/** How fresh the caches are. Caches of one resource share a series: it tells of the one that heard least. */
+/** How fresh the caches are. Caches of one resource share a series, which shows the stalest one. */
 export function cacheMetrics(registry: Registry, wallClock: () => number): CacheMetrics {
   const caches = new Map<string, Set<Cache>>();
   const registers = [registry];
   const labelNames = ['resource'];
   new Gauge({
     name: 'envoy_initializer_cache_last_contact_timestamp_seconds',
-    help: 'When a list or an event of a watch last came, bookmarks included',
+    help: 'Time of the last list or watch event, bookmarks included',
     labelNames,
     registers,
     collect() {

@@ -20,7 +20,7 @@ export function controllerMetrics(registry: Registry): (controller: string) => C
   });
   const terminal = new Counter({
     name: 'controller_runtime_terminal_reconcile_errors_total',
-    help: 'Reconciles that failed in a way that trying again cannot mend',
+    help: 'Reconciles that failed with an error that a retry cannot fix',
     labelNames,
     registers,
   });
@@ -33,13 +33,13 @@ export function controllerMetrics(registry: Registry): (controller: string) => C
   });
   const active = new Gauge({
     name: 'controller_runtime_active_workers',
-    help: 'Workers at work',
+    help: 'Workers that are reconciling',
     labelNames,
     registers,
   });
   const max = new Gauge({
     name: 'controller_runtime_max_concurrent_reconciles',
-    help: 'Workers there are',
+    help: 'Number of workers',
     labelNames,
     registers,
   });

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { EventMetrics } from '../events/event-drops.ts';
 
-/** Events that were not recorded, by why. */
+/** Counts Events that were not recorded, by reason. */
 export function eventMetrics(registry: Registry): EventMetrics {
   const dropped = new Counter({
     name: 'envoy_initializer_events_dropped_total',

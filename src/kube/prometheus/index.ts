@@ -1,4 +1,4 @@
-/** The library's metrics in a registry of prom-client: what the Manager registers, for programs without one. */
+/** The library's metrics in a registry of prom-client. The Manager registers them; this is for programs without one. */
 export { cacheMetrics } from './cache.ts';
 export { clientMetrics } from './client.ts';
 export { controllerMetrics } from './controller.ts';

@@ -1,4 +1,4 @@
-/** Remembers what was made of each argument; for few of them. */
+/** Calls `make` once for each argument and remembers its result. For a small number of arguments. */
 export function memoized<K, V>(make: (argument: K) => V): (argument: K) => V {
   const made = new Map<K, V>();
   return (argument) => {

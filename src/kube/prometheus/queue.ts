@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { QueueGauges, QueueMetrics } from '../workqueue/metrics.ts';
 
-/** client-go's for queues: from 10 µs to 1000 s, a decade each. */
+/** client-go's buckets for queues: powers of ten from 10 µs to 1000 s. */
 const QUEUE_BUCKETS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
-/** The metrics of a queue, and a way to have its gauges read: the last ones given are read at each scrape. */
+/** The metrics of a queue. `watch` sets the gauges that each scrape reads; the last call wins. */
 export interface MeasuredQueue {
   readonly metrics: QueueMetrics;
   watch(gauges: QueueGauges): void;
@@ -26,7 +26,7 @@ export function queueMetrics(registry: Registry): (name: string) => MeasuredQueu
   });
   const retries = new Counter({
     name: 'workqueue_retries_total',
-    help: 'Keys that were to come back later',
+    help: 'Keys that were added again with a delay',
     labelNames,
     registers,
   });
@@ -39,7 +39,7 @@ export function queueMetrics(registry: Registry): (name: string) => MeasuredQueu
   });
   const worked = new Histogram({
     name: 'workqueue_work_duration_seconds',
-    help: 'How long keys were worked on',
+    help: 'How long reconciles of keys took',
     labelNames,
     registers,
     buckets: QUEUE_BUCKETS,
@@ -58,12 +58,12 @@ export function queueMetrics(registry: Registry): (name: string) => MeasuredQueu
   gauge('workqueue_depth', 'Keys in the queue', ({ depth }) => depth);
   gauge(
     'workqueue_unfinished_work_seconds',
-    'Time spent on the keys in work, added up',
+    'Sum of the time spent on keys that are being reconciled',
     ({ unfinishedWorkSeconds }) => unfinishedWorkSeconds,
   );
   gauge(
     'workqueue_longest_running_processor_seconds',
-    'Time spent on the key that has been in work the longest',
+    'Time spent on the key that has been reconciled the longest',
     ({ longestRunningProcessorSeconds }) => longestRunningProcessorSeconds,
   );
   return (name) => {

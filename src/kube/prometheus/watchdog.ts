@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ReconcileWatchdog, WatchedController } from '../controller/reconcile-watchdog.ts';
 
-/** What the watchdog knows, read at each scrape. */
+/** The state of the watchdog, read at each scrape. */
 export function watchdogMetrics(
   registry: Registry,
   watchdog: Pick<ReconcileWatchdog, 'controllers'>,
@@ -30,12 +30,12 @@ export function watchdogMetrics(
   );
   gauge(
     'envoy_initializer_controller_heartbeat_timestamp_seconds',
-    'When the heartbeat last came through the queue; absent outside of terms',
+    'Time when the heartbeat last passed through the queue; absent outside of terms',
     ({ heartbeatAgeMs }) => secondsSince(heartbeatAgeMs),
   );
   gauge(
     'envoy_initializer_controller_last_reconcile_timestamp_seconds',
-    'When a reconcile last ended',
+    'Time when the last reconcile ended',
     ({ reconcileAgeMs }) => secondsSince(reconcileAgeMs),
   );
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../workqueue/clock.ts';
 export interface BackoffDelays {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** No failure for this long: the next one starts over. */
+  /** After this long without a failure, the delays start over. */
   readonly resetMs: number;
 }
 
@@ -14,10 +14,10 @@ export interface BackoffOptions extends Partial<BackoffDelays> {
 }
 
 /**
- * Growing delays between failures, with jitter so that many clients of one server that failed do not come back at once.
- * The reflector's figures in client-go: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. But up
- * to 3.2 s where client-go goes up to 30 s: that spares API servers thousands of nodes, and would leave the few replicas of
- * an operator blind for a minute after an outage of seconds.
+ * Growing delays between failures. Jitter keeps many clients of one failed server from coming back at once. The numbers
+ * are those of client-go's reflector: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. The limit
+ * is 3.2 s. client-go's 30 s protects API servers from thousands of nodes; an operator has few replicas, and would see
+ * nothing for a minute after an outage of seconds.
  */
 export class Backoff {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class Backoff {
     return delay;
   }
 
-  /** The next failure is the first of another series. */
+  /** Starts over: the next delay is the first one again. */
   reset(): void {
     this.#nextMs = this.#delays.firstMs;
   }

@@ -1,11 +1,11 @@
-/** A controller of its own that also aborts with an outer signal. */
+/** A new AbortController that also aborts with an outer signal. */
 export interface LinkedAbort {
   readonly controller: AbortController;
-  /** To be called when done: nothing is left on the outer signal, which may live as long as the process. */
+  /** Call it when done: it removes the listener from the outer signal, which may live as long as the process. */
   unlink(): void;
 }
 
-/** As AbortSignal.any(), which however keeps an entry in the outer signal until it happens to be collected. */
+/** Like AbortSignal.any(), which however keeps an entry in the outer signal until garbage collection. */
 export function linkedAbort(outer: AbortSignal | undefined): LinkedAbort {
   const controller = new AbortController();
   const onAbort = () => controller.abort(outer?.reason);
@@ -14,7 +14,7 @@ export function linkedAbort(outer: AbortSignal | undefined): LinkedAbort {
   return { controller, unlink: () => outer?.removeEventListener('abort', onAbort) };
 }
 
-/** The promise, or the signal's reason as soon as it aborts: for work that knows no signal. Leaves no listener. */
+/** Settles as the promise, or rejects with the signal's reason as soon as it aborts. For work that takes no signal. */
 export function abortable<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -24,7 +24,7 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves when the signal aborts, at once where it has. */
+/** Resolves when the signal aborts; at once if it has aborted already. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,10 +1,10 @@
-/** Writes one line: constant text, with the data in fields beside it. */
+/** Writes one line: constant text, and the data in fields. */
 interface LogLine {
   (fields: object, message: string): void;
   (message: string): void;
 }
 
-/** What this library asks of a logger. A pino logger is one. */
+/** The methods that this library calls of a logger. A pino logger has them. */
 export interface Logger {
   readonly debug: LogLine;
   readonly info: LogLine;

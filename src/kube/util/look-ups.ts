@@ -7,29 +7,29 @@ import { sleep } from './sleep.ts';
 
 export interface LookUpsOptions<V> {
   readonly clock: Clock;
-  /** Asks the API server. */
+  /** Sends the request to the API server. */
   readonly ask: (key: string, signal: AbortSignal) => Promise<V>;
   /** Requests a second over time. */
   readonly perSecond: number;
-  /** Requests at once after a quiet time. */
+  /** Requests that may be sent at once after a quiet time. */
   readonly burst: number;
 }
 
-/** Of one key, a request is sent no sooner than this after the one before. */
+/** The least time between two requests for one key. */
 const SPACING_MS = 250;
 const TIMEOUT_MS = 5_000;
-/** Keys of which it is known when they were asked for. */
+/** Keys whose time of the last request is remembered. */
 const REMEMBERED = 1024;
 
 /**
- * Asks the API server for what reviews need and no cache has. Anyone may send reviews, so the requests are few however
- * many reviews there are. An answer is never older than the question: a request is shared by those who ask before it is
- * sent, and not by those who ask later. Whether something was found makes no difference.
+ * Gets from the API server what reviews need and no cache has. Anyone may send reviews, so the number of requests is
+ * bounded, however many reviews arrive. An answer is never older than the question: callers share a request only until
+ * it is sent. This holds for objects that do not exist, too.
  */
 export class LookUps<V> {
   readonly #options: LookUpsOptions<V>;
   readonly #bucket: TokenBucket;
-  /** The answers to requests that are not sent yet. */
+  /** The answers to requests that have not been sent. */
   readonly #unsent = new Map<string, Promise<V>>();
   readonly #sentAt = new LruMap<string, number>(REMEMBERED);
 
@@ -40,14 +40,14 @@ export class LookUps<V> {
   }
 
   /**
-   * The answer of the API server, from now or later. Rejects as the request does, with the signal's reason, and with
-   * HttpError 503 when there are too many requests.
+   * Resolves with the API server's answer, which is from now or later. Rejects with the error of the request, with the
+   * signal's reason, or with HttpError 503 when there are too many requests.
    */
   async get(key: string, signal: AbortSignal): Promise<V> {
     let answer = this.#unsent.get(key);
     if (!answer) {
       if (!this.#bucket.tryTake()) {
-        const message = 'too much is asked of the API server at once: try again';
+        const message = 'too many requests to the API server: try again';
         throw new HttpError(503, message, { refusal: 'too_many_lookups' });
       }
       answer = this.#request(key);
@@ -59,7 +59,7 @@ export class LookUps<V> {
   async #request(key: string): Promise<V> {
     const { clock, ask } = this.#options;
     const sentAt = this.#sentAt.get(key) ?? Number.NEGATIVE_INFINITY;
-    // At least a turn, so that the map holds the request before it is taken out.
+    // Waits at least one turn, so that the map holds the request before this line removes it.
     await sleep(clock, Math.max(0, sentAt + SPACING_MS - clock.now()));
     this.#unsent.delete(key);
     this.#sentAt.set(key, clock.now());

@@ -1,4 +1,4 @@
-/** A map of bounded size: a new key beyond it drops the one that was used longest ago. */
+/** A map of bounded size: when it is full, a new key replaces the least recently used one. */
 export class LruMap<K, V> {
   readonly #maxSize: number;
   /** Least recently used first. */
@@ -18,7 +18,7 @@ export class LruMap<K, V> {
     return value;
   }
 
-  /** Returns the value that had to go, if one had. */
+  /** Returns the value that was dropped, if any. */
   set(key: K, value: V): V | undefined {
     this.#touch(key, value);
     if (this.#entries.size <= this.#maxSize) return undefined;

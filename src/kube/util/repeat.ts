@@ -5,15 +5,15 @@ import type { Task } from './together.ts';
 
 export interface RepeatOptions {
   readonly clock: Clock;
-  /** From the end of one call to the next. Unless given, the first call that succeeds is the last. */
+  /** From the end of one call to the next. Without it, the first call that succeeds is the last. */
   readonly everyMs?: number | undefined;
-  /** From a failure to the next call, or longer where the API server asks for it. */
+  /** From a failure to the next call; longer if the API server asks for it. */
   readonly retryMs: number;
-  /** Is told what a call has thrown before the signal aborted. */
+  /** Called with the error of a call that failed before the signal aborted. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Calls the task again and again until the signal aborts. Never rejects. */
+/** Calls the task repeatedly until the signal aborts. Never rejects. */
 export async function repeat(
   task: Task,
   { clock, everyMs, retryMs, failed }: RepeatOptions,
@@ -29,7 +29,7 @@ export async function repeat(
       failed(error);
       delayMs = Math.max(retryMs, retryAfterMs(error));
     }
-    // Rejects when the signal aborts, which ends this.
+    // Rejects when the signal aborts, which ends the loop.
     await sleep(clock, delayMs, signal).catch(() => undefined);
   }
 }

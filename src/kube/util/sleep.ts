@@ -1,6 +1,6 @@
 import type { Clock } from '../workqueue/clock.ts';
 
-/** Resolves after the delay, never sooner; rejects with the signal's reason as soon as it aborts. Leaves no timer and no listener. */
+/** Resolves after the delay, never sooner; rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -11,7 +11,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     let timer = clock.setTimer(delayMs, wake);
     function wake(): void {
       const left = end - clock.now();
-      // A timer may fire a little early, and Retry-After is a promise.
+      // A timer may fire a little early, and Retry-After must be respected.
       if (left > 0) {
         timer = clock.setTimer(left, wake);
         return;

@@ -1,2 +1,2 @@
-/** What was given cannot be worked with: a command ends with exit code 2 and this one line. */
+/** The user's input is invalid: a command prints this one line and exits with code 2. */
 export class UsageError extends Error {}

@@ -1,26 +1,26 @@
 interface Entry<K> {
   readonly key: K;
-  /** Place in the order of first arrival: keys that are due at the same moment leave in it. */
+  /** Order of first arrival: keys that are due at the same moment leave in this order. */
   readonly order: number;
   deadline: number;
   index: number;
 }
 
-/** Keys and the moments they are due: a binary min-heap with one entry per key. */
+/** Keys and their deadlines: a binary min-heap with one entry per key. */
 export class DeadlineHeap<K> {
-  /** The entry at i is due no later than those at 2i + 1 and 2i + 2. */
+  /** The entry at i is due no later than the entries at 2i + 1 and 2i + 2. */
   readonly #entries: Entry<K>[] = [];
   readonly #byKey = new Map<K, Entry<K>>();
   #arrivals = 0;
 
-  /** The earliest deadline, or undefined when nothing waits. */
+  /** The earliest deadline, or undefined when the heap is empty. */
   get next(): number | undefined {
     return this.#entries[0]?.deadline;
   }
 
   /**
    * Sets when the key is due. A key that already waits keeps the earlier of the two deadlines.
-   * @returns whether the key is now the first one due, at a new deadline.
+   * @returns whether the earliest deadline has changed.
    */
   put(key: K, deadline: number): boolean {
     const known = this.#byKey.get(key);
@@ -31,7 +31,7 @@ export class DeadlineHeap<K> {
     return entry.index === 0;
   }
 
-  /** Removes and returns the key that is due first, when it is due by `now`. */
+  /** Removes and returns the key with the earliest deadline, if it is due by `now`. */
   takeDue(now: number): K | undefined {
     const [first] = this.#entries;
     if (first === undefined || first.deadline > now) return undefined;

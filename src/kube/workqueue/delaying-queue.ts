@@ -2,20 +2,20 @@ import type { Timer } from './clock.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
 import { Queue } from './queue.ts';
 
-/** A queue to which keys can also be added later (client-go `util/workqueue/delaying_queue.go`). */
+/** A queue to which keys can be added with a delay (client-go `util/workqueue/delaying_queue.go`). */
 export class DelayingQueue<K> extends Queue<K> {
   readonly #waiting = new DeadlineHeap<K>();
-  /** Set for the earliest deadline, whenever there is one. */
+  /** Set for the earliest deadline, if any. */
   #timer: Timer | undefined;
 
   /**
-   * Adds the key once `delayMs` have passed, or at once when that is not above 0. A key waits once: of two
-   * deadlines the earlier holds. What still waits at shutdown is dropped.
+   * Adds the key after `delayMs`, or at once if that is not above 0. A key waits once: of two deadlines, the earlier one
+   * counts. Shutdown drops the keys that still wait.
    */
   addAfter(key: K, delayMs: number): void {
     if (this.shuttingDown) return;
     this.metrics?.retried();
-    // Not `delayMs <= 0`, which NaN would pass.
+    // Not `delayMs <= 0`, which is false for NaN.
     if (!(delayMs > 0)) this.add(key);
     else if (this.#waiting.put(key, this.clock.now() + delayMs)) this.#setTimer();
   }

@@ -1,4 +1,4 @@
-/** First in, first out, in amortised constant time: `Array.shift` moves all that is left, at 100,000 keys too. */
+/** First in, first out, in amortised constant time: `Array.shift` moves all other items, at 100,000 keys too. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -11,11 +11,11 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** The oldest item, or undefined when there is none. */
+  /** Removes and returns the oldest item; undefined when empty. */
   shift(): T | undefined {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];
-    // The hole lets go of the item at once; the holes themselves go when they are half of the array.
+    // Drops the reference to the item at once; removes the holes when they are half of the array.
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head * 2 >= this.#items.length) {

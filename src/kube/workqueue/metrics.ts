@@ -1,21 +1,21 @@
-/** What happens to a queue, told as it happens. Durations are in seconds, as Prometheus has them. */
+/** Called for each event of a queue. Durations are in seconds, as in Prometheus. */
 export interface QueueMetrics {
-  /** A key was added that was not waiting already: `workqueue_adds_total`. */
+  /** A key was added that was not in the queue: `workqueue_adds_total`. */
   added(): void;
-  /** A key was handed out so long after it was added: `workqueue_queue_duration_seconds`. */
+  /** A key was handed out, this long after it was added: `workqueue_queue_duration_seconds`. */
   queueDuration(seconds: number): void;
-  /** A key was done so long after it was handed out: `workqueue_work_duration_seconds`. */
+  /** A key was done, this long after it was handed out: `workqueue_work_duration_seconds`. */
   workDuration(seconds: number): void;
-  /** A key was to come back later, after a failure or by request: `workqueue_retries_total`. */
+  /** A key was added with a delay, after a failure or by request: `workqueue_retries_total`. */
   retried(): void;
 }
 
-/** The state of a queue, worked out when it is read: a scrape costs one look, and no timer runs for it. */
+/** The state of a queue, computed at each scrape, without a timer. */
 export interface QueueGauges {
-  /** Keys waiting to be handed out, and those to be handed out again once done: `workqueue_depth`. */
+  /** Keys in the queue, including those in work that will be queued again: `workqueue_depth`. */
   readonly depth: number;
-  /** How long all keys in work have been so, added up: `workqueue_unfinished_work_seconds`. */
+  /** Sum of the times that the keys in work have taken so far: `workqueue_unfinished_work_seconds`. */
   readonly unfinishedWorkSeconds: number;
-  /** How long the oldest key in work has been so: `workqueue_longest_running_processor_seconds`. */
+  /** Time that the oldest key in work has taken so far: `workqueue_longest_running_processor_seconds`. */
   readonly longestRunningProcessorSeconds: number;
 }

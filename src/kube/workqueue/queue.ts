@@ -11,21 +11,21 @@ export interface QueueOptions {
  * A queue of keys with the semantics of client-go's workqueue (`util/workqueue/queue.go`):
  * - fair: keys are handed out in the order they were added;
  * - stingy: a key added several times before it is handed out is handed out once;
- * - one at a time: a key in work is never handed out again before it is done; added meanwhile, it comes back then;
- * - it can be shut down, with or without waiting for the work to end.
+ * - one at a time: a key in work is not handed out again before it is done; if added meanwhile, it is queued then;
+ * - it can be shut down, with or without a drain.
  *
- * Keys are compared as in a Map; undefined is no key.
+ * Keys are compared as in a Map; undefined is not a key.
  */
 export class Queue<K> implements QueueGauges {
   protected readonly clock: Clock;
   protected readonly metrics: QueueMetrics | undefined;
   /** Keys to hand out. Each is dirty and not processing. */
   readonly #queue = new Fifo<K>();
-  /** Keys that need processing, and since when. */
+  /** Keys that need work, and since when. */
   readonly #dirty = new Map<K, number>();
-  /** Keys handed out and not done, and since when, oldest first. One that is dirty too is queued again by done(). */
+  /** Keys in work, and since when, oldest first. If a key is dirty too, done() queues it again. */
   readonly #processing = new Map<K, number>();
-  /** Consumers in the order they came. There are some only while nothing is queued. */
+  /** Waiting consumers in the order of their calls; empty unless the queue is empty. */
   readonly #consumers: ((key: K | undefined) => void)[] = [];
   readonly #drainers: (() => void)[] = [];
   #shuttingDown = false;
@@ -70,7 +70,7 @@ export class Queue<K> implements QueueGauges {
 
   /**
    * Resolves with the next key, or with undefined once the queue is shut down and nothing is queued.
-   * Who gets a key must call done() with it.
+   * The caller must call done() with the key.
    */
   get(): Promise<K | undefined> {
     const key = this.#take();
@@ -78,7 +78,7 @@ export class Queue<K> implements QueueGauges {
     return new Promise((resolve) => this.#consumers.push(resolve));
   }
 
-  /** Ends the work on a key; it is queued again if it was added meanwhile. Ignored for a key that is not in work. */
+  /** Ends the work on a key; queues it again if it was added meanwhile. Ignored for a key that is not in work. */
   done(key: K): void {
     const since = this.#processing.get(key);
     if (since === undefined) return;
@@ -88,13 +88,13 @@ export class Queue<K> implements QueueGauges {
     if (this.#isIdle()) this.#releaseDrainers();
   }
 
-  /** Takes no more keys; those queued are still handed out. Ends the wait of every shutDownWithDrain(). */
+  /** Accepts no more keys; queued keys are still handed out. Ends the wait of every shutDownWithDrain(). */
   shutDown(): void {
     this.#refuseKeys();
     this.#releaseDrainers();
   }
 
-  /** As shutDown(), and resolves once every key is done. Somebody must go on taking keys until then. */
+  /** Like shutDown(), and resolves once every key is done. Consumers must keep taking keys until then. */
   shutDownWithDrain(): Promise<void> {
     this.#refuseKeys();
     if (this.#isIdle()) return Promise.resolve();

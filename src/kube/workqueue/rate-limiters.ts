@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts';
 import { TokenBucket, type TokenBucketOptions } from './token-bucket.ts';
 
-/** Decides how long a key waits before its next try (client-go `util/workqueue/default_rate_limiters.go`). */
+/** Decides how long a key waits before its next attempt (client-go `util/workqueue/default_rate_limiters.go`). */
 export interface RateLimiter<K> {
   /** Counts one more failure of the key. @returns the milliseconds to wait, 0 or more. */
   when(key: K): number;
-  /** Forgets the key's failures: it succeeded, or nobody will try it again. */
+  /** Forgets the key's failures: it succeeded, or there are no more retries. */
   forget(key: K): void;
   /** Failures of the key since it was last forgotten. */
   numRequeues(key: K): number;
@@ -16,7 +16,7 @@ export function exponentialLimiter<K>(options: {
   readonly baseMs: number;
   readonly maxMs: number;
 }): RateLimiter<K> {
-  // 2 ** n ends at Infinity, which is above any maximum: it cannot wrap round.
+  // 2 ** n grows to Infinity, which is above any maximum: it cannot overflow.
   return perKey((failures) => Math.min(options.maxMs, options.baseMs * 2 ** failures));
 }
 
@@ -29,13 +29,13 @@ export function fastSlowLimiter<K>(options: {
   return perKey((failures) => (failures < options.maxFastAttempts ? options.fastMs : options.slowMs));
 }
 
-/** One rate for all keys together. It knows no single key, so there is nothing to forget. */
+/** One rate for all keys together. It has no state per key, so there is nothing to forget. */
 export function tokenBucketLimiter<K>(options: TokenBucketOptions): RateLimiter<K> {
   const bucket = new TokenBucket(options);
   return { when: () => bucket.reserve(), forget() {}, numRequeues: () => 0 };
 }
 
-/** The longest delay that any of the limiters asks for. */
+/** The longest delay of all the limiters. */
 export function maxOfLimiter<K>(...limiters: readonly RateLimiter<K>[]): RateLimiter<K> {
   return {
     when: (key) => Math.max(0, ...limiters.map((limiter) => limiter.when(key))),
@@ -46,7 +46,7 @@ export function maxOfLimiter<K>(...limiters: readonly RateLimiter<K>[]): RateLim
   };
 }
 
-/** What `limiter` asks for, but never more than `maxMs`. */
+/** The delay of `limiter`, at most `maxMs`. */
 export function maxWaitLimiter<K>(limiter: RateLimiter<K>, maxMs: number): RateLimiter<K> {
   return {
     when: (key) => Math.min(maxMs, limiter.when(key)),
@@ -55,7 +55,7 @@ export function maxWaitLimiter<K>(limiter: RateLimiter<K>, maxMs: number): RateL
   };
 }
 
-/** client-go's for controllers: 5 ms doubling up to 1000 s per key, and 10 retries/s, burst 100, for all together. */
+/** client-go's limiter for controllers: 5 ms, doubled up to 1000 s per key; 10 retries/s, burst 100, for all keys. */
 export function defaultControllerLimiter<K>(clock: Clock): RateLimiter<K> {
   return maxOfLimiter(
     exponentialLimiter({ baseMs: 5, maxMs: 1_000_000 }),
@@ -63,7 +63,7 @@ export function defaultControllerLimiter<K>(clock: Clock): RateLimiter<K> {
   );
 }
 
-/** A limiter that counts each key's failures; `delayOf` gets those before the present one. */
+/** A limiter that counts each key's failures; `delayOf` gets the number before the present failure. */
 function perKey<K>(delayOf: (failures: number) => number): RateLimiter<K> {
   const failures = new Map<K, number>();
   const numRequeues = (key: K) => failures.get(key) ?? 0;

@@ -6,28 +6,28 @@ import type { RateLimiter } from './rate-limiters.ts';
 export interface RateLimitingQueue<K> {
   /** Keys that get() would hand out at once. */
   readonly length: number;
-  /** For what is new: an event adds at once, however often its key failed before. */
+  /** Adds the key at once, however often it failed before. For events. */
   add(key: K): void;
   addAfter(key: K, delayMs: number): void;
   /**
-   * For what failed: adds the key when its limiter lets it try again, but not before `atLeastMs` (0 unless given).
+   * Adds the key after the delay of its limiter, but not before `atLeastMs` (default 0). For failures.
    * @returns that delay in milliseconds.
    */
   addRateLimited(key: K, atLeastMs?: number): number;
-  /** Ends the count of the key's failures. It still has to be done(). */
+  /** Resets the count of the key's failures. The caller must still call done(). */
   forget(key: K): void;
-  /** How often the key was added by addRateLimited() since it was last forgotten. */
+  /** Calls of addRateLimited() with the key since it was last forgotten. */
   numRequeues(key: K): number;
-  /** Resolves with the next key, or undefined once shut down and drained. Who gets a key must call done() with it. */
+  /** Resolves with the next key, or undefined once shut down and empty. The caller must call done() with the key. */
   get(): Promise<K | undefined>;
   done(key: K): void;
-  /** Takes no more keys; those queued are still handed out, those that wait for their time are dropped. */
+  /** Accepts no more keys; queued keys are still handed out, and delayed keys are dropped. */
   shutDown(): void;
-  /** As shutDown(), and resolves once every key is done, or when shutDown() is called. */
+  /** Like shutDown(), and resolves once every key is done, or when shutDown() is called. */
   shutDownWithDrain(): Promise<void>;
 }
 
-/** The real one: a delaying queue and a rate limiter (client-go `util/workqueue/rate_limiting_queue.go`). */
+/** A delaying queue with a rate limiter (client-go `util/workqueue/rate_limiting_queue.go`). */
 export class WorkQueue<K> extends DelayingQueue<K> implements RateLimitingQueue<K> {
   readonly #limiter: RateLimiter<K>;
 

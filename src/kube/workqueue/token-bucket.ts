@@ -3,11 +3,11 @@ import type { Clock } from './clock.ts';
 export interface TokenBucketOptions {
   readonly clock: Clock;
   readonly ratePerSecond: number;
-  /** Tokens in the full bucket, which it is at first. */
+  /** Tokens in the full bucket; it starts full. */
   readonly burst: number;
 }
 
-/** A rate that holds over time, with bursts: the reserving use of Go's `x/time/rate`. */
+/** Limits a rate over time, with bursts, like Reserve of Go's `x/time/rate`. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #ratePerMs: number;
@@ -23,14 +23,14 @@ export class TokenBucket {
     this.#filledAt = clock.now();
   }
 
-  /** Takes a token, on credit when there is none. @returns the milliseconds until it is there. */
+  /** Takes a token, on credit if the bucket is empty. @returns the milliseconds until the token exists. */
   reserve(): number {
     this.#fill();
     this.#tokens -= 1;
     return Math.max(0, -this.#tokens / this.#ratePerMs);
   }
 
-  /** Takes a token; false when there is none. */
+  /** Takes a token; returns false if the bucket is empty. */
   tryTake(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;

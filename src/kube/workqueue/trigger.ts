@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Wakes the waiter; a signal sent while nobody waits is kept for the next one. */
+/** Wakes the waiter. A signal without a waiter is kept for the next one. */
 export class Trigger {
   #fired = false;
   #wake: () => void = () => {};
@@ -11,7 +11,7 @@ export class Trigger {
     this.#wake();
   }
 
-  /** Resolves when it fires, or did since the last time, or after so many milliseconds, or on abort. */
+  /** Resolves when it fires or has fired since the last call, after the given milliseconds, or on abort. */
   async next(milliseconds: number, signal: AbortSignal): Promise<void> {
     if (!this.#fired) {
       const waking = new AbortController();

@@ -3,32 +3,32 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { ExecConfig, KubeCluster } from './kubeconfig-types.ts';
 
-/** What a credential plugin gave. */
+/** The credential that a plugin returned. */
 export interface PluginCredential {
   readonly token?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** In milliseconds since 1970; infinite where the plugin did not say. */
+  /** In milliseconds since 1970; infinite if the plugin names no time. */
   readonly expiresAt: number;
 }
 
 export interface ExecPluginOptions {
   readonly exec: ExecConfig;
   readonly cluster: KubeCluster;
-  /** Ends a plugin that runs. */
+  /** Ends a running plugin. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What the plugin gives, run once, as client-go runs it: by the protocol of client.authentication.k8s.io.
- * @throws Error that names the plugin, when it cannot be run, fails, or gives no credential.
+ * Runs the plugin once, as client-go does, and returns its credential (protocol client.authentication.k8s.io).
+ * @throws Error that names the plugin if it cannot be run, fails, or returns no credential.
  */
 export async function runPlugin({ exec, cluster, signal }: ExecPluginOptions): Promise<PluginCredential> {
   const { command, args, env, apiVersion, interactiveMode } = exec;
   const hasTerminal = process.stdin.isTTY === true;
   if (interactiveMode === 'Always' && !hasTerminal) {
     throw new Error(
-      `the credential plugin ${command} needs a terminal (interactiveMode Always), and there is none`,
+      `the credential plugin ${command} needs a terminal (interactiveMode Always): run it in one, or use another plugin`,
     );
   }
   const interactive = hasTerminal && interactiveMode !== 'Never';
@@ -48,7 +48,7 @@ interface Invocation {
   readonly interactive: boolean;
 }
 
-/** What the plugin printed. A person at a terminal sees its errors and answers its questions. */
+/** The output of the plugin. A user at a terminal sees its errors and can answer its questions. */
 async function run(
   exec: ExecConfig,
   signal: AbortSignal,
@@ -60,13 +60,13 @@ async function run(
   const ended = new Promise<number | null>((resolve, reject) => {
     plugin.once('error', (cause) => reject(notRun(exec, cause))).once('close', resolve);
   });
-  const [printed, said, code] = await Promise.all([
+  const [printed, errors, code] = await Promise.all([
     plugin.stdout ? text(plugin.stdout) : '',
     plugin.stderr ? text(plugin.stderr) : '',
     ended,
   ]);
   if (code === 0) return printed;
-  const lastLine = said.trim().split('\n').at(-1) ?? '';
+  const lastLine = errors.trim().split('\n').at(-1) ?? '';
   throw new Error(`the credential plugin ${exec.command} failed with exit code ${code}: ${lastLine}`);
 }
 
@@ -78,7 +78,7 @@ function notRun({ command, installHint }: ExecConfig, cause: Error & { readonly 
   return new Error(`the credential plugin ${command} is not installed${hint}`, { cause });
 }
 
-/** The cluster as client-go tells of it (clientauthentication/v1, Cluster). */
+/** The cluster as client-go describes it to a plugin (clientauthentication/v1, Cluster). */
 async function clusterInfo(cluster: KubeCluster): Promise<object> {
   const { server, tlsServerName, skipTLSVerify, caFile, caData, proxyUrl, execExtension } = cluster;
   const ca = caData ?? (caFile && (await readFile(caFile)).toString('base64'));
@@ -97,22 +97,24 @@ function credentialOf({ command, apiVersion }: ExecConfig, output: string): Plug
   const answer = parsed(command, output);
   if (answer.apiVersion !== apiVersion) {
     throw new Error(
-      `the credential plugin ${command} answered in ${answer.apiVersion}: expected ${apiVersion}`,
+      `the credential plugin ${command} printed the apiVersion ${answer.apiVersion}: expected ${apiVersion}`,
     );
   }
   const status = isRecord(answer.status) ? answer.status : {};
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = status;
   const hasPair = isText(cert) && isText(key);
   if (!hasPair && (isText(cert) || isText(key))) {
-    throw new Error(`the credential plugin ${command} gave a certificate or a key: expected both`);
+    throw new Error(
+      `the credential plugin ${command} returned only one of certificate and key: expected both`,
+    );
   }
   if (!hasPair && !isText(token)) {
-    throw new Error(`the credential plugin ${command} gave neither a token nor a client certificate`);
+    throw new Error(`the credential plugin ${command} returned neither a token nor a client certificate`);
   }
   const expiresAt = isText(expirationTimestamp) ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
   if (Number.isNaN(expiresAt)) {
     throw new Error(
-      `the credential plugin ${command} gave the expirationTimestamp ${expirationTimestamp}: expected RFC 3339`,
+      `the credential plugin ${command} returned the expirationTimestamp ${expirationTimestamp}: expected RFC 3339`,
     );
   }
   return { expiresAt, ...(isText(token) && { token }), ...(hasPair && { cert, key }) };
@@ -123,7 +125,7 @@ function parsed(command: string, output: string): Readonly<Record<string, unknow
     const answer: unknown = JSON.parse(output);
     if (isRecord(answer)) return answer;
   } catch {
-    // Its output may hold a secret, so that it is not quoted.
+    // The output may hold a secret, so the error does not quote it.
   }
   throw new Error(`the credential plugin ${command} printed no JSON object: expected an ExecCredential`);
 }

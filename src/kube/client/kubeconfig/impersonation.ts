@@ -1,9 +1,9 @@
 import type { KubeUser } from './kubeconfig-types.ts';
 
-/** What an HTTP header's name may hold, except `%`, by which the rest is escaped. */
+/** The characters of an HTTP header's name, except `%`, which escapes all others. */
 const LEGAL = /[A-Za-z0-9!#$&'*+\-.^_`|~]/;
 
-/** The headers by which a user acts as another one (client-go's transport/round_trippers.go); none where it does not. */
+/** The headers for impersonation (client-go's transport/round_trippers.go); none if the user impersonates no other. */
 export function impersonationHeaders(user: KubeUser): Readonly<Record<string, string[]>> {
   const { impersonateUser, impersonateUid, impersonateGroups = [], impersonateExtra = {} } = user;
   if (!impersonateUser) return {};
@@ -29,7 +29,7 @@ function percent(byte: number): string {
   return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 }
 
-/** The API server reads UTF-8, and the HTTP library writes one byte for each character. */
+/** The UTF-8 bytes of the value: the API server reads UTF-8, and the HTTP library writes one byte per character. */
 function onWire(value: string): string {
   return Buffer.from(value).toString('latin1');
 }

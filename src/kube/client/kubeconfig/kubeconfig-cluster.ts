@@ -4,12 +4,12 @@ import type { KubeconfigEntry } from './kubeconfig-files.ts';
 import type { KubeCluster } from './kubeconfig-types.ts';
 import { type Environment, parseProxy, proxyFromEnvironment } from './proxy.ts';
 
-/** Of the extensions of a cluster, the one that credential plugins read. */
+/** The extension of a cluster that credential plugins read. */
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**
  * The cluster of a kubeconfig, with every field that client-go v1 has.
- * @throws Error for a field that cannot be used, for an unknown one, and for those that exclude each other.
+ * @throws Error for an invalid field, an unknown field, and fields that exclude each other.
  */
 export function readCluster(name: string, { where, value, directory }: KubeconfigEntry): KubeCluster {
   const fields = new Fields(where, value);
@@ -31,7 +31,9 @@ export function readCluster(name: string, { where, value, directory }: Kubeconfi
   fields.end();
   const { caData, skipTLSVerify, proxyUrl } = cluster;
   if (caFile && caData) {
-    throw new Error(`${where}: certificate-authority and certificate-authority-data exclude each other`);
+    throw new Error(
+      `${where}: certificate-authority and certificate-authority-data exclude each other: remove one`,
+    );
   }
   if (skipTLSVerify && (caFile ?? caData)) {
     throw new Error(
@@ -43,8 +45,8 @@ export function readCluster(name: string, { where, value, directory }: Kubeconfi
 }
 
 /**
- * The same cluster, with the proxy by which its server is reached.
- * @throws Error for a server or a proxy that cannot be used.
+ * The same cluster, with the proxy for its server.
+ * @throws Error for an invalid server or proxy.
  */
 export function reachable(cluster: KubeCluster, environment: Environment): KubeCluster {
   const server = URL.parse(cluster.server);

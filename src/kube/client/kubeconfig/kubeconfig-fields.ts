@@ -1,6 +1,6 @@
 /**
  * Reads the fields of one object of a kubeconfig, each with its type. Every method throws an Error that names the
- * field. An empty text or list counts as absent, as it does for client-go.
+ * field. An empty text or list counts as absent, as in client-go.
  */
 export class Fields {
   readonly #where: string;
@@ -42,7 +42,7 @@ export class Fields {
     return byName ?? {};
   }
 
-  /** The objects of a list, to be read in their turn. */
+  /** The objects of a list. */
   list(name: string): readonly Fields[] {
     const items = this.#optional(name, (value, where) =>
       asList(value, where).map((item, index) => new Fields(`${where}[${index}]`, item)),
@@ -58,7 +58,7 @@ export class Fields {
     return this.#optional(name, (value) => value);
   }
 
-  /** @throws Error when the object has a field that was not read: nothing of a credential is passed over in silence. */
+  /** @throws Error if the object has a field that was not read: no part of a credential is ignored silently. */
   end(): void {
     for (const name of Object.keys(this.#values)) {
       if (this.#read.has(name)) continue;
@@ -93,7 +93,7 @@ function asRecord(value: unknown, where: string): Readonly<Record<string, unknow
   return Object.fromEntries(Object.entries(value));
 }
 
-/** The value itself may be a secret. */
+/** The error names the type alone: the value may be a secret. */
 function mistyped(where: string, expected: string, value: unknown): never {
   throw new Error(
     `${where}: expected ${expected}, got ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`,

@@ -5,16 +5,16 @@ import { toError } from '../../util/to-error.ts';
 import { Fields } from './kubeconfig-fields.ts';
 import type { Environment } from './proxy.ts';
 
-/** A named part of a kubeconfig, not yet read. */
+/** A named entry of a kubeconfig, not yet decoded. */
 export interface KubeconfigEntry {
   /** The file and the name, for messages. */
   readonly where: string;
   readonly value: unknown;
-  /** Where its relative paths start. */
+  /** The directory of its relative paths. */
   readonly directory: string;
 }
 
-/** The content of one or more kubeconfig files. Where two say the same, the first file counts, as in client-go. */
+/** The merged content of kubeconfig files. If two have the same entry, the first file wins, as in client-go. */
 export interface Kubeconfig {
   readonly files: readonly string[];
   readonly currentContext: string | undefined;
@@ -28,7 +28,7 @@ export function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string
   return files.filter((file) => existsSync(file));
 }
 
-/** @throws Error for a file that cannot be read or is no kubeconfig. It names the file. */
+/** @throws Error, which names the file, for a file that cannot be read or is not a kubeconfig. */
 export function readKubeconfigs(files: readonly string[]): Kubeconfig {
   const documents = files.map((file) => ({ file, fields: new Fields(file, parse(file)) }));
   return {

@@ -10,7 +10,7 @@ export interface ExecConfig {
   readonly interactiveMode: 'Never' | 'IfAvailable' | 'Always';
 }
 
-/** A cluster of a kubeconfig: client-node's `Cluster`, and what that leaves out. */
+/** A cluster of a kubeconfig: client-node's `Cluster` and the fields that it lacks. */
 export interface KubeCluster {
   readonly name: string;
   readonly server: string;
@@ -18,14 +18,14 @@ export interface KubeCluster {
   readonly caFile?: string | undefined;
   readonly tlsServerName?: string | undefined;
   readonly skipTLSVerify: boolean;
-  /** Of the kubeconfig, or of the environment. */
+  /** From the kubeconfig or the environment. */
   readonly proxyUrl?: string | undefined;
   readonly disableCompression?: boolean | undefined;
-  /** What the cluster says to a credential plugin, which alone knows its shape. */
+  /** Passed on to a credential plugin, which alone knows its format. */
   readonly execExtension?: unknown;
 }
 
-/** A user of a kubeconfig: client-node's `User`, and what that leaves out. Paths are absolute. */
+/** A user of a kubeconfig: client-node's `User` and the fields that it lacks. Paths are absolute. */
 export interface KubeUser {
   readonly name: string;
   readonly certData?: string | undefined;
@@ -33,7 +33,7 @@ export interface KubeUser {
   readonly keyData?: string | undefined;
   readonly keyFile?: string | undefined;
   readonly token?: string | undefined;
-  /** Its content goes before `token`. */
+  /** Takes precedence over `token`. */
   readonly tokenFile?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;

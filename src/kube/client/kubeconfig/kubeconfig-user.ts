@@ -3,7 +3,7 @@ import { Fields } from './kubeconfig-fields.ts';
 import type { KubeconfigEntry } from './kubeconfig-files.ts';
 import type { ExecConfig, KubeUser } from './kubeconfig-types.ts';
 
-/** Providers that were once built into clients, and what to write in place of each. */
+/** Providers that Kubernetes has removed from its clients, and the plugin that replaces each. */
 const REMOVED_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['gcp', 'gke-gcloud-auth-plugin'],
   ['azure', 'kubelogin'],
@@ -16,7 +16,7 @@ const EXEC_VERSIONS: ReadonlySet<string> = new Set([
 
 /**
  * The user of a kubeconfig, with every field that client-go v1 has.
- * @throws Error for a field that cannot be used, for an unknown one, and for those that exclude each other.
+ * @throws Error for an invalid field, an unknown field, and fields that exclude each other.
  */
 export function readUser(name: string, { where, value, directory }: KubeconfigEntry): KubeUser {
   const fields = new Fields(where, value);
@@ -41,7 +41,7 @@ export function readUser(name: string, { where, value, directory }: KubeconfigEn
     authProvider: authProvider(where, fields.object('auth-provider')),
     exec: exec(where, directory, fields.object('exec')),
   };
-  // Each is of another program.
+  // Extensions belong to other programs.
   fields.list('extensions');
   fields.end();
   const [conflict] = conflictsOf(user);
@@ -59,7 +59,7 @@ function* conflictsOf(user: KubeUser): Generator<string> {
   if (keyFile && keyData) yield 'client-key and client-key-data exclude each other';
   if (hasCert !== hasKey)
     yield `a client ${hasCert ? 'certificate without its key' : 'key without its certificate'}`;
-  // Else no header could carry it, and each request would fail.
+  // A header cannot carry anything else, and each request would fail.
   if (token !== undefined && !/^[\x21-\x7e]*$/.test(token)) yield 'token: expected one line without spaces';
   if ((token ?? tokenFile) && (username ?? password)) yield 'a token and a username exclude each other';
   if (exec && authProvider) yield 'exec and auth-provider exclude each other';
@@ -116,7 +116,7 @@ function environmentVariable(where: string, entry: Fields): [string, string] {
   return variable;
 }
 
-/** The older version of the plugins' protocol had no such field. */
+/** v1beta1 of the plugins' protocol does not have this field. */
 function interactiveMode(
   where: string,
   apiVersion: string,

@@ -15,11 +15,11 @@ export interface LoadOptions {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
   readonly environment?: Environment;
-  /** Directory of the pod's own token. */
+  /** Directory of the pod's service account token. */
   readonly serviceAccount?: string;
 }
 
-/** How the API server is reached, and as which user. */
+/** The API server to use, and as which user. */
 interface Access {
   readonly cluster: KubeCluster;
   readonly user: KubeUser;
@@ -27,10 +27,10 @@ interface Access {
 }
 
 /**
- * The configuration by which the API server is reached: of the file, else as kubectl finds it ($KUBECONFIG,
- * ~/.kube/config), else the pod's own service account. `master` is used in place of the server it names. What client-go
- * would use of it is used, or refused here by its name.
- * @throws Error of one line, when the API server cannot be reached by it.
+ * The configuration for the API server: from the given file, else where kubectl finds it ($KUBECONFIG, ~/.kube/config),
+ * else from the pod's service account. `master` replaces its server. Each field that client-go uses is used, or refused
+ * with an error that names it.
+ * @throws Error of one line if the configuration is unusable.
  */
 export function loadKubeConfig(options: LoadOptions): KubeConfig {
   const { kubeconfig, master, environment = process.env, serviceAccount = SERVICE_ACCOUNT } = options;
@@ -65,7 +65,7 @@ function currentAccess(kubeconfig: Kubeconfig): Access {
     const found = name === undefined ? undefined : kubeconfig.entry(kind, name);
     if (found) return found;
     const wanted =
-      name === undefined ? `no ${kind}` : `the ${kind} ${JSON.stringify(name)}, which is not there`;
+      name === undefined ? `no ${kind}` : `the ${kind} ${JSON.stringify(name)}, which does not exist`;
     throw new Error(`${files}: the current context ${JSON.stringify(currentContext)} names ${wanted}`);
   };
   const { where, value } = entry('context', currentContext);
@@ -93,7 +93,7 @@ function requireReadable(field: string, file: string | undefined): void {
   }
 }
 
-/** As the pod that this runs in; outside of one anonymous, where a server is given. */
+/** The access of the pod's service account; outside a pod, anonymous access to `master`. */
 function accessOfPod(environment: Environment, directory: string, master: string | undefined): Access {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
   const tokenFile = join(directory, 'token');
@@ -110,7 +110,7 @@ function accessOfPod(environment: Environment, directory: string, master: string
   const { KUBECONFIG } = environment;
   throw new Error(
     KUBECONFIG
-      ? `$KUBECONFIG names no file that exists, and this is no pod: it is ${KUBECONFIG}`
-      : 'there is none: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+      ? `$KUBECONFIG names no file that exists, got ${KUBECONFIG}: set it to a kubeconfig, or run in a pod`
+      : 'not found: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
   );
 }

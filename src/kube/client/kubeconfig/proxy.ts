@@ -1,14 +1,14 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** Environment variables, as `process.env`. */
+/** Environment variables, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PORTS: ReadonlyMap<string, string> = new Map([
   ['http:', '80'],
   ['https:', '443'],
 ]);
-/** Of each variable, the name that Go reads first. */
+/** The names of each variable, in the order in which Go reads them. */
 const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['http:', ['HTTP_PROXY', 'http_proxy']],
   ['https:', ['HTTPS_PROXY', 'https_proxy']],
@@ -16,7 +16,7 @@ const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /**
  * The URL of a proxy.
- * @throws Error for a text that is no URL, and for a proxy that is neither http nor https. It names `source`.
+ * @throws Error, which names `source`, for a text that is not a URL, and for a proxy that is neither http nor https.
  */
 export function parseProxy(text: string, source: string): URL {
   const url = URL.parse(text);
@@ -25,15 +25,15 @@ export function parseProxy(text: string, source: string): URL {
   }
   if (!PORTS.has(url.protocol)) {
     throw new Error(
-      `${source}: expected an http or https proxy, got one of ${url.protocol.slice(0, -1)}: use another`,
+      `${source}: expected an http or https proxy, got ${url.protocol.slice(0, -1)}: use another`,
     );
   }
   return url;
 }
 
 /**
- * The proxy that the environment names for a server; undefined where there is none.
- * Follows Go's golang.org/x/net/http/httpproxy, by which kubectl and every client-go program choose their proxy.
+ * The proxy that the environment names for a server, if any.
+ * The rules are those of golang.org/x/net/http/httpproxy, as in kubectl and every client-go program.
  * @throws Error for a proxy that parseProxy() refuses.
  */
 export function proxyFromEnvironment(server: URL, environment: Environment): string | undefined {
@@ -72,7 +72,7 @@ function isExempt(host: string, port: string, entry: string): boolean {
   return isIP(host) === 0 && isOfDomain(host, name.replace(/^\*\./, '.'));
 }
 
-/** `.example.com` covers the names below it, `example.com` itself as well. */
+/** `.example.com` covers the names below it, and `example.com` itself, too. */
 function isOfDomain(host: string, domain: string): boolean {
   const suffix = domainToASCII(domain.replace(/^\./, ''));
   return suffix !== '' && (host.endsWith(`.${suffix}`) || (!domain.startsWith('.') && host === suffix));
@@ -89,7 +89,7 @@ function isIn(address: string, ...cidrs: readonly string[]): boolean {
   for (const cidr of cidrs) {
     const [network = '', bits = ''] = cidr.split('/');
     const longest = isIPv6(network) ? 128 : 32;
-    // Go ignores an entry that is no CIDR.
+    // Go ignores an entry that is not a CIDR.
     if (isIP(network) === 0 || !/^\d+$/.test(bits) || Number(bits) > longest) continue;
     list.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4');
   }

@@ -5,7 +5,7 @@ import { type LoadOptions, loadKubeConfig } from './load-config.ts';
 
 /**
  * The kubeconfig of a command.
- * @throws UsageError when the API server cannot be reached by it: before anything starts, and in one line.
+ * @throws UsageError of one line if the configuration is unusable. Call it before anything starts.
  */
 export function usableKubeConfig(options: Pick<LoadOptions, 'kubeconfig' | 'master'>): KubeConfig {
   try {

@@ -6,7 +6,7 @@ import { runCommand } from '../../../env/control-plane/run-command.ts';
 
 const built = (file: string) => JSON.stringify(pathToFileURL(join(projectDirectory(), 'build/src', file)));
 
-/** A process that reads a kubeconfig; the server that it names, and how many of client-node's generated types it loaded. */
+/** Reads a kubeconfig in a process: the server in it, and how many of client-node's generated types were loaded. */
 async function readKubeconfig(before: string): Promise<{ readonly server: string; readonly types: number }> {
   const script = `
     import { registerHooks } from 'node:module';
@@ -38,12 +38,12 @@ async function readKubeconfig(before: string): Promise<{ readonly server: string
   return JSON.parse(stdout);
 }
 
-test('a kubeconfig is read without the types that client-node generates of the whole API', async () => {
+test('a kubeconfig is read without client-node’s generated types', async () => {
   const skip = `(await import(${built('kube/client/skip-api-types.js')})).skipApiTypes();`;
   expect(await readKubeconfig(skip)).toEqual({ server: 'https://a.example', types: 0 });
 });
 
-test('without that, they are all loaded', async () => {
+test('without skipApiTypes, all of them are loaded', async () => {
   const { server, types } = await readKubeconfig('');
   expect(server).toBe('https://a.example');
   expect(types).toBeGreaterThan(500);

@@ -16,7 +16,7 @@ function logging(ending: string): readonly string[] {
   return ['--input-type=module', '--eval', code];
 }
 
-/** The numbers of the lines that came out of a process that ended so. */
+/** The numbers of the lines that a process wrote which ended in this way. */
 async function logged(ending: string): Promise<readonly number[]> {
   const stdout = await new Promise<string>((resolve) => {
     execFile(process.execPath, logging(ending), (_, out) => resolve(out));
@@ -28,15 +28,15 @@ async function logged(ending: string): Promise<readonly number[]> {
 }
 
 test.each([
-  ['by itself', ''],
+  ['normally', ''],
   ['by process.exit', 'process.exit(3);'],
-  ['by an exception', 'throw new Error("nobody expected this");'],
-  ['by a rejection', 'await Promise.reject(new Error("nobody expected this"));'],
+  ['by an exception', 'throw new Error("unexpected");'],
+  ['by a rejection', 'await Promise.reject(new Error("unexpected"));'],
 ])('a process that ends %s has written every line, in order', async (_, ending) => {
   expect(await logged(ending)).toEqual(Array.from({ length: LINES }, (_, line) => line));
 });
 
-test('a new level holds for the children that there are, too', async () => {
+test('a new level applies to existing child loggers, too', async () => {
   const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
     const { log, verbosity } = createLogger('info', 'json');
@@ -60,7 +60,7 @@ test('a new level holds for the children that there are, too', async () => {
   ]);
 });
 
-test('lines are written while the process goes on', async () => {
+test('lines are written while the process runs', async () => {
   const child = spawn(
     process.execPath,
     logging('setTimeout(() => process.kill(process.pid, "SIGKILL"), 4_000);'),

@@ -6,7 +6,7 @@ const RUNS = Number(process.env.TERM_SEEDS ?? 60);
 jest.setTimeout(60_000 + RUNS * 2_000);
 
 const SPAN_MS = 90_000;
-/** Longer than a lease; two workers do eight such pieces of work within the time that the model lets pass at the end. */
+/** Longer than a lease. Two workers do eight such reconciles within the time at the end of the model. */
 const LONGEST_WORK_MS = 20_000;
 
 const schedule: fc.Arbitrary<Schedule> = fc.record({
@@ -46,7 +46,7 @@ describe('terms of a Manager that leads', () => {
     );
   });
 
-  test('a leader whose connects hang for 12 s reconciles what changes afterwards', async () => {
+  test('a leader whose connections hang for 12 s reconciles later changes', async () => {
     const both = [0, 1].map((replica) => ({
       replica,
       kind: 'connect' as const,
@@ -57,7 +57,7 @@ describe('terms of a Manager that leads', () => {
     expect(await violationsOf({ seed: 1, outages: both, changes })).toEqual([]);
   });
 
-  test('a term begins when the work of the one before has ended, which heard of nothing', async () => {
+  test('a term begins when the work of the previous one has ended, even if that ignores its signal', async () => {
     const outages = [{ replica: 0, kind: 'refuse' as const, fromMs: 41, forMs: 8_000 }];
     const changes = [{ atMs: 0, workMs: 12_000, isDeaf: true }];
     expect(await violationsOf({ seed: 0, outages, changes })).toEqual([]);

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { DelayingQueue } from '../../../../src/kube/workqueue/delaying-queue.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
-/** The queue under test, and what a reader of its documentation expects of it. */
+/** The queue under test, and a model of its documented behaviour. */
 class Model {
   readonly clock = new FakeClock();
   readonly queue = new DelayingQueue<string>({ clock: this.clock });
   readonly inWork = new Set<string>();
-  /** Keys added, at once or for later, since they were last handed out. */
+  /** Keys added, at once or with a delay, since they were last handed out. */
   readonly owed = new Set<string>();
 
   add(key: string): void {
@@ -34,7 +34,7 @@ class Model {
     this.queue.done(key);
   }
 
-  /** Lets all time pass and works off all that is left. */
+  /** Advances time past all delays, and works off all keys. */
   async finish(): Promise<void> {
     this.clock.advance(1000);
     while (this.queue.length > 0 || this.inWork.size > 0) {
@@ -57,7 +57,7 @@ const step = fc.oneof(
   fc.constant((model: Model) => model.take()),
 );
 
-test('whatever happens, no key is in work twice at once, and none that was added is lost', async () => {
+test('no sequence of calls puts a key in work twice at once, or loses an added key', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const model = new Model();

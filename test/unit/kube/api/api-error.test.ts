@@ -13,8 +13,8 @@ import {
 } from '../../../../src/kube/api/api-error.ts';
 import { failure } from '../../../support/scripted-server.ts';
 
-describe('what the API server refused', () => {
-  test('a Status body gives status, reason, message, causes and the wait it asks for', () => {
+describe('apiErrorFrom', () => {
+  test('takes status, reason, message, causes and wait from a Status body', () => {
     const body = failure(409, {
       reason: 'Conflict',
       message: 'the object has been modified',
@@ -29,32 +29,32 @@ describe('what the API server refused', () => {
     });
   });
 
-  test('the Retry-After header goes before the body', () => {
+  test('prefers the Retry-After header to the body', () => {
     expect(apiErrorFrom(429, failure(429, { details: { retryAfterSeconds: 9 } }), '1').retryAfterMs).toBe(
       1000,
     );
   });
 
   test.each([undefined, '', 'Wed, 21 Oct 2026 07:28:00 GMT', '-1', 'Infinity'])(
-    'a Retry-After of %j asks for nothing',
+    'ignores a Retry-After of %j',
     (header) => {
       expect(apiErrorFrom(503, '', header).retryAfterMs).toBeUndefined();
     },
   );
 
-  test("a proxy's error page is quoted, cut to a readable length", () => {
+  test("quotes a proxy's error page, cut to a readable length", () => {
     const error = apiErrorFrom(502, `<html>${'x'.repeat(5000)}`);
     expect(error.message).toMatch(/^the API server answered 502: <html>x+$/);
     expect(error.message.length).toBe(1024);
     expect(error.reason).toBe('');
   });
 
-  test.each([null, 42, [], {}])('a body of %j is not needed', (body) => {
+  test.each([null, 42, [], {}])('accepts a body of %j', (body) => {
     expect(apiErrorFrom(500, body)).toMatchObject({ status: 500, message: 'the API server answered 500' });
   });
 });
 
-describe('telling refusals apart', () => {
+describe('the predicates of errors', () => {
   const is = {
     isNotFound,
     isAlreadyExists,
@@ -96,7 +96,7 @@ describe('telling refusals apart', () => {
     expect(Object.entries(is).flatMap(([name, test]) => (test(error) ? [name] : []))).toEqual(expected);
   });
 
-  test('no other error is any of them', () => {
+  test('are false for any other error', () => {
     const others = [
       undefined,
       new Error('no'),
@@ -107,15 +107,15 @@ describe('telling refusals apart', () => {
   });
 });
 
-describe('what never got an answer', () => {
-  test('a system error keeps its code, its message and itself as the cause', () => {
+describe('asTransportError', () => {
+  test('keeps the code, the message and the cause of a system error', () => {
     const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
     const error = asTransportError(cause, 'GET /version');
     expect(error).toBeInstanceOf(TransportError);
     expect(error).toMatchObject({ code: 'ECONNRESET', message: 'GET /version: read ECONNRESET', cause });
   });
 
-  test('of several addresses tried, the first one says why', () => {
+  test('takes the error of the first address when several were tried', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED ::1:443'), { code: 'ECONNREFUSED' });
     const all = Object.assign(new AggregateError([refused, new Error('other')]), { code: 'ECONNREFUSED' });
     expect(asTransportError(all, 'GET /')).toMatchObject({
@@ -129,7 +129,7 @@ describe('what never got an answer', () => {
     apiErrorFrom(500, ''),
     new TransportError('x', 'EX', undefined),
     undefined,
-  ])('%s stays as it is', (error) => {
+  ])('returns %s unchanged', (error) => {
     expect(asTransportError(error, 'GET /')).toBe(error);
   });
 });

@@ -10,7 +10,7 @@ describe('object keys', () => {
     expect(splitKey(key)).toEqual(metadata);
   });
 
-  test('an empty namespace, as some writers send it, means cluster-scoped', () => {
+  test('an empty namespace means cluster-scoped', () => {
     expect(keyOf({ metadata: { namespace: '', name: 'node-1' } })).toBe('node-1');
   });
 
@@ -20,7 +20,7 @@ describe('object keys', () => {
 });
 
 describe('the identity of an object', () => {
-  test('has no more of its metadata than a cache needs', () => {
+  test('keeps only the metadata that a cache needs', () => {
     const identity = { name: 'cart', namespace: 'shop', uid: 'u', resourceVersion: '7' };
     const more = {
       labels: { app: 'shop' },
@@ -31,7 +31,7 @@ describe('the identity of an object', () => {
     expect(identityOf({ metadata: { ...identity, ...more } })).toEqual(identity);
   });
 
-  test('may be its name alone', () => {
+  test('can be its name alone', () => {
     expect(Object.keys(identityOf({ metadata: { name: 'cart' } }))).toEqual(['name']);
   });
 });

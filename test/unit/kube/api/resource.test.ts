@@ -41,13 +41,13 @@ describe('resource paths', () => {
     ['all namespaces', configMaps, {}, '/api/v1/configmaps'],
     ['all namespaces, as Go writes it', configMaps, { namespace: '' }, '/api/v1/configmaps'],
     [
-      'a cluster-scoped object, whatever namespace is given',
+      'a cluster-scoped object, with any namespace',
       nodes,
       { namespace: 'shop', name: 'n1' },
       '/api/v1/nodes/n1',
     ],
     [
-      'a name with what must be escaped',
+      'a name with characters that need escaping',
       nodes,
       { name: 'system:node?x#y é' },
       '/api/v1/nodes/system%3Anode%3Fx%23y%20%C3%A9',
@@ -56,33 +56,33 @@ describe('resource paths', () => {
     expect(resourcePath(resource, target)).toBe(path);
   });
 
-  test('a subresource comes last', () => {
+  test('end with the subresource', () => {
     expect(resourcePath(networks, { namespace: 'shop', name: 'n' }, 'status')).toBe(
       '/apis/samplecrd.k8s.io/v1/namespaces/shop/networks/n/status',
     );
   });
 
-  // The server unescapes before it routes: escaping would let these through.
-  test.each(['..', '.', '', 'a/b', '../secrets', 'a%2fb'])('no path is made of the name %j', (name) => {
+  // The server unescapes before it routes, so escaping does not protect from these.
+  test.each(['..', '.', '', 'a/b', '../secrets', 'a%2fb'])('refuse the name %j', (name) => {
     expect(() => resourcePath(configMaps, { namespace: 'shop', name })).toThrow(TypeError);
     if (name !== '')
       expect(() => resourcePath(configMaps, { namespace: name, name: 'cart' })).toThrow(TypeError);
   });
 
-  test('apiVersion is the version alone in the core group', () => {
+  test('have the version alone as apiVersion in the core group', () => {
     expect([configMaps, networks].map(apiVersionOf)).toEqual(['v1', 'samplecrd.k8s.io/v1']);
   });
 });
 
-describe('decoding an object', () => {
+describe('decodeObject', () => {
   test.each([undefined, null, 'pod', {}, { metadata: null }, { metadata: {} }, { metadata: { name: 1 } }])(
-    '%j is none',
+    'refuses %j',
     (value) => {
       expect(() => decodeObject(value)).toThrow(TypeError);
     },
   );
 
-  test('an object is returned itself, not copied', () => {
+  test('returns the object itself, not a copy', () => {
     const object = { metadata: { name: 'cart' } };
     expect(decodeObject(object)).toBe(object);
   });

@@ -3,7 +3,7 @@ import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
 import { startScripted } from '../../../support/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/scripted-objects.ts';
 
-/** An informer of a scripted server, not yet running, without jitter and without streamed lists unless the options say so. */
+/** An informer of a scripted server, not running; by default without jitter and without streamed lists. */
 export async function newInformer(options: Partial<InformerOptions<ConfigMap>> = {}) {
   const api = await startScripted();
   const stop = new AbortController();
@@ -37,7 +37,7 @@ export async function newInformer(options: Partial<InformerOptions<ConfigMap>> =
 
 export type Setup = Awaited<ReturnType<typeof newInformer>>;
 
-/** A handler that writes down what it is told. */
+/** A handler that records its calls. */
 export function recorded(heard: string[] = []): EventHandler<ConfigMap> & { readonly heard: string[] } {
   const short = ({ metadata }: ConfigMap) => `${metadata.name}=${metadata.resourceVersion}`;
   return {

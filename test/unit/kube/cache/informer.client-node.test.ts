@@ -27,7 +27,7 @@ afterEach(async () => {
 const [a, b] = [configMap('a', 1), configMap('b', 2)];
 const VERBS = ['add', 'update', 'delete'] as const;
 
-/** What callbacks of the three verbs are told, in order. */
+/** The calls of callbacks of the three verbs, in order. */
 function told(): string[] {
   const heard: string[] = [];
   for (const verb of VERBS) setup.informer.on(verb, ({ metadata }) => heard.push(`${verb} ${metadata.name}`));
@@ -52,7 +52,7 @@ test("is client-node's informer and its cache", () => {
   expect(typed).toBeInstanceOf(Function);
 });
 
-test('is what the Network controller stands on', () => {
+test('is the cache of the Network controller', () => {
   const typed = ({ networks }: NetworkControllerOptions) =>
     networks satisfies ObjectCache<Network> & Pick<ClientNodeInformer<KubernetesObject>, 'start' | 'stop'>;
   expect(typed).toBeInstanceOf(Function);
@@ -82,14 +82,14 @@ describe('callbacks', () => {
     expect(heard.slice(3)).toEqual(['2']);
   });
 
-  test('that join late are told of what is there', async () => {
+  test('that are added late first get the cached objects', async () => {
     await startWith(a, b);
     const heard = told();
     await until(() => heard.length === 2);
     expect(heard).toEqual(['add a', 'add b']);
   });
 
-  test('that were removed are not called, also not for what was waiting', async () => {
+  test('that were removed are not called, not even for waiting changes', async () => {
     const heard: string[] = [];
     const callback = ({ metadata }: KubeObject) => void heard.push(metadata.name);
     setup.informer.on('add', callback);
@@ -105,7 +105,7 @@ describe('callbacks', () => {
     expect(heard).toEqual(['a', 'a']);
   });
 
-  test('that throw or reject are reported, and the others called', async () => {
+  test('that throw or reject are reported, and the others are called', async () => {
     const throwing = (): never => {
       throw new Error('thrown by a callback');
     };
@@ -119,7 +119,7 @@ describe('callbacks', () => {
     expect(setup.errors).toEqual(['handle: thrown by a callback', 'handle: thrown by a callback']);
   });
 
-  test('of connect and error hear of every watch and of every failure, and it goes on', async () => {
+  test('of connect and error are called for every watch and every failure, and the informer continues', async () => {
     const heard: string[] = [];
     setup.informer.on('connect', () => heard.push('connect'));
     setup.informer.on('error', (error) => heard.push(error instanceof Error ? error.message : `${error}`));
@@ -145,7 +145,7 @@ describe('callbacks', () => {
 });
 
 describe('the cache', () => {
-  test('gives objects by name and namespace', async () => {
+  test('returns objects by name and namespace', async () => {
     await startWith(a, configMap('a', 3, { namespace: 'other', uid: 'x' }));
     const { informer } = setup;
     expect(informer.get('a', 'other')?.metadata.uid).toBe('x');
@@ -157,7 +157,7 @@ describe('the cache', () => {
 });
 
 describe('a stopped informer', () => {
-  test('tells nothing more, not even what was waiting, and asks for nothing', async () => {
+  test('calls no handler, not even for waiting changes, and sends no request', async () => {
     const heard = told();
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
@@ -171,7 +171,7 @@ describe('a stopped informer', () => {
     expect([setup.clock.waits, setup.server.requests]).toEqual([[], 2]);
   });
 
-  test('started again, tells what was waiting and what was missed, in order, and once', async () => {
+  test('that starts again reports waiting and missed changes in order, and once', async () => {
     const heard = told();
     const watch = await startWith(a);
     watch.stream(added(b));
@@ -190,7 +190,7 @@ describe('a stopped informer', () => {
     expect(late).toEqual(['a', 'b', 'c']);
   });
 
-  test('was not waited for in vain: start resolves', async () => {
+  test('ends the wait of start', async () => {
     const starting = setup.informer.start();
     const list = await setup.server.next();
     await setup.informer.stop();
@@ -199,7 +199,7 @@ describe('a stopped informer', () => {
     expect(setup.informer.hasSynced()).toBe(false);
   });
 
-  test('that never ran stays so', async () => {
+  test('that never ran can be stopped', async () => {
     await setup.informer.stop();
     await startWith(a);
     expect(setup.informer.list().length).toBe(1);

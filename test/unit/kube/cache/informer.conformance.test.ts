@@ -7,7 +7,7 @@ const rows = readFileSync('test/conformance/informer.md', 'utf8')
   .filter(([, name, file]) => name?.startsWith('Test') && file?.endsWith('.test.ts'));
 
 test.each(rows.map(([, name, file, title]) => ({ name, file, title })))(
-  'the test that test/conformance/informer.md names for $name exists',
+  'test/conformance/informer.md names an existing test for $name',
   ({ file, title }) => {
     // A title with an apostrophe is in double quotes.
     const source = readFileSync(`test/unit/kube/${file}`, 'utf8').replaceAll('"', "'");

@@ -37,13 +37,13 @@ async function relist(watch: ScriptedRequest, ...items: readonly ConfigMap[]): P
   return setup.server.next();
 }
 
-/** Lets everything that was pushed be handed over. */
+/** Waits until all notifications are handed over. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await eventLoopTurn();
 }
 
 describe('handlers', () => {
-  test('hear of every change once, with the object before it', async () => {
+  test('get every change once, with the previous object', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a);
@@ -53,7 +53,7 @@ describe('handlers', () => {
     expect(names(setup.informer.lister.list())).toEqual(['b']);
   });
 
-  test('hear of what a list shows to have changed meanwhile, deletions last, and of nothing else', async () => {
+  test('get only the changes that a list shows, deletions last', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a, b, configMap('c', 3));
@@ -64,7 +64,7 @@ describe('handlers', () => {
     expect(names(setup.informer.lister.list())).toEqual(['a', 'b', 'd']);
   });
 
-  test('hear of an object that was replaced as of two', async () => {
+  test('get a replaced object as two objects', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a);
@@ -73,7 +73,7 @@ describe('handlers', () => {
     expect(handler.heard.slice(1)).toEqual(['delete a=1, last seen so', 'add a=15']);
   });
 
-  test('hear in a deletion that was missed what was last seen, also where that came late', async () => {
+  test('get the last seen state for a missed deletion', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a);
@@ -84,7 +84,7 @@ describe('handlers', () => {
     expect(handler.heard[2]).toBe('delete a=11, last seen so');
   });
 
-  test('an object that the server lost goes with the list that follows its error', async () => {
+  test('get a deletion from the list that follows the error of a lost object', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a, b);
@@ -98,7 +98,7 @@ describe('handlers', () => {
     expect(names(setup.informer.lister.list())).toEqual(['a', 'b']);
   });
 
-  test('hear nothing of an event that was sent twice, or of a deletion of what they never heard of', async () => {
+  test('get no repeated events, and no deletions of unknown objects', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     const watch = await runWith(a);
@@ -107,7 +107,7 @@ describe('handlers', () => {
     expect(handler.heard).toEqual(['add a=1 initially', 'add c=11']);
   });
 
-  test('that throw or reject hurt neither themselves nor others', async () => {
+  test('that throw or reject affect neither later calls nor other handlers', async () => {
     const failing = recorded();
     const fine = recorded();
     setup.informer.addEventHandler({
@@ -131,7 +131,7 @@ describe('handlers', () => {
     expect(setup.informer.lastSyncResourceVersion).toBe('11');
   });
 
-  test('that come late first hear of what is there', async () => {
+  test('that are added late first get the cached objects', async () => {
     const first = recorded();
     const early = setup.informer.addEventHandler(first);
     expect(early.hasSynced()).toBe(false);
@@ -146,7 +146,7 @@ describe('handlers', () => {
     expect(late.hasSynced()).toBe(true);
   });
 
-  test('that are removed hear nothing more, the others go on', async () => {
+  test('that are removed are not called again, and the others continue', async () => {
     const [removed, kept] = [recorded(), recorded()];
     const registration = setup.informer.addEventHandler(removed);
     setup.informer.addEventHandler(kept);
@@ -160,7 +160,7 @@ describe('handlers', () => {
     expect(removed.heard).toEqual(['add a=1 initially']);
   });
 
-  test('added twice hear twice, and are removed each by itself', async () => {
+  test('that are added twice are called twice, and are removed separately', async () => {
     const handler = recorded();
     const [first] = [setup.informer.addEventHandler(handler), setup.informer.addEventHandler(handler)];
     const watch = await runWith(a);
@@ -172,7 +172,7 @@ describe('handlers', () => {
     expect(handler.heard).toEqual(['add a=1 initially', 'add a=1 initially', 'add b=2']);
   });
 
-  test('may come and go at any time: each that stays knows what the cache knows', async () => {
+  test('can be added and removed at any time: each one agrees with the cache', async () => {
     const folded = () => {
       const view = new Map<string, ConfigMap>();
       const set = (object: ConfigMap) => view.set(object.metadata.name, object);
@@ -198,7 +198,7 @@ describe('handlers', () => {
       if (version % 10 === 0) await setup.clock.advanceAsync(100);
     }
     await until(() => setup.informer.lastSyncResourceVersion === '399');
-    // What is pushed last is handed over last.
+    // The last notification is handed over last.
     const last = setup.informer.addEventHandler({});
     await until(() => last.hasSynced());
     const cache = new Map(setup.informer.lister.list().map((object) => [object.metadata.name, object]));
@@ -209,7 +209,7 @@ describe('handlers', () => {
     }
   });
 
-  test('cannot be added to an informer that has stopped; removing one does nothing', async () => {
+  test('cannot be added to a stopped informer; removing one does nothing', async () => {
     const registration = setup.informer.addEventHandler(recorded());
     await runWith(a);
     setup.stop.abort();
@@ -219,7 +219,7 @@ describe('handlers', () => {
 });
 
 describe('a resync', () => {
-  test('replays the cache to those that asked for it, each at its own period', async () => {
+  test('replays the cache to handlers with resyncMs, each at its own period', async () => {
     const [never, every2, every3] = [recorded(), recorded(), recorded()];
     setup.informer.addEventHandler(never);
     setup.informer.addEventHandler(every2, { resyncMs: 2000 });
@@ -236,7 +236,7 @@ describe('a resync', () => {
     expect([never.heard, every2.heard, every3.heard]).toEqual([[], replay, replay]);
   });
 
-  test('goes on while the watch is down, and what was missed comes with the next list', async () => {
+  test('continues while the watch is down, and the next list has the missed changes', async () => {
     const [plain, resyncing] = [recorded(), recorded()];
     setup.informer.addEventHandler(plain);
     setup.informer.addEventHandler(resyncing, { resyncMs: 1000 });
@@ -254,22 +254,22 @@ describe('a resync', () => {
     expect(resyncing.heard).toEqual(expect.arrayContaining(plain.heard));
   });
 
-  test('never brings back a state that an update has overtaken', async () => {
+  test('never replays a state older than an update', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
     const watch = await runWith(a);
     await until(() => setup.informer.hasSynced());
     watch.stream(modified(configMap('a', 11)));
     await until(() => setup.informer.lister.get('shop/a')?.metadata.resourceVersion === '11');
-    // The update is in the cache and perhaps not yet handed over.
+    // The update is in the cache, but perhaps not yet handed over.
     setup.clock.advance(1000);
     await settled();
     expect(handler.heard).toEqual(['add a=1 initially', 'update a=1 to a=11', 'update a=11 to a=11']);
   });
 });
 
-describe('having synced', () => {
-  test('means that all of the first list was handed to every handler', async () => {
+describe('hasSynced', () => {
+  test('is true when the whole first list was handed to every handler', async () => {
     const synced: boolean[] = [];
     const slow = setup.informer.addEventHandler({ onAdd: () => synced.push(slow.hasSynced()) });
     setup.informer.addEventHandler(recorded());
@@ -281,7 +281,7 @@ describe('having synced', () => {
     await setup.informer.waitForSync(setup.stop.signal);
   });
 
-  test('does not wait for handlers that were removed, and needs none', async () => {
+  test('does not wait for removed handlers, and needs no handler', async () => {
     const registration = setup.informer.addEventHandler(recorded());
     registration.remove();
     await runWith();
@@ -289,10 +289,10 @@ describe('having synced', () => {
     expect(setup.informer.lister.size).toBe(0);
   });
 
-  test('is not waited for by who has no time, or after the informer has stopped', async () => {
+  test('is not waited for after the signal aborts or the informer stops', async () => {
     const { informer, stop } = setup;
     setup.informer.addEventHandler(recorded());
-    await expect(informer.waitForSync(AbortSignal.abort(new Error('no time')))).rejects.toThrow('no time');
+    await expect(informer.waitForSync(AbortSignal.abort(new Error('aborted')))).rejects.toThrow('aborted');
     const patience = new AbortController();
     const impatient = informer.waitForSync(patience.signal);
     const waiting = informer.waitForSync(new AbortController().signal);
@@ -300,21 +300,21 @@ describe('having synced', () => {
     await expect(impatient).rejects.toThrow('enough');
     void setup.run();
     stop.abort();
-    await expect(waiting).rejects.toThrow('the informer stopped before it had synced');
+    await expect(waiting).rejects.toThrow('the informer stopped before it synced');
     await expect(informer.waitForSync(new AbortController().signal)).rejects.toThrow('stopped before');
     expect(informer.hasSynced()).toBe(false);
   });
 });
 
 describe('errors', () => {
-  test('of list and watch are told', async () => {
+  test('of list and watch are reported', async () => {
     void setup.run();
     (await setup.server.next()).fail(403, { reason: 'Forbidden', message: 'Access Denied' });
     await until(() => setup.errors.length > 0);
     expect(setup.errors).toEqual(['list: Access Denied']);
   });
 
-  test('an object that cannot be read any more stays as it was last seen, also through a list, until it is deleted', async () => {
+  test('in a cached object keep its last state, also after a list, until it is deleted', async () => {
     await setup.close();
     setup = await newInformer({
       transform: (object) => {
@@ -339,7 +339,7 @@ describe('errors', () => {
 describe('indexes', () => {
   const byLabel = (object: ConfigMap) => Object.keys(object.metadata.labels ?? {});
 
-  test('find what the list and what the watch brought', async () => {
+  test('contain the objects of the list and of the watch', async () => {
     await setup.close();
     setup = await newInformer({ indexers: { byLabel } });
     const { lister } = setup.informer;
@@ -360,7 +360,7 @@ describe('indexes', () => {
     ]);
   });
 
-  test('that fail on one object keep back that one only', async () => {
+  test('that fail on one object omit only that object', async () => {
     await setup.close();
     setup = await newInformer({
       indexers: {
@@ -378,12 +378,12 @@ describe('indexes', () => {
 });
 
 describe('running', () => {
-  test('happens once', async () => {
+  test('is possible once at a time', async () => {
     await runWith(a);
-    await expect(setup.informer.run(setup.stop.signal)).rejects.toThrow('an informer runs once');
+    await expect(setup.informer.run(setup.stop.signal)).rejects.toThrow('the informer is running');
   });
 
-  test('with a signal that has aborted asks for nothing and says nothing', async () => {
+  test('with an aborted signal sends no request and calls no handler', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
     setup.stop.abort();
@@ -391,7 +391,7 @@ describe('running', () => {
     expect([handler.heard, setup.server.requests, setup.clock.waits]).toEqual([[], 0, []]);
   });
 
-  test('a handler that is added just as it starts misses nothing', async () => {
+  test('loses no change for a handler that is added at the start', async () => {
     const [before, after] = [recorded(), recorded()];
     setup.informer.addEventHandler(before);
     const watching = runWith(a);
@@ -401,14 +401,14 @@ describe('running', () => {
     expect(after.heard).toEqual(before.heard);
   });
 
-  test('ends when told to, and no event, no timer and no request comes after', async () => {
+  test('ends with its signal, and leaves no event, timer or request', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
     const watch = await runWith(a);
     await until(() => handler.heard.length === 1);
     watch.stream(added(b));
     await until(() => setup.informer.lister.size === 2);
-    // It is in the cache; the handler has it at its next turn.
+    // It is in the cache; the handler gets it in the next turn.
     setup.stop.abort();
     const before = [...handler.heard];
     await setup.clock.advanceAsync(600_000);
@@ -417,7 +417,7 @@ describe('running', () => {
     expect([handler.heard, setup.clock.waits, setup.server.requests]).toEqual([before, [], 2]);
   });
 
-  test('lets others have the event loop while it takes in a long list', async () => {
+  test('yields to the event loop during a long list', async () => {
     let turns = 0;
     const count = () => {
       turns++;
@@ -440,7 +440,7 @@ describe('running', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test('stopped in the middle of a long list, says nothing more of it', async () => {
+  test('that stops during a long list reports no more of it', async () => {
     const handler = recorded();
     setup.informer.addEventHandler(handler);
     void setup.run();
@@ -472,7 +472,7 @@ describe('an informer that keeps some objects only', () => {
     return { ...object, metadata: { ...object.metadata, labels: { keep } } };
   };
 
-  test('shows one that comes to matter as new, and one that matters no more as gone', async () => {
+  test('adds an object when it matches, and deletes it when it no longer matches', async () => {
     const handler = recorded();
     picky.informer.addEventHandler(handler);
     void picky.run();

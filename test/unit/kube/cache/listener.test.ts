@@ -5,7 +5,7 @@ import { NotificationQueue } from '../../../../src/kube/cache/notification-queue
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { until } from '../../../support/until.ts';
 
-/** A listener of strings, and what its handler was told. */
+/** A listener of strings, and the calls of its handler. */
 function newListener(options: Partial<ListenerOptions<string>> = {}, handler: EventHandler<string> = {}) {
   const clock = new FakeClock();
   const heard: string[] = [];
@@ -49,7 +49,7 @@ describe('a listener', () => {
     expect(listener.hasSynced()).toBe(true);
   });
 
-  test('keeps everything for its start', async () => {
+  test('keeps all notifications until its start', async () => {
     const { heard, listener, start } = newListener();
     listener.add('a', true);
     await eventLoopTurn();
@@ -58,14 +58,14 @@ describe('a listener', () => {
     await until(() => heard.length === 1);
   });
 
-  test('lets the event loop turn between slices of a long queue, and loses and repeats nothing', async () => {
+  test('yields to the event loop between slices of a long queue, and loses and repeats nothing', async () => {
     const { heard, listener, start } = newListener();
     start();
     const all = Array.from({ length: 3000 }, (_, i) => `${i}`);
     for (const object of all.slice(0, 2000)) listener.add(object, false);
     await until(() => heard.length > 0);
     expect(heard).toHaveLength(500);
-    // More comes while it is at work.
+    // More notifications come while it hands over.
     for (const object of all.slice(2000)) listener.add(object, false);
     await until(() => heard.length === 3000);
     expect(heard).toEqual(all.map((object) => `add ${object}`));
@@ -95,7 +95,7 @@ describe('a listener', () => {
     expect(errors).toEqual([new Error('handler')]);
   });
 
-  test('a handler need not hear everything', async () => {
+  test('accepts a handler without some of the methods', async () => {
     const { errors, listener, queue } = newListener();
     queue.start();
     const silent = new Listener<string>(
@@ -118,7 +118,7 @@ describe('a listener', () => {
     expect([errors, listener.hasSynced()]).toEqual([[], false]);
   });
 
-  test('hears nothing once stopped, what was waiting neither', async () => {
+  test('drops all notifications once stopped, also waiting ones', async () => {
     const { clock, heard, listener, start } = newListener({ resyncMs: 1000, snapshot: () => ['a'] });
     start();
     listener.add('a', true);
@@ -133,7 +133,7 @@ describe('a listener', () => {
     expect(heard).toEqual([]);
   });
 
-  test('stopped by its own handler, hears not even the rest of the slice', async () => {
+  test('drops the rest of the slice when its own handler stops it', async () => {
     const heard: string[] = [];
     const { listener, start } = newListener(
       {},
@@ -154,7 +154,7 @@ describe('a listener', () => {
 });
 
 describe('a resync', () => {
-  test('replays what is in the cache, each time its period is over', async () => {
+  test('replays the cache with its period', async () => {
     let cache = ['a', 'b'];
     const { clock, heard, start } = newListener({ resyncMs: 3000, snapshot: () => cache });
     start();
@@ -167,7 +167,7 @@ describe('a resync', () => {
     expect(heard.slice(2)).toEqual(['update c c']);
   });
 
-  test('is no more frequent than once a second', async () => {
+  test('runs at most once a second', async () => {
     const { clock, heard, start } = newListener({ resyncMs: 1, snapshot: () => ['a'] });
     start();
     await clock.advanceAsync(999);
@@ -176,7 +176,7 @@ describe('a resync', () => {
     expect(heard).toEqual(['update a a']);
   });
 
-  test.each([0, undefined])('of every %p milliseconds is none', (resyncMs) => {
+  test.each([0, undefined])('does not run with a period of %p', (resyncMs) => {
     const { clock, start } = newListener({ resyncMs });
     start();
     expect(clock.pendingTimers).toBe(0);

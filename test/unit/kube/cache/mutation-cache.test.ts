@@ -12,7 +12,7 @@ function newCopies() {
   return { cache, copies: new MutationCache(cache) };
 }
 
-test('what was written is read until the cache has it', () => {
+test('a written object is read until the cache has it', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));
@@ -21,18 +21,18 @@ test('what was written is read until the cache has it', () => {
   expect(copies.get('default/a')).toEqual(version('10'));
 });
 
-test('what others wrote after it is read, and what was written is forgotten', () => {
+test('a later write of another client is read, and the own write is dropped', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));
   cache.set(version('11'));
   expect(copies.get('default/a')).toEqual(version('11'));
-  // A cache that went back in time, as after a restore of etcd, is not overruled for ever.
+  // A cache that went back in time, as after a restore of etcd, is not overruled forever.
   cache.set(version('9'));
   expect(copies.get('default/a')).toEqual(version('9'));
 });
 
-test('an object whose last finalizer was taken off is gone, also while the cache has it at the same version', () => {
+test('an object whose last finalizer was removed is gone, even if the cache has the same version', () => {
   const { cache, copies } = newCopies();
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const before = { metadata: { ...version('9').metadata, deletionTimestamp, finalizers: ['ours'] } };
@@ -43,7 +43,7 @@ test('an object whose last finalizer was taken off is gone, also while the cache
   expect(copies.get('default/a')?.metadata.uid).toBe('made anew');
 });
 
-test('an object made anew under the name is read, as soon as either has it', () => {
+test('an object that was created again under the name is read as soon as either has it', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9', 'old'));
   copies.add(version('12', 'new'));
@@ -52,7 +52,7 @@ test('an object made anew under the name is read, as soon as either has it', () 
   expect(copies.get('default/a')?.metadata.uid).toBe('newest');
 });
 
-test('what the cache has lost is gone, though it was written', () => {
+test('an object that the cache has deleted is gone, even if it was written', () => {
   const { copies } = newCopies();
   copies.add(version('10'));
   expect(copies.get('default/a')).toBeUndefined();
@@ -65,7 +65,7 @@ test('resource versions are compared as numbers of any length', () => {
   expect(copies.get('default/a')).toEqual(version('100000000000000000000'));
 });
 
-test('what was written is not held once the cache has it, whichever comes first', () => {
+test('a written object is dropped once the cache has it, whichever comes first', () => {
   const { cache, copies } = newCopies();
   cache.set(version('9'));
   copies.add(version('10'));

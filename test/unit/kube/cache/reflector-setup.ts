@@ -6,14 +6,14 @@ import { startScripted } from '../../../support/scripted-client.ts';
 import { type ConfigMap, configMaps } from '../../../support/scripted-objects.ts';
 import type { ScriptedRequest } from '../../../support/scripted-server.ts';
 
-/** A running reflector of a scripted server, without jitter and without streamed lists unless the options say so. */
+/** A running reflector of a scripted server; by default without jitter and without streamed lists. */
 export async function startReflector(
   options: Partial<ReflectorOptions<ConfigMap>> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const api = await startScripted(clientOptions);
   const stop = new AbortController();
-  /** What reached the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
+  /** The calls of the sink, for example `replace a=1 b=2`, `upsert a=3`, `remove a=4`. */
   const seen: string[] = [];
   const errors: string[] = [];
   const reflector = new Reflector<ConfigMap>({
@@ -46,7 +46,7 @@ export async function startReflector(
 
 export type Started = Awaited<ReturnType<typeof startReflector>>;
 
-/** What a list or a watch was asked for, but its fixed parameters. */
+/** The parameters of a list or a watch, without the fixed ones. */
 export function asked({ query, isWatch }: ScriptedRequest): string {
   const { watch: _, allowWatchBookmarks: __, timeoutSeconds: ___, ...rest } = Object.fromEntries(query);
   return [

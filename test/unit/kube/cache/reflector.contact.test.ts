@@ -6,7 +6,7 @@ import { type Started, startReflector } from './reflector-setup.ts';
 let started: Started;
 afterEach(() => started.close());
 
-test('a cache is heard of by whole lists and by each event, bookmarks too, and by no failure', async () => {
+test('lists and events, bookmarks included, count as contact, and failures do not', async () => {
   const told: string[] = [];
   const heard = () => told.filter((line) => line === 'heard').length;
   const cacheMetrics = {

@@ -9,14 +9,14 @@ afterEach(() => started.close());
 
 const [a, b] = [configMap('a', 1), configMap('b', 2)];
 
-/** Lets the watch say that its resourceVersion is too old, and waits out what follows. */
+/** Lets the watch fail with a resourceVersion that is too old, and waits for the retry. */
 async function expireWatch({ server, clock }: Started, delayMs = 800): Promise<void> {
   (await server.next()).fail(410, { reason: 'Expired' });
   await clock.pass(delayMs);
 }
 
 describe('the first list', () => {
-  test("takes what the server's cache has, in pages if it likes, and is watched from there", async () => {
+  test("returns the state of the server's cache, in one or several pages, and the watch starts there", async () => {
     started = await startReflector({ labelSelector: 'app=x', fieldSelector: 'metadata.name!=y' });
     const { server, seen, reflector } = started;
     const list = await server.next();
@@ -30,7 +30,7 @@ describe('the first list', () => {
     expect(reflector.lastSyncResourceVersion).toBe('10');
   });
 
-  test('that fails is tried again, later each time, until it succeeds', async () => {
+  test('that fails is retried with growing delays until it succeeds', async () => {
     started = await startReflector();
     const { server, clock, errors, seen } = started;
     for (const delayMs of [800, 1600, 3200]) {
@@ -43,7 +43,7 @@ describe('the first list', () => {
     expect(seen).toEqual(['replace a=1']);
   });
 
-  test('of a resource that is not installed is tried until it is', async () => {
+  test('of a resource that is not installed is retried until it is', async () => {
     started = await startReflector();
     const { server, clock, errors, seen } = started;
     (await server.next()).fail(404, { reason: 'NotFound' });
@@ -68,7 +68,7 @@ describe('the first list', () => {
   });
 
   test.each([undefined, 500])(
-    'that never ends is given up (after %p ms: 90 s unless given)',
+    'that never ends times out (after %p ms: default 90 s)',
     async (listTimeoutMs) => {
       started = await startReflector(listTimeoutMs === undefined ? {} : { listTimeoutMs });
       const { server, clock, errors } = started;
@@ -94,7 +94,7 @@ describe('one object that cannot be read', () => {
   };
   const broken = configMap('b', 7, { labels: { broken: 'yes' } });
 
-  test('is reported, and no other object is kept back by it', async () => {
+  test('is reported, and does not affect other objects', async () => {
     const reports: unknown[] = [];
     started = await startReflector({
       resource: picky,
@@ -117,7 +117,7 @@ describe('one object that cannot be read', () => {
     expect(reports).toEqual([report, report, report]);
   });
 
-  test('may be so because its transformation threw', async () => {
+  test('can be one whose transformation threw', async () => {
     started = await startReflector({
       transform: () => {
         throw new Error('no');
@@ -130,7 +130,7 @@ describe('one object that cannot be read', () => {
   });
 });
 
-test('objects are transformed before they are kept, and keyed by what they became', async () => {
+test('objects are transformed before they are cached, and have the key of the result', async () => {
   const transform = (object: typeof a) => ({
     metadata: { ...object.metadata, name: object.metadata.name.toUpperCase() },
   });
@@ -143,7 +143,7 @@ test('objects are transformed before they are kept, and keyed by what they becam
 });
 
 describe('a further list', () => {
-  test('is as new as what was last seen, or newer, and comes whole out of the cache', async () => {
+  test('is at least as new as the last seen state, and comes whole from the cache', async () => {
     started = await startReflector();
     const { server, seen } = started;
     (await server.next()).answer(listOf(10, [a]));
@@ -163,12 +163,12 @@ describe('a further list', () => {
     ['no longer', 410, { reason: 'Expired' }],
     ['not yet', 504, tooLarge],
     [
-      'not yet, in the words of servers before 1.17',
+      'not yet, with the message of servers before 1.17,',
       504,
       { reason: 'Timeout', message: 'Too large resource version: 9' },
     ],
   ])(
-    'of a resourceVersion that the server does %s have is at once one of the newest state',
+    'of a resourceVersion that the server does %s have becomes at once one of the newest state',
     async (_, code, status) => {
       started = await startReflector();
       const { server, seen, errors } = started;
@@ -184,7 +184,7 @@ describe('a further list', () => {
     },
   );
 
-  test('stays one of the newest state until there was one', async () => {
+  test('requests the newest state until it succeeds', async () => {
     started = await startReflector();
     const { server, clock } = started;
     (await server.next()).answer(listOf(10, []));
@@ -197,7 +197,7 @@ describe('a further list', () => {
 });
 
 describe('a list in pages', () => {
-  test('is taken whole, each page by the token of the one before', async () => {
+  test('is read completely, each page by the token of the previous one', async () => {
     started = await startReflector({ pageSize: 2 });
     const { server, seen } = started;
     const first = await server.next();
@@ -213,14 +213,14 @@ describe('a list in pages', () => {
     expect(seen).toEqual(['replace a=1 b=2 c=3 d=4 e=5']);
   });
 
-  test('is taken in pages again, also from a certain resourceVersion, where the page size was given', async () => {
+  test('has pages again, even from a resourceVersion, if the page size was given', async () => {
     started = await startReflector({ pageSize: 2 });
     (await started.server.next()).answer(listOf(10, []));
     await expireWatch(started);
     expect(asked(await started.server.next())).toBe('list resourceVersion=10 limit=2');
   });
 
-  test('is taken in pages again where the server has no cache, which its pages told', async () => {
+  test('has pages again if the first list shows that the server has no cache', async () => {
     started = await startReflector();
     const { server } = started;
     (await server.next()).answer(listOf(10, [a], 'C1'));
@@ -229,7 +229,7 @@ describe('a list in pages', () => {
     expect(asked(await server.next())).toBe('list resourceVersion=10 limit=500');
   });
 
-  test('whose snapshot expires on the way is taken at once, of no older state', async () => {
+  test('whose snapshot expires is requested again as a whole, of no older state', async () => {
     started = await startReflector({ pageSize: 1 });
     const { server, seen } = started;
     (await server.next()).answer(listOf(10, []));
@@ -243,7 +243,7 @@ describe('a list in pages', () => {
     expect(seen).toEqual(['replace', 'replace b=2']);
   });
 
-  test('that fails on the way is taken from its start', async () => {
+  test('that fails in between is read again from its start', async () => {
     started = await startReflector({ pageSize: 1 });
     const { server, clock, seen } = started;
     (await server.next()).answer(listOf(10, [a], 'C1'));

@@ -21,7 +21,7 @@ const streamed = (from = '') =>
   `watch ${from && `resourceVersion=${from} `}sendInitialEvents=true resourceVersionMatch=NotOlderThan`;
 
 describe('the first state as a stream', () => {
-  test('is taken when it is all there, and the same watch goes on', async () => {
+  test('is used when it is complete, and the same watch continues', async () => {
     started = await startReflector({ watchList: true });
     const { server, seen, reflector, errors } = started;
     const watch = await server.next();
@@ -37,7 +37,7 @@ describe('the first state as a stream', () => {
     expect(asked(await server.next())).toBe('watch resourceVersion=11');
   });
 
-  test('is the newest one: what changes before its end is in it', async () => {
+  test('includes the changes before its end', async () => {
     started = await startReflector({ watchList: true });
     const watch = await started.server.next();
     watch.stream(
@@ -51,7 +51,7 @@ describe('the first state as a stream', () => {
     expect(started.seen).toEqual(['replace a=3']);
   });
 
-  test('is taken that way again, no older than what was seen, when a new one is needed', async () => {
+  test('is followed by another stream, no older than the last seen state, when a new state is needed', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock, seen } = started;
     const watch = await server.next();
@@ -82,13 +82,13 @@ describe('the first state as a stream', () => {
     const next = await server.next();
     expect(asked(next)).toBe('watch resourceVersion=10');
     expect(seen).toEqual(['replace b=2']);
-    // The next state is tried as a stream again.
+    // The next state is requested as a stream again.
     next.fail(410);
     await started.clock.pass(800);
     expect(asked(await server.next())).toBe(streamed('10'));
   });
 
-  test('is not asked for again within ten minutes of a server that has the feature turned off', async () => {
+  test('is not requested for ten minutes if the server has the feature turned off', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock } = started;
     (await server.next()).fail(422, { reason: 'Invalid', message: 'sendInitialEvents: Forbidden' });
@@ -102,7 +102,7 @@ describe('the first state as a stream', () => {
     expect(asked(await server.next())).toBe(streamed('10'));
   });
 
-  test('that is put off is asked for again later, and no list is', async () => {
+  test('that is put off is retried later, without a list', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock, errors } = started;
     (await server.next()).fail(429, {}, { 'retry-after': '2' });
@@ -111,7 +111,7 @@ describe('the first state as a stream', () => {
     expect(errors).toEqual(['list: 429']);
   });
 
-  test('of a resource that is not installed is asked for again later', async () => {
+  test('of a resource that is not installed is retried later', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock, errors } = started;
     (await server.next()).fail(404, { reason: 'NotFound' });
@@ -120,7 +120,7 @@ describe('the first state as a stream', () => {
     expect(errors).toEqual(['list: 404']);
   });
 
-  test('of a resourceVersion that the server does not have is a list of the newest state', async () => {
+  test('of a resourceVersion that the server does not have becomes a list of the newest state', async () => {
     started = await startReflector({ watchList: true });
     const { server, clock } = started;
     (await server.next()).stream(initialEventsEnd(10), failed(410)).end();

@@ -33,13 +33,13 @@ describe('a watch', () => {
     [0, 300],
     [0.5, 450],
     [0.999_999, 600],
-  ])('is asked to end by itself within 5 to 10 minutes (random %p)', async (random, seconds) => {
+  ])('requests a timeout of 5 to 10 minutes (random %p)', async (random, seconds) => {
     const watch = await startWatching({ random: () => random });
     expect(watch.query.get('timeoutSeconds')).toBe(`${seconds}`);
     expect(watch.query.get('allowWatchBookmarks')).toBe('true');
   });
 
-  test('brings changes in order, and each moves on the resourceVersion, as bookmarks do', async () => {
+  test('delivers changes in order, and each advances the resourceVersion, as bookmarks do', async () => {
     const watch = await startWatching();
     const { reflector, seen } = started;
     const versions: string[] = [];
@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(seen).toEqual(['replace a=1', 'upsert b=11', 'upsert b=20', 'remove b=40']);
   });
 
-  test('that ended by itself is opened at once where it stood', async () => {
+  test('that the server ended is opened again at once at its last position', async () => {
     const watch = await startWatching();
     watch.stream(bookmark(20)).end();
     const next = await started.server.next();
@@ -66,7 +66,7 @@ describe('a watch', () => {
     expect(started.errors).toEqual([]);
   });
 
-  test('of a second without an event is a watch all the same', async () => {
+  test('of a second without an event counts as a watch', async () => {
     const watch = await startWatching();
     watch.stream();
     await started.clock.advanceAsync(1000);
@@ -75,7 +75,7 @@ describe('a watch', () => {
     expect(started.errors).toEqual([]);
   });
 
-  test('that ends sooner without an event is none: a list is made in its place, later', async () => {
+  test('that ends sooner without an event is followed by a list, after a delay', async () => {
     const watch = await startWatching();
     watch.stream().end();
     await started.clock.pass(800);
@@ -83,7 +83,7 @@ describe('a watch', () => {
     expect(started.errors).toEqual(['watch: ESHORTWATCH']);
   });
 
-  test('that is quiet is left alone, as long as there are bookmarks', async () => {
+  test('that is quiet continues as long as there are bookmarks', async () => {
     const watch = await startWatching();
     const { clock, reflector, server } = started;
     watch.stream();
@@ -139,7 +139,7 @@ describe('a watch that is put off is opened again later, without a list', () => 
   });
 });
 
-describe('a watch that breaks is opened again where it stood, without a list', () => {
+describe('a watch that breaks is opened again at its last position, without a list', () => {
   const half = `{"type":"MODIFIED","object":{"metadata":{"name":"a"`;
   test.each<[string, (watch: ScriptedRequest) => void, string]>([
     ['cut before its answer', (watch) => watch.cut(), 'ECONNRESET'],
@@ -147,7 +147,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     ['answered with 503', (watch) => watch.fail(503), '503'],
     ["answered with a proxy's error page", (watch) => watch.answer('<html>', { status: 502 }), '502'],
     [
-      'told of an internal error in its stream',
+      'by an internal error in its stream',
       (watch) =>
         watch.stream(failed(500, { reason: 'InternalError', message: 'etcdserver: no leader' })).end(),
       '500',
@@ -159,7 +159,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     expect(started.errors).toEqual([`watch: ${error}`]);
   });
 
-  test('cut in the middle of an event, which then comes whole', async () => {
+  test('after a cut in the middle of an event, which then comes whole', async () => {
     const watch = await startWatching();
     const { clock, server, seen } = started;
     watch.stream(added(configMap('b', 11))).write(half);
@@ -174,7 +174,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
   });
 
   test.each([undefined, 700])(
-    'when nothing has been heard of it for so long that it must be dead (%p ms: 150 s unless given)',
+    'when it had no event for too long (%p ms: default 150 s)',
     async (stallMs = 150_000) => {
       const watch = await startWatching(stallMs === 150_000 ? {} : { stallMs });
       const { clock, server, reflector, errors } = started;
@@ -192,7 +192,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     },
   );
 
-  test('also when not even its answer began', async () => {
+  test('even when its answer did not begin', async () => {
     const watch = await startWatching();
     await started.clock.pass(150_000);
     await watch.closed;
@@ -201,7 +201,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     expect(started.errors).toEqual(['watch: ESTALLED']);
   });
 
-  test('five times; then a list is tried, as that may be what the server can do', async () => {
+  test('five times; then a list follows, which the server may be able to answer', async () => {
     let watch = await startWatching();
     const { clock, server } = started;
     for (const delayMs of [800, 1600, 3200, 3200, 3200]) {
@@ -215,7 +215,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     expect(asked(await server.next())).toBe('list resourceVersion=10');
   });
 
-  test('soon, once a server that was away answers again, whatever it says', async () => {
+  test('soon, once an unreachable server answers again, even with an error', async () => {
     await startWatching();
     const { clock, server } = started;
     const comeBack = await server.refuse();
@@ -228,7 +228,7 @@ describe('a watch that breaks is opened again where it stood, without a list', (
     expect(asked(await server.next())).toBe('list resourceVersion=10');
   });
 
-  test('as often as need be while it brings something each time', async () => {
+  test('without limit while it has an event each time', async () => {
     let watch = await startWatching();
     const { clock, server } = started;
     for (let version = 11; version < 20; version++) {
@@ -255,20 +255,20 @@ describe('a watch that breaks is opened again where it stood, without a list', (
   });
 });
 
-describe('a watch that lost its place is followed by a list', () => {
+describe('a watch that lost its position is followed by a list', () => {
   test.each<[string, (watch: ScriptedRequest) => void, string]>([
     ['410', (watch) => watch.fail(410, { reason: 'Expired' }), '410'],
     ['a 410 in its stream', (watch) => watch.stream(failed(410, { reason: 'Expired' })).end(), '410'],
     ['403', (watch) => watch.fail(403, { reason: 'Forbidden' }), '403'],
     ['404', (watch) => watch.fail(404, { reason: 'NotFound' }), '404'],
     [
-      'an object that the server cannot read any more (StoreReadError)',
+      'an object that the server can no longer read (StoreReadError)',
       (watch) => watch.stream(failed(500, { reason: 'StoreReadError' })).end(),
       '500',
     ],
     ['a line that is no JSON', (watch) => watch.stream().write('garbage\n'), 'MalformedLineError'],
     [
-      'a line that was cut and went on',
+      'a line that was cut and continued',
       (watch) => watch.stream().write('{"type":"ADD\n{"a":1}\n'),
       'MalformedLineError',
     ],
@@ -280,7 +280,7 @@ describe('a watch that lost its place is followed by a list', () => {
       'TypeError',
     ],
     [
-      'an event of no object',
+      'an event without an object',
       (watch) => watch.stream({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }),
       'TypeError',
     ],
@@ -299,7 +299,7 @@ describe('a watch that lost its place is followed by a list', () => {
 });
 
 describe('a reflector that is stopped', () => {
-  /** Everything has ended, and what the server still says reaches nobody. */
+  /** All requests have ended, and further answers of the server are dropped. */
   async function expectStopped(request?: ScriptedRequest): Promise<void> {
     const before = [...started.seen];
     started.stop.abort();
@@ -326,7 +326,7 @@ describe('a reflector that is stopped', () => {
     await expectStopped();
   });
 
-  test('while it waits before the next attempt', async () => {
+  test('during the delay before the next attempt', async () => {
     started = await startReflector();
     (await started.server.next()).fail(500);
     await until(() => started.clock.waits.includes(800));
@@ -345,7 +345,7 @@ describe('a reflector that is stopped', () => {
     await expectStopped(watch);
   });
 
-  test('by what reacts to an event, hears nothing of those that came with it', async () => {
+  test('by the handler of an event delivers no more events of the same chunk', async () => {
     const watch = await startWatching({
       transform: (object) => {
         if (object.metadata.name === 'stop') started.stop.abort();

@@ -69,7 +69,7 @@ describe('two parts that keep different things of the same objects', () => {
     expect([api.server.requests, errors]).toEqual([1, []]);
   });
 
-  test('hear of what a list shows to have changed meanwhile', async () => {
+  test('get the changes that a list shows', async () => {
     const [all, reds] = [recorded(), recorded()];
     informers.informer(configMaps).addEventHandler(all);
     informers.informer(configMaps, { keep: isRed }).addEventHandler(reds);
@@ -86,7 +86,7 @@ describe('two parts that keep different things of the same objects', () => {
     expect(reds.heard.slice(2)).toEqual(['delete b=12', 'delete a=1, last seen so']);
   });
 
-  test('miss what only their own part of it cannot read', async () => {
+  test('miss only the objects that they cannot read', async () => {
     const strict = informers.informer({
       ...configMaps,
       decode(value) {
@@ -106,7 +106,7 @@ describe('two parts that keep different things of the same objects', () => {
     expect(errors).toHaveLength(2);
   });
 
-  test('have the metadata alone sent where that is enough for both', async () => {
+  test('request the metadata alone if that is enough for both', async () => {
     const metadataOnly = { ...configMaps, metadataOnly: true as const };
     informers.informer(metadataOnly);
     informers.informer(metadataOnly, { keep: isRed });
@@ -123,7 +123,7 @@ describe('two parts that keep different things of the same objects', () => {
   });
 });
 
-describe('two parts that keep the same', () => {
+describe('two parts that keep the same fields', () => {
   test('share the informer, with the indices of both', async () => {
     const byName = ({ metadata }: ConfigMap) => [metadata.name];
     const byVersion = ({ metadata }: ConfigMap) => [metadata.resourceVersion ?? ''];
@@ -139,15 +139,15 @@ describe('two parts that keep the same', () => {
     ]);
   });
 
-  test('may not name different indices alike', () => {
+  test('cannot use one name for different indices', () => {
     informers.informer(configMaps, { indexers: { by: () => [] } });
     expect(() => informers.informer(configMaps, { indexers: { by: () => ['a'] } })).toThrow(
-      'there is another index by already',
+      'another index is named by',
     );
   });
 
   test.each([{ namespace: 'shop' }, { labelSelector: 'colour=red' }, { fieldSelector: 'metadata.name=a' }])(
-    'do not share what is selected otherwise: %j',
+    'do not share a different selection: %j',
     (selection) => {
       expect(informers.informer(configMaps, selection)).not.toBe(informers.informer(configMaps));
     },
@@ -165,7 +165,7 @@ describe('a watch', () => {
     expect((await api.server.next()).isWatch).toBe(true);
   });
 
-  test('takes no more caches once it has begun', async () => {
+  test('accepts no more caches once it has begun', async () => {
     informers.informer(configMaps);
     run();
     await api.server.next();

@@ -9,7 +9,7 @@ const labelled = (name: string, ...labels: readonly string[]) =>
 const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
 
 describe('the store', () => {
-  test('holds objects by namespace and name, and returns what was there', () => {
+  test('holds objects by namespace and name, and returns the previous object', () => {
     const store = new Store<ConfigMap>();
     const [old, now] = [configMap('a', 1), configMap('a', 2)];
     expect(store.set(old)).toBeUndefined();
@@ -21,7 +21,7 @@ describe('the store', () => {
     expect(store.size).toBe(0);
   });
 
-  test('finds objects by the values of an index, as they are now', () => {
+  test('finds objects by the current values of an index', () => {
     const store = new Store({ byLabel });
     store.set(labelled('a', 'red', 'big'));
     store.set(labelled('b', 'red'));
@@ -32,13 +32,13 @@ describe('the store', () => {
     expect(names(store.byIndex('byLabel', 'blue'))).toEqual(['a']);
   });
 
-  test('an index that is not there is a mistake of the caller', () => {
+  test('throws for an unknown index', () => {
     expect(() => new Store({ byLabel }).byIndex('byColour', 'red')).toThrow(
-      'there is no index byColour: expected one of byLabel',
+      'unknown index byColour: expected one of byLabel',
     );
   });
 
-  test('an object whose index cannot be computed changes nothing', () => {
+  test('is unchanged when an index function throws', () => {
     const broken = (object: ConfigMap): string[] => {
       if (object.metadata.labels?.broken) throw new Error('cannot index');
       return ['all'];
@@ -51,7 +51,7 @@ describe('the store', () => {
     expect([store.byIndex('byLabel', 'red'), store.byIndex('byLabel', 'blue')]).toEqual([[good], []]);
   });
 
-  test('an index equals a search of all objects, whatever was done before', () => {
+  test('has indices that equal a search of all objects, after any changes', () => {
     const name = fc.constantFrom('a', 'b', 'c');
     const labels = fc.array(fc.constantFrom('x', 'y', '__proto__', 'constructor'));
     const step = fc.oneof(

@@ -94,7 +94,7 @@ describe('what the client sends', () => {
     expect(request.body === '' ? null : JSON.parse(request.body)).toEqual(body);
     expect(request.headers['content-type'] ?? '').toBe(contentType);
     expect(request.headers.accept).toBe(json);
-    // Fits as any answer.
+    // This body is valid for any request.
     request.answer({ ...configMap('cart', 2), items: [] });
     await called;
     expect(metrics).toEqual([`${method} 200`]);
@@ -107,13 +107,13 @@ describe('what the client sends', () => {
   ])('asks for the metadata of %s as %s', async (_, kind, call) => {
     const called = call(api.client, { ...configMaps, metadataOnly: true });
     const request = await api.server.next();
-    // Fits as any answer.
+    // This body is valid for any request.
     request.answer(`${JSON.stringify({ ...configMap('cart', 1), items: [] })}\n`);
     await called;
     expect(request.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
   });
 
-  test('no request at all where a name cannot be one', async () => {
+  test('no request for an invalid name', async () => {
     await expect(api.client.mergePatch(configMaps, { namespace: 'shop', name: '../x' }, {})).rejects.toThrow(
       TypeError,
     );
@@ -122,15 +122,15 @@ describe('what the client sends', () => {
   });
 });
 
-describe('what comes back', () => {
-  test('is decoded', async () => {
+describe('the answer', () => {
+  test('is a decoded object', async () => {
     const picky = { ...configMaps, decode: (): KubeObject => decodeObject({}) };
     const got = api.client.get(picky, cart).catch((error: unknown) => error);
     (await api.server.next()).answer(configMap('cart', 1));
     expect(await got).toBeInstanceOf(TypeError);
   });
 
-  test('a list has its resourceVersion and the token of its next page', async () => {
+  test('has the resourceVersion of a list and the token of its next page', async () => {
     const first = api.client.list(configMaps, {});
     (await api.server.next()).answer(listOf(5, [1, 2], 'more'));
     expect(await first).toEqual({ items: [1, 2], resourceVersion: '5', continue: 'more' });
@@ -146,13 +146,13 @@ describe('what comes back', () => {
     { metadata: { resourceVersion: '1' }, items: 'all' },
     '{"metadata":{"resourceVersion":"1"},"items":[1],"items":[]}',
     7,
-  ])('the list %j is refused', async (body) => {
+  ])('is refused when it is the list %j', async (body) => {
     const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
     (await api.server.next()).answer(body);
     expect(await listed).toBeInstanceOf(TypeError);
   });
 
-  test('each item of a list is read as soon as it has come', async () => {
+  test('has list items that are read as they arrive', async () => {
     const read: unknown[] = [];
     const listed = api.client.list(configMaps, {}, (item) => read.push(item));
     const request = await api.server.next();
@@ -169,16 +169,16 @@ describe('what comes back', () => {
     ['ends within an item', '{"metadata":{"resourceVersion":"1"},"items":[1,{"a":'],
     ['ends after an item', '{"metadata":{"resourceVersion":"1"},"items":[1,2'],
     ['ends before its last byte', '{"metadata":{"resourceVersion":"1"},"items":[1,2]'],
-    ['has an item that is no JSON', '{"metadata":{"resourceVersion":"1"},"items":[1,x]}'],
-    ['goes on after its end', '{"metadata":{"resourceVersion":"1"},"items":[1,2]}]'],
-  ])('a list that %s is a TransportError that quotes the place', async (_, body) => {
+    ['has an item that is not JSON', '{"metadata":{"resourceVersion":"1"},"items":[1,x]}'],
+    ['continues after its end', '{"metadata":{"resourceVersion":"1"},"items":[1,2]}]'],
+  ])('is a TransportError that quotes the place when a list %s', async (_, body) => {
     const listed = api.client.list(configMaps, {}).catch((error: unknown) => error);
     (await api.server.next()).answer(body);
     expect(await listed).toMatchObject({ name: 'TransportError', code: 'EBADBODY' });
     expect(await listed).toHaveProperty('message', expect.stringMatching(/after [12] items "/));
   });
 
-  test('a list whose item is refused by its reader is hung up', async () => {
+  test('is hung up when the reader refuses an item of a list', async () => {
     const refuse = () => {
       throw new TypeError('no item');
     };
@@ -189,7 +189,7 @@ describe('what comes back', () => {
     await request.closed;
   });
 
-  test('a list that is cut is asked for again, and holds no item twice', async () => {
+  test('is requested again when a list is cut, and then holds no item twice', async () => {
     const listed = api.client.list(configMaps, {});
     const first = await api.server.next();
     first.stream().write('{"metadata":{"resourceVersion":"5"},"items":[1,2,');
@@ -199,13 +199,13 @@ describe('what comes back', () => {
     expect(await listed).toMatchObject({ items: [1], resourceVersion: '6' });
   });
 
-  test.each([200, 500])('an answer %d that never ends is given up', async (status) => {
+  test.each([200, 500])('times out when the body of a %d never ends', async (status) => {
     const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
     (await api.server.next()).answer('x'.repeat(16 * 1024 * 1024 + 1), { status });
     expect(await got).toMatchObject({ name: 'TransportError', code: 'ETOOLARGE' });
   });
 
-  test('a refusal is an ApiError', async () => {
+  test('is an ApiError when the server refuses', async () => {
     const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
     (await api.server.next()).fail(404, { reason: 'NotFound', message: 'no cart' });
     expect(await got).toBeInstanceOf(ApiError);
@@ -214,9 +214,9 @@ describe('what comes back', () => {
   });
 
   test.each([
-    ['no JSON', (r: Answering) => r.answer('<html>'), 'EBADBODY'],
-    ['less than was announced', (r: Answering) => cutShort(r), 'ECONNRESET'],
-  ])('a body that is %s is a TransportError', async (_, answer, code) => {
+    ['not JSON', (r: Answering) => r.answer('<html>'), 'EBADBODY'],
+    ['shorter than its content-length', (r: Answering) => cutShort(r), 'ECONNRESET'],
+  ])('is a TransportError when its body is %s', async (_, answer, code) => {
     const posted = api.client.create(configMaps, configMap('cart', 1)).catch((error: unknown) => error);
     answer(await api.server.next());
     expect(await posted).toBeInstanceOf(TransportError);
@@ -231,8 +231,8 @@ function cutShort(request: Answering): void {
   setImmediate(() => request.cut());
 }
 
-describe('what the client sends again', () => {
-  test('a request that was put off, after as long as was asked for, whatever its verb', async () => {
+describe('the client retries', () => {
+  test('a request of any verb that the server put off, after Retry-After', async () => {
     const created = api.client.create(configMaps, configMap('cart', 1));
     (await api.server.next()).fail(429, {}, { 'retry-after': '2' });
     await until(() => api.clock.waits.includes(2000));
@@ -246,7 +246,7 @@ describe('what the client sends again', () => {
     expect(api.clock.pendingTimers).toBe(0);
   });
 
-  test('a read that was cut, but no write: that may have been done', async () => {
+  test('a read that was cut, but no write, which may have had an effect', async () => {
     const written = api.client.mergePatch(configMaps, cart, {}).catch((error: unknown) => error);
     (await api.server.next()).cut();
     expect(await written).toMatchObject({ name: 'TransportError' });
@@ -258,7 +258,7 @@ describe('what the client sends again', () => {
     expect(metrics).toEqual(['PATCH <error>', 'GET <error>', 'GET 200']);
   });
 
-  test('nothing any more when the caller stops meanwhile', async () => {
+  test('nothing after the caller stops', async () => {
     const stop = new AbortController();
     const got = api.client.get(configMaps, cart, { signal: stop.signal }).catch((error: unknown) => error);
     (await api.server.next()).fail(429);
@@ -268,7 +268,7 @@ describe('what the client sends again', () => {
     expect([api.clock.pendingTimers, api.server.requests]).toEqual([0, 1]);
   });
 
-  test('waits its turn before each attempt', async () => {
+  test('after waiting for its turn before each attempt', async () => {
     let turns = 0;
     const limited = await startScripted({
       waitTurn: async () => {
@@ -285,7 +285,7 @@ describe('what the client sends again', () => {
   });
 });
 
-test('requests leave nothing on the signal of their caller, however they end', async () => {
+test('requests leave no listener on the signal of their caller, however they end', async () => {
   const { signal } = new AbortController();
   const listed = api.client.list(configMaps, { signal });
   (await api.server.next()).answer(listOf(5, []));
@@ -299,7 +299,7 @@ test('requests leave nothing on the signal of their caller, however they end', a
 describe('a watch', () => {
   const options = { namespace: 'shop', resourceVersion: '5', timeoutSeconds: 300 };
 
-  test('is asked for with bookmarks, and yields what comes, in order, until the server ends it', async () => {
+  test('requests bookmarks, and yields events in order until the server ends it', async () => {
     const events: unknown[] = [];
     const watched = (async () => {
       for await (const event of api.client.watch(configMaps, options)) events.push(event);
@@ -321,9 +321,9 @@ describe('a watch', () => {
   test.each<[string, (request: Answering) => void, object]>([
     ['is refused', (r) => r.fail(410, { reason: 'Expired' }), { name: 'ApiError', status: 410 }],
     ['is cut before its answer', (r) => r.cut(), { name: 'TransportError', code: 'ECONNRESET' }],
-    ['is cut within it', cutShort, { name: 'TransportError', code: 'ECONNRESET' }],
-    ['says what is no JSON', (r) => r.stream().write('no JSON\n'), { name: 'MalformedLineError' }],
-  ])('that %s throws what happened, and hangs up', async (_, answer, error) => {
+    ['is cut within its answer', cutShort, { name: 'TransportError', code: 'ECONNRESET' }],
+    ['sends a line that is not JSON', (r) => r.stream().write('no JSON\n'), { name: 'MalformedLineError' }],
+  ])('that %s throws the error, and hangs up', async (_, answer, error) => {
     const next = api.client
       .watch(configMaps, options)
       .next()
@@ -334,7 +334,7 @@ describe('a watch', () => {
     await request.closed;
   });
 
-  test('that nobody reads on is hung up', async () => {
+  test('is hung up when its reader stops reading', async () => {
     const watch = api.client.watch(configMaps, options);
     const first = watch.next();
     const request = await api.server.next();
@@ -372,7 +372,7 @@ describe('a request without an answer', () => {
     await request.closed;
   });
 
-  test('ends after its time also when its body stands still', async () => {
+  test('times out even when its body stalls', async () => {
     const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
     const request = await api.server.next();
     request.stream().write('{"metadata":');
@@ -382,11 +382,11 @@ describe('a request without an answer', () => {
     await request.closed;
   });
 
-  // The reason of an abort without one is a DOMException, which has a code as errors of the system have.
+  // Without a reason, the reason of an abort is a DOMException, which has a code like system errors.
   test.each([
-    ['that says why', new Error('stop')],
-    ['that does not', undefined],
-  ])('ends at once when the caller stops, with the reason of a caller %s', async (_, reason) => {
+    ['with an error', new Error('stop')],
+    ['without an error', undefined],
+  ])('ends at once with the reason of the signal when the caller aborts %s', async (_, reason) => {
     const stop = new AbortController();
     const got = api.client.get(configMaps, cart, { signal: stop.signal }).catch((error: unknown) => error);
     const request = await api.server.next();

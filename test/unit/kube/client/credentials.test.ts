@@ -34,7 +34,7 @@ async function statusOf(response: Promise<TransportResponse>): Promise<number> {
 }
 
 describe('a token', () => {
-  test('that was rotated is read again as soon as the old one is refused', async () => {
+  test('that was rotated is read again when the server refuses the old one', async () => {
     await writeFile(tokenFile, 'old\n');
     const { server, transport, close } = await startScripted({}, tokenUser);
     const first = statusOf(transport.send(get));
@@ -50,9 +50,9 @@ describe('a token', () => {
   });
 
   test.each([
-    ['that expires is asked for again', '2001-01-01T00:00:00Z', 'Bearer new'],
-    ['that lasts is asked for once', '2999-01-01T00:00:00Z', 'Bearer old'],
-    ['of no end is asked for once', undefined, 'Bearer old'],
+    ['is fetched again when it has expired', '2001-01-01T00:00:00Z', 'Bearer new'],
+    ['is fetched once while it is valid', '2999-01-01T00:00:00Z', 'Bearer old'],
+    ['is fetched once without an expiry', undefined, 'Bearer old'],
   ])('of a plugin %s', async (_, expirationTimestamp, second) => {
     const user = countedExec(['old', 'new'], expirationTimestamp);
     const { server, transport, clock, close } = await startScripted({}, user);
@@ -67,7 +67,7 @@ describe('a token', () => {
     await close();
   });
 
-  test('that is still refused is not sent a third time', async () => {
+  test('is not sent a third time when the server refuses it again', async () => {
     await writeFile(tokenFile, 'bad');
     const { server, transport, close } = await startScripted({}, tokenUser);
     const refused = statusOf(transport.send(get));
@@ -78,7 +78,7 @@ describe('a token', () => {
     await close();
   });
 
-  test('refused to many at once is read again once', async () => {
+  test('is read again once for many refused requests', async () => {
     const { server, transport, close } = await startScripted({}, countedExec(['old', 'new', 'newer']));
     const all = [1, 2, 3].map(() => statusOf(transport.send(get)));
     for (const request of [await server.next(), await server.next(), await server.next()]) request.fail(401);
@@ -91,7 +91,7 @@ describe('a token', () => {
     await close();
   });
 
-  test('that cannot be read is an error; once it was read, not before it is refused', async () => {
+  test('that cannot be read is an error, unless a cached one is still accepted', async () => {
     const { server, transport, clock, close } = await startScripted({}, { keyFile: join(folder, 'key') });
     await expect(transport.send(get)).rejects.toMatchObject({
       code: 'ECREDENTIALS',
@@ -113,7 +113,7 @@ describe('a token', () => {
     await close();
   });
 
-  test('that a plugin never gives does not keep the caller from stopping', async () => {
+  test('of a hanging plugin does not keep the caller from stopping', async () => {
     const started = join(folder, 'started');
     const hangs = `require('node:fs').writeFileSync('${started}', String(process.pid)); setInterval(() => {}, 1e6)`;
     const transport = new Transport(plainKubeConfig(1, { exec: execConfig(hangs) }), new FakeClock());
@@ -124,19 +124,19 @@ describe('a token', () => {
     await expect(sent).rejects.toThrow('stop');
     await transport.close();
     const pid = Number(readFileSync(started, 'utf8'));
-    // A plugin that went on would keep this process from ending.
+    // A plugin that still runs would keep this process from ending.
     await until(() => !isRunning(pid));
   });
 
   test.each<[string, Partial<User>, object]>([
     ['of the kubeconfig', { token: 't' }, { authorization: 'Bearer t' }],
     [
-      'made of name and password',
+      'of a username and a password',
       { username: 'me', password: 'secret' },
       { authorization: `Basic ${btoa('me:secret')}` },
     ],
     [
-      'for somebody else',
+      'with impersonation',
       { token: 't', impersonateUser: 'you' },
       { authorization: 'Bearer t', 'impersonate-user': 'you' },
     ],
@@ -151,7 +151,7 @@ describe('a token', () => {
   });
 });
 
-/** A kubeconfig whose exec plugin prints another token each time that it is run. */
+/** A kubeconfig whose exec plugin prints another token each time it runs. */
 function countedExec(tokens: readonly string[], expirationTimestamp?: string): object {
   const state = join(folder, 'runs');
   const script = `
@@ -226,7 +226,7 @@ describe('a client certificate', () => {
     await until(() => server.openConnections === 0);
   });
 
-  test('is presented to no server whose own is of another authority', async () => {
+  test('is not presented to a server of another authority', async () => {
     await writeClient('me');
     const transport = new Transport(tlsConfig((await testAuthority()).caPem), new FakeClock());
     await expect(transport.send(get)).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe('a client certificate', () => {
     await transport.close();
   });
 
-  test('of a pool that is retired keeps nothing open after the transport is closed', async () => {
+  test('of a retired pool keeps nothing open after the transport is closed', async () => {
     await writeClient('old');
     const clock = new FakeClock();
     const transport = new Transport(tlsConfig(authority.caPem), clock);

@@ -23,7 +23,7 @@ describe('lines of JSON', () => {
     expect(await read(...chunks)).toEqual(values);
   });
 
-  test('any values come through, wherever the bytes are cut', async () => {
+  test('carry any values, wherever the bytes are cut', async () => {
     const values = fc.array(fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }));
     await fc.assert(
       fc.asyncProperty(values, fc.infiniteStream(fc.integer({ min: 1, max: 20 })), async (sent, sizes) => {
@@ -39,26 +39,26 @@ describe('lines of JSON', () => {
     );
   });
 
-  test('a last line without its end is a cut stream: it is dropped, even when it is whole', async () => {
+  test('drop a last line without a newline, even when it is whole JSON', async () => {
     expect(await read('{"a":1}\n{"a":', '2}')).toEqual([{ a: 1 }]);
   });
 
   test.each(['<html>', '{"a":1', 'undefined', '{"a":1}{"a":2}'])(
-    'the line %j is refused and quoted',
+    'refuse the line %j, and quote it',
     async (line) => {
       await expect(read(`${line}\n`)).rejects.toThrow(MalformedLineError);
       await expect(read(`${line}\n`)).rejects.toThrow(`expected a line of JSON, got ${JSON.stringify(line)}`);
     },
   );
 
-  test('a line that never ends is given up before it fills the memory', async () => {
+  test('refuse a line that is too long before it fills the memory', async () => {
     const chunk = 'x'.repeat(1024 * 1024);
     await expect(read(...Array.from({ length: 17 }, () => chunk))).rejects.toThrow(
-      'longer than 16777216 characters',
+      'expected a line of at most 16777216 characters, got more',
     );
   });
 
-  test('lines that together are longer than one may be are fine', async () => {
+  test('may together be longer than one line may be', async () => {
     const line = `${JSON.stringify('x'.repeat(1024 * 1024))}\n`;
     expect(await read(...Array.from({ length: 17 }, () => line))).toHaveLength(17);
   });

@@ -10,7 +10,7 @@ function scan(...chunks: readonly (string | Uint8Array)[]): { items: string[]; f
   return { items, frame: scanner.end() };
 }
 
-/** The value of the text as a list that was put together again; throws where a part of it is no JSON. */
+/** The list, joined from the frame and the items; throws if a part is not JSON. */
 function rejoined(...chunks: readonly (string | Uint8Array)[]): unknown {
   const { items, frame } = scan(...chunks);
   const values = items.map((item): unknown => JSON.parse(item));
@@ -60,7 +60,7 @@ const anySizes = fc.infiniteStream(fc.integer({ min: 1, max: 20 }));
 const anyIndent = fc.constantFrom(undefined, 1, '\t');
 
 describe('a list in any chunks', () => {
-  test('is what JSON.parse makes of it', () => {
+  test('equals the result of JSON.parse', () => {
     fc.assert(
       fc.property(anyList, anyIndent, anySizes, (list, indent, sizes) => {
         const text = JSON.stringify(list, undefined, indent);
@@ -70,7 +70,7 @@ describe('a list in any chunks', () => {
     );
   });
 
-  test('is no JSON when its end is cut off anywhere', () => {
+  test('is not JSON when its end is cut off anywhere', () => {
     fc.assert(
       fc.property(
         anyList,
@@ -85,7 +85,7 @@ describe('a list in any chunks', () => {
     );
   });
 
-  test('is JSON exactly when JSON.parse says so, after any small damage', () => {
+  test('is JSON exactly when JSON.parse accepts it, after any small damage', () => {
     const damage = fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', ' ', '0', 'x', '\u00a0');
     fc.assert(
       fc.property(
@@ -97,7 +97,7 @@ describe('a list in any chunks', () => {
         (list, put, where, taken, sizes) => {
           const text = JSON.stringify(list);
           const at = where % (text.length + 1);
-          // Half of a surrogate pair has no bytes of its own.
+          // Half of a surrogate pair has no UTF-8 bytes.
           const damaged = Buffer.from(text.slice(0, at) + put + text.slice(at + taken)).toString();
           // JSON.parse takes the last of two keys; the API server sends each key once.
           fc.pre((damaged.match(/"items"/g)?.length ?? 0) < 2);
@@ -127,8 +127,8 @@ describe('the items of a list', () => {
       ['{"a":1}', '{"a":[2,3]}'],
       '{"items":[0,0],"b":[4]}',
     ],
-    ['are no blank of JSON', '{"items":[\u00a0]}', ['\u00a0'], '{"items":[0]}'],
-    ['may be none', '{"items":[ ]}', [], '{"items":[]}'],
+    ['include text that JSON does not treat as blank', '{"items":[\u00a0]}', ['\u00a0'], '{"items":[0]}'],
+    ['may be empty', '{"items":[ ]}', [], '{"items":[]}'],
     ['may be null', '{"items":null}', [], '{"items":null}'],
     [
       'are those of the list, not of an item',
@@ -143,17 +143,17 @@ describe('the items of a list', () => {
       '{"metadata":{"items":[1]}}',
     ],
     [
-      'are found by their key, not by a text like it',
+      'are found by their key, not by a similar text',
       '{"a":"{\\"items\\":[1","b":[2]}',
       [],
       '{"a":"{\\"items\\":[1","b":[2]}',
     ],
-    ['leave what is wrong around them in the frame', '{"items":[1,,2,]}x', ['1', '2'], '{"items":[0,,0,]}x'],
+    ['leave errors around them in the frame', '{"items":[1,,2,]}x', ['1', '2'], '{"items":[0,,0,]}x'],
   ])('%s', (_, text, items, frame) => {
     expect(scan(text)).toEqual({ items, frame });
   });
 
-  test('come as soon as their last byte has', () => {
+  test('are passed on with their last byte', () => {
     const items: string[] = [];
     const scanner = new ListScanner((text) => items.push(text));
     scanner.write(Buffer.from('{"items":[{"a":"'));
@@ -162,7 +162,7 @@ describe('the items of a list', () => {
   });
 });
 
-describe('what never ends is given up', () => {
+describe('the scanner refuses endless input', () => {
   const mebibyte = 'x'.repeat(1024 * 1024);
   test.each<[string, string, string, string]>([
     ['an item', '{"items":["', mebibyte, 'an item of the list of at most 16777216 bytes'],
@@ -174,7 +174,7 @@ describe('what never ends is given up', () => {
       'a list without its items of at most 2097152 bytes',
     ],
     [
-      'a list of nothing',
+      'a list of empty items',
       '{"items":[',
       ','.repeat(1024 * 1024),
       'a list without its items of at most 2097152 bytes',

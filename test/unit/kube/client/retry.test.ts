@@ -6,19 +6,19 @@ const api = (status: number, retryAfter?: string, body: object = {}) =>
   apiErrorFrom(status, body, retryAfter);
 const cut = (code: string) => new TransportError('cut', code, undefined);
 
-describe('whether a failed request is made again', () => {
+describe('retryDelay', () => {
   test.each([
     ['429 with Retry-After', api(429, '1'), 1000, 1000],
-    ['429 without', api(429), 100, 100],
+    ['429 without Retry-After', api(429), 100, 100],
     ['503 with Retry-After', api(503, '2'), 2000, 2000],
-    ['503 without', api(503), undefined, undefined],
+    ['503 without Retry-After', api(503), undefined, undefined],
     ['500', api(500), undefined, undefined],
     ['409', api(409), undefined, undefined],
     ['404 with Retry-After', api(404, '1'), undefined, undefined],
-    ['a wait that is the caller’s to plan', api(429, '6'), undefined, undefined],
+    ['a wait that the caller must plan', api(429, '6'), undefined, undefined],
     ['refused', cut('ECONNREFUSED'), 100, 100],
     ['reset', cut('ECONNRESET'), 100, undefined],
-    ['a kept connection that the server has closed', cut('UND_ERR_SOCKET'), 100, undefined],
+    ['an idle connection that the server has closed', cut('UND_ERR_SOCKET'), 100, undefined],
     ['timed out', cut('ETIMEDOUT'), undefined, undefined],
     ['credentials that cannot be read', cut('ECREDENTIALS'), undefined, undefined],
     ['a bug', new TypeError('bug'), undefined, undefined],
@@ -40,7 +40,7 @@ describe('whether a failed request is made again', () => {
       expect(retryDelay(method, error, 1)).toBe(write);
   });
 
-  test('waits twice as long each time, and gives up after the fourth', () => {
+  test('doubles the delay each time, and gives up after the fourth retry', () => {
     expect([1, 2, 3, 4].map((attempt) => retryDelay('GET', cut('ECONNRESET'), attempt))).toEqual([
       100,
       200,
@@ -49,7 +49,7 @@ describe('whether a failed request is made again', () => {
     ]);
   });
 
-  test('never comes sooner than the server asked for', () => {
+  test('is never shorter than Retry-After', () => {
     expect(retryDelay('GET', api(429, '0'), 2)).toBe(200);
     expect(retryDelay('GET', api(429, '5'), 3)).toBe(5000);
   });

@@ -20,7 +20,7 @@ async function read(response: Promise<TransportResponse>): Promise<string> {
   return (await response).body.text();
 }
 
-test.each([true, false])('the API server is told who asks (by a watch: %s)', async (streaming) => {
+test.each([true, false])('requests have the user agent of the client (watch: %s)', async (streaming) => {
   const transport = new Transport(plainKubeConfig(api.server.port), new FakeClock(), 'a-program/1.0');
   const response = transport.send({ ...get, streaming });
   const request = await api.server.next();
@@ -31,7 +31,7 @@ test.each([true, false])('the API server is told who asks (by a watch: %s)', asy
 });
 
 describe('connections', () => {
-  test('are kept: fifty requests one after the other use two at most', async () => {
+  test('are reused: fifty sequential requests use at most two', async () => {
     for (let i = 0; i < 50; i++) {
       const response = read(api.transport.send(get));
       (await api.server.next()).answer({});
@@ -40,7 +40,7 @@ describe('connections', () => {
     expect(api.server.connections).toBeLessThanOrEqual(2);
   });
 
-  test('are no more than 32 for requests at once, and no fewer than it takes for watches', async () => {
+  test('are at most 32 for concurrent requests, and one for each watch', async () => {
     const stop = new AbortController();
     const watches = Array.from({ length: 40 }, () =>
       api.transport.send({ ...get, signal: stop.signal, streaming: true }),
@@ -59,7 +59,7 @@ describe('connections', () => {
     stop.abort();
   });
 
-  test('are no older than six minutes where a request begins, and the old ones end', async () => {
+  test('are at most six minutes old when a request begins, and the old ones end', async () => {
     const exchange = async () => {
       const response = read(api.transport.send(get));
       (await api.server.next()).answer({});
@@ -70,14 +70,14 @@ describe('connections', () => {
     await exchange();
     const before = api.server.connections;
     expect(before).toBeLessThanOrEqual(2);
-    // Jitter adds a fifth at most.
+    // Jitter adds at most a fifth.
     api.clock.advance(60_001);
     await exchange();
     expect(api.server.connections).toBe(before + 1);
     await until(() => api.server.openConnections === 1);
   });
 
-  test('of a watch stay until it ends; the next watch gets another', async () => {
+  test('of a watch stay open until it ends; the next watch gets a new one', async () => {
     const open = async () => {
       const response = api.transport.send({ ...get, streaming: true });
       const watched = await api.server.next();
@@ -95,7 +95,7 @@ describe('connections', () => {
     await next.body.text();
   });
 
-  test('all end when the transport is closed, and none is made afterwards', async () => {
+  test('all end when the transport is closed, and none opens afterwards', async () => {
     const watch = await Promise.all([
       api.transport.send({ ...get, streaming: true }),
       api.server.next().then((request) => request.stream()),
@@ -108,8 +108,8 @@ describe('connections', () => {
   });
 });
 
-describe('where requests go', () => {
-  test('under the path of the server, when it has one', async () => {
+describe('the path of requests', () => {
+  test('is below the path of the server URL', async () => {
     const config = plainKubeConfig(api.server.port);
     const cluster = { ...config.clusters[0], server: `http://127.0.0.1:${api.server.port}/k8s/c1/` };
     config.loadFromClusterAndUser({ name: 'c', skipTLSVerify: true, ...cluster }, { name: 'u' });
@@ -122,15 +122,15 @@ describe('where requests go', () => {
     await transport.close();
   });
 
-  test('nowhere without a current cluster', async () => {
+  test('does not exist without a current cluster', async () => {
     const config = new KubeConfig();
     config.loadFromOptions({ clusters: [], users: [], contexts: [], currentContext: '' });
     await expect(new Transport(config, new FakeClock()).send(get)).rejects.toThrow('set its current-context');
   });
 });
 
-describe('no answer', () => {
-  test('from a server that is not there is a TransportError that names it', async () => {
+describe('a request without an answer', () => {
+  test('fails with a TransportError that names a server that does not exist', async () => {
     const { port } = api.server;
     await api.server.close();
     await expect(api.transport.send(get)).rejects.toMatchObject({
@@ -140,7 +140,7 @@ describe('no answer', () => {
     });
   });
 
-  test('is waited for no longer than the caller wants', async () => {
+  test('ends when the caller aborts', async () => {
     const stop = new AbortController();
     const sent = api.transport.send({ ...get, signal: stop.signal }).catch((error: unknown) => error);
     const request = await api.server.next();
@@ -174,13 +174,13 @@ describe('no answer', () => {
   );
 });
 
-describe('whether a request may start', () => {
+describe('mayStart', () => {
   const refusal = new Error('the term is over');
   const refuse = () => {
     throw refusal;
   };
 
-  test('is asked when a connection takes it, not before', async () => {
+  test('is called when a connection takes the request, not before', async () => {
     const others = Array.from({ length: 32 }, () => read(api.transport.send(get)));
     const taken = await Promise.all(others.map(() => api.server.next()));
     let over = false;
@@ -192,7 +192,7 @@ describe('whether a request may start', () => {
     expect(api.server.requests).toBe(32);
   });
 
-  test('is a matter of that request alone: the next is answered', async () => {
+  test('stops that request alone: the next one is answered', async () => {
     await expect(api.transport.send({ ...get, mayStart: refuse })).rejects.toBe(refusal);
     const answered = read(api.transport.send({ ...get, mayStart: () => undefined }));
     (await api.server.next()).answer({ it: 'is' });

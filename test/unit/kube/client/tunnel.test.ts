@@ -55,21 +55,21 @@ async function exchange(): Promise<number> {
   return status;
 }
 
-describe('through a proxy', () => {
-  test('requests reach the API server, by tunnels that are kept', async () => {
+describe('a tunnel through a proxy', () => {
+  test('carries many requests to the API server', async () => {
     for (let sent = 0; sent < 20; sent++) expect(await exchange()).toBe(200);
     expect(proxy.asked[0]).toEqual({ target: `localhost:${server.port}`, authorization: undefined });
     expect(proxy.asked.length).toBeLessThanOrEqual(2);
   });
 
-  test('which wants a name and a password', async () => {
+  test('authenticates with a username and a password', async () => {
     await transport.close();
     transport = new Transport(configBy(`http://me:p%40ss@127.0.0.1:${proxy.port}`), clock);
     await exchange();
     expect(proxy.asked[0]?.authorization).toBe(`Basic ${btoa('me:p@ss')}`);
   });
 
-  test('which is spoken to by TLS, with a certificate of the cluster’s authority', async () => {
+  test('uses TLS to a proxy with a certificate of the cluster’s authority', async () => {
     await proxy.close();
     await transport.close();
     const { certPem: cert, keyPem: key } = await authority.server();
@@ -79,7 +79,7 @@ describe('through a proxy', () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
-  test('a refusal of the proxy is an error that names it, without its password', async () => {
+  test('fails with an error that names the proxy, without its password, when the proxy refuses', async () => {
     await transport.close();
     transport = new Transport(configBy(`http://me:secret@127.0.0.1:${proxy.port}`), clock);
     proxy.status = '407 Proxy Authentication Required';
@@ -92,7 +92,7 @@ describe('through a proxy', () => {
     expect(await exchange()).toBe(200);
   });
 
-  test('a proxy that is not there is an error that names it', async () => {
+  test('fails with an error that names the proxy when the proxy does not exist', async () => {
     const { port } = proxy;
     await proxy.close();
     await expect(transport.send(get)).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('through a proxy', () => {
     proxy = await ConnectProxy.start();
   });
 
-  test('an API server of another authority is trusted no more than without', async () => {
+  test('does not trust an API server of another authority', async () => {
     await transport.close();
     authority = await testAuthority();
     transport = new Transport(configBy(`http://127.0.0.1:${proxy.port}`), clock);
@@ -110,7 +110,7 @@ describe('through a proxy', () => {
     expect(server.requests).toBe(0);
   });
 
-  test('nothing stays open when the transport is closed, not even the watch of a pool that is retired', async () => {
+  test('leaves nothing open when the transport is closed, not even the watch of a retired pool', async () => {
     const watch = transport.send({ ...get, streaming: true });
     (await server.next()).stream();
     const ended = (await watch).body.text().catch((error: Error & { code?: string }) => error.code);

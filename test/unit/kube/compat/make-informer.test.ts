@@ -24,7 +24,7 @@ describe('makeInformer', () => {
     PATH,
     '/apis/apps/v1/deployments',
     '/apis/example.com/v1beta1/namespaces/shop/things',
-  ])('watches what %s names', async (path) => {
+  ])('watches the collection at %s', async (path) => {
     const informer = makeInformer(config, path, unused, 'app=shop');
     void informer.start();
     const request = await server.next();
@@ -40,7 +40,7 @@ describe('makeInformer', () => {
     '/apis/v1/pods/',
     '/api/v1/namespaces/shop/pods/one',
     '/version',
-  ])('refuses %j, which names no collection', (path) => {
+  ])('refuses %j, which does not name a collection', (path) => {
     expect(() => makeInformer(config, path, unused)).toThrow(`expected a path such as`);
   });
 
@@ -50,7 +50,7 @@ describe('makeInformer', () => {
     expect(server.requests).toBe(0);
   });
 
-  test('tells of objects and keeps them, and tells of an error and goes on', async () => {
+  test('reports objects and caches them, and continues after an error', async () => {
     const informer = makeInformer<V1ConfigMap>(config, PATH, unused);
     const heard: string[] = [];
     informer.on('connect', () => heard.push('connect'));
@@ -68,7 +68,7 @@ describe('makeInformer', () => {
     await informer.stop();
   });
 
-  test('makes a warning of what a callback throws', async () => {
+  test('emits a warning when a callback throws', async () => {
     const informer = makeInformer(config, PATH, unused);
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     informer.on('add', () => {

@@ -20,10 +20,10 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The moment of the wall clock at which the fake clock starts. */
+/** The wall-clock time at which the fake clock starts. */
 const epoch = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** A controller around `reconcile`, and all there is to see of it. */
+/** A controller around `reconcile`, with its logs and metrics. */
 export function newController(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new FakeClock();
   const queue = new WorkQueue<string>({
@@ -70,7 +70,7 @@ class RecordedMetrics implements ControllerMetrics {
   }
 }
 
-/** Lets the event loop turn until the condition holds; one that never does ends in jest's own timeout. */
+/** Turns the event loop until the condition holds, or jest's timeout ends the test. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await eventLoopTurn();
 }
@@ -88,7 +88,7 @@ export function scripted(...outcomes: readonly (Error | number)[]) {
   return { reconcile, keys };
 }
 
-/** A reconcile that stays running until it is let go, key by key. */
+/** A reconcile that keeps running until it is released, key by key. */
 export function held() {
   const release = new Map<string, () => void>();
   const started: string[] = [];

@@ -22,7 +22,7 @@ describe('stopping a controller', () => {
     expect(log).toEqual([]);
   });
 
-  test('gives up at the drain timeout and says what was still running', async () => {
+  test('gives up at the drain timeout, and logs the running keys', async () => {
     const { reconcile, started, release } = held();
     const { clock, queue, log, controller, stop, stopped } = startController(reconcile, {
       drainTimeoutMs: 10_000,
@@ -35,7 +35,7 @@ describe('stopping a controller', () => {
     expect(log).toMatchObject([
       {
         level: 40,
-        msg: 'reconciles are still running after the drain timeout',
+        msg: 'gave up on running reconciles at the drain timeout',
         running: ['default/stuck'],
         drainTimeoutMs: 10_000,
       },
@@ -46,14 +46,14 @@ describe('stopping a controller', () => {
 
   test.each([
     ['succeeds', async () => ({})],
-    ['asks to come back', async () => ({ requeueAfterMs: 1 })],
+    ['requeues', async () => ({ requeueAfterMs: 1 })],
     [
       'fails',
       async () => {
         throw new Error('late');
       },
     ],
-  ])('counts and remembers nothing of a reconcile that %s after the drain timeout', async (_, outcome) => {
+  ])('neither counts nor records a reconcile that %s after the drain timeout', async (_, outcome) => {
     const { reconcile, started, release } = held();
     const { clock, queue, log, history, metrics, controller, stop, stopped } = startController(
       async (key, signal) => {
@@ -74,7 +74,7 @@ describe('stopping a controller', () => {
     expect([metrics.results, history.list()]).toEqual([[], []]);
   });
 
-  test('waits for 30 s unless told otherwise', async () => {
+  test('waits for 30 s by default', async () => {
     const { reconcile, started } = held();
     const { clock, queue, log, stop, stopped } = startController(reconcile);
     queue.add('default/stuck');
@@ -87,7 +87,7 @@ describe('stopping a controller', () => {
     expect(log).toMatchObject([{ drainTimeoutMs: 30_000 }]);
   });
 
-  test('aborts the signal of the reconciles, and one that fails by it raises no alarm and is not retried', async () => {
+  test('aborts the signal of the reconciles, and neither warns of nor retries those that fail by it', async () => {
     let started = false;
     const { clock, queue, history, log, metrics, stop, stopped } = startController(async (_, signal) => {
       started = true;
@@ -101,7 +101,7 @@ describe('stopping a controller', () => {
     expect(log).toMatchObject([
       {
         level: 30,
-        msg: 'reconcile was cut short by the shutdown',
+        msg: 'reconcile interrupted by the shutdown',
         key: 'default/example',
         err: { name: 'AbortError' },
       },
@@ -111,7 +111,7 @@ describe('stopping a controller', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('ends at once when nothing runs, and leaves keys that wait for a retry', async () => {
+  test('ends at once when nothing runs, and drops keys that wait for a retry', async () => {
     const { reconcile } = scripted(new Error('no'));
     const { clock, queue, metrics, stop, stopped } = startController(reconcile);
     queue.add('default/example');
@@ -124,7 +124,7 @@ describe('stopping a controller', () => {
   });
 });
 
-test('a controller whose signal has aborted before it runs reconciles nothing', async () => {
+test('a controller with an aborted signal reconciles nothing', async () => {
   const { reconcile, keys } = scripted();
   const { controller, queue } = newController(reconcile);
   queue.add('default/example');
@@ -132,7 +132,7 @@ test('a controller whose signal has aborted before it runs reconciles nothing', 
   expect(keys).toEqual([]);
 });
 
-test('a controller does not stay up without work: a queue shut down by others is an error', async () => {
+test('a controller fails when other code shuts down its queue', async () => {
   const { queue, stopped } = startController(scripted().reconcile);
   queue.shutDown();
   await expect(stopped).rejects.toThrow('controller network has stopped: its queue was shut down');

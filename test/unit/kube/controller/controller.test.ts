@@ -6,7 +6,7 @@ import { held, scripted, startController, until } from './controller-setup.ts';
 const key = 'default/example';
 
 describe('workers', () => {
-  test('take as many keys at once as there are workers, and no more', async () => {
+  test('reconcile as many keys at once as there are workers, and no more', async () => {
     const { reconcile, started, release } = held();
     const { queue, controller, metrics } = startController(reconcile, { workers: 2 });
     for (const name of ['a', 'b', 'c']) queue.add(name);
@@ -20,7 +20,7 @@ describe('workers', () => {
     expect(metrics.active).toEqual([1, 2, 1, 2]);
   });
 
-  test('never take one key twice at once: an event meanwhile brings it back afterwards', async () => {
+  test('never reconcile one key twice at once: an event meanwhile queues it afterwards', async () => {
     const { reconcile, started, release } = held();
     const { queue } = startController(reconcile, { workers: 2 });
     queue.add(key);
@@ -34,7 +34,7 @@ describe('workers', () => {
     expect(started.at(-1)).toBe(key);
   });
 
-  test('let others have the event loop between reconciles that wait for nothing', async () => {
+  test('yield to the event loop between reconciles that never wait', async () => {
     const reconciled: string[] = [];
     let reconciledAtTurn = 0;
     const { queue } = startController(async (name) => {
@@ -50,7 +50,7 @@ describe('workers', () => {
 });
 
 describe('a reconcile that succeeds', () => {
-  test('and asks for nothing is done: nothing is remembered and nothing will happen', async () => {
+  test('with an empty result is done: no record and no requeue', async () => {
     const { reconcile } = scripted();
     const { clock, queue, controller, log, metrics } = startController(reconcile);
     queue.add(key);
@@ -61,7 +61,7 @@ describe('a reconcile that succeeds', () => {
     expect(log).toEqual([]);
   });
 
-  test('and asks for a time comes back then, and its failures are forgotten', async () => {
+  test('with requeueAfterMs is repeated after it, and its failures are forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('no'), 30_000);
     const { clock, queue, history, metrics } = startController(reconcile);
     queue.add(key);
@@ -84,7 +84,7 @@ describe('a reconcile that succeeds', () => {
   });
 
   test.each([0, -1, Number.NaN])(
-    'and asks for %p ms comes back with back-off, not in a hot loop',
+    'with requeueAfterMs %p is repeated with back-off, not in a hot loop',
     async (requeueAfterMs) => {
       const { reconcile, keys } = scripted(requeueAfterMs, requeueAfterMs);
       const { clock, queue, metrics, history } = startController(reconcile);
@@ -103,7 +103,7 @@ describe('a reconcile that succeeds', () => {
 });
 
 describe('a reconcile that fails', () => {
-  test('is retried with growing delays until it succeeds, and then all is forgotten', async () => {
+  test('is retried with growing delays until it succeeds, and then forgotten', async () => {
     const { reconcile, keys } = scripted(new Error('first'), new Error('second'));
     const { clock, queue, history, controller, log, metrics } = startController(reconcile);
     queue.add(key);
@@ -129,7 +129,7 @@ describe('a reconcile that fails', () => {
     ]);
   });
 
-  test('is not retried sooner than the API server asks', async () => {
+  test('is not retried before Retry-After', async () => {
     const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
     const { clock, queue, metrics } = startController(reconcile);
     queue.add(key);
@@ -140,7 +140,7 @@ describe('a reconcile that fails', () => {
     await until(() => metrics.results.length === 2);
   });
 
-  test('with a TerminalError is logged once and not retried, until an event brings it back', async () => {
+  test('with a TerminalError is logged once, and not retried until an event', async () => {
     const { reconcile, keys } = scripted(new Error('once'), new TerminalError('cidr is not a range'));
     const { clock, queue, history, log, metrics } = startController(reconcile);
     queue.add(key);
@@ -166,7 +166,7 @@ describe('a reconcile that fails', () => {
     expect(history.get(key)).toBeUndefined();
   });
 
-  test('is told about what its earlier tries came to', async () => {
+  test('sees the number of earlier attempts in the history', async () => {
     const seen: (number | undefined)[] = [];
     const { clock, queue, history, metrics } = startController(async () => {
       seen.push(history.get(key)?.attempts);
@@ -189,7 +189,7 @@ describe('a reconcile that fails', () => {
     ['undefined', throwing(undefined), 'expected an Error to be thrown, got undefined'],
     ['an object', throwing({ code: 7 }), 'expected an Error to be thrown, got { code: 7 }'],
     ['an object without a prototype', throwing(Object.create(null)), /^expected an Error to be thrown, got/],
-  ])('by throwing %s is retried, and the worker goes on', async (_, reconcile, message) => {
+  ])('by throwing %s is retried, and the worker continues', async (_, reconcile, message) => {
     const { queue, history, metrics } = startController(reconcile);
     queue.add(key);
     queue.add('default/other');
@@ -199,7 +199,7 @@ describe('a reconcile that fails', () => {
   });
 });
 
-test('the time of a reconcile is told in seconds', async () => {
+test('the duration of a reconcile is measured in seconds', async () => {
   const { reconcile, started, release } = held();
   const { clock, queue, metrics } = startController(reconcile);
   queue.add(key);

@@ -21,7 +21,7 @@ function recorded(): { readonly reconcile: Reconcile; readonly keys: string[] } 
 }
 
 describe('a controller of the leader', () => {
-  test('reconciles in its second term what is added in it', async () => {
+  test('reconciles in its second term the keys that are added in it', async () => {
     const led = newLedController();
     const { reconcile, keys } = recorded();
     const [first, second] = [new AbortController(), new AbortController()];
@@ -38,14 +38,14 @@ describe('a controller of the leader', () => {
     await current;
   });
 
-  test('refuses a term while the former has not ended, which goes on with its own queue', async () => {
+  test('refuses a term before the previous one has ended, which keeps its own queue', async () => {
     const led = newLedController();
     const { reconcile, started, release } = held();
     const [first, second] = [new AbortController(), new AbortController()];
     const former = led.run(reconcile, ['a'], first.signal);
     await until(() => started.length === 1);
     await expect(led.run(reconcile, [], second.signal)).rejects.toThrow(
-      'controller network: the former term has not ended',
+      'controller network: the previous term has not ended',
     );
     led.queue.add('b');
     release('a');
@@ -56,7 +56,7 @@ describe('a controller of the leader', () => {
     await former;
   });
 
-  test('shows of the current term alone what runs and what is unsettled', async () => {
+  test('shows running and unsettled keys of the current term alone', async () => {
     const led = newLedController();
     const [first, second] = [new AbortController(), new AbortController()];
     let failed = 0;

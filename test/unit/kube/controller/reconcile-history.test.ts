@@ -3,7 +3,7 @@ import { ReconcileHistory } from '../../../../src/kube/controller/reconcile-hist
 
 const wallClock = () => Date.parse('2026-01-01T00:00:00Z');
 
-test('attempts count up to the next that ends well', () => {
+test('attempts count up to the next success', () => {
   const history = new ReconcileHistory({ wallClock });
   const attempts = (['error', 'requeue', 'terminal', 'requeue_after', 'error'] as const).map(
     (result) => history.record('a', { result }).attempts,
@@ -14,7 +14,7 @@ test('attempts count up to the next that ends well', () => {
   expect(history.record('a', { result: 'error' }).attempts).toBe(1);
 });
 
-test('beyond the limit the object that was not tried for the longest time is dropped', () => {
+test('beyond the limit the object with the oldest attempt is dropped', () => {
   const history = new ReconcileHistory({ wallClock, limit: 2 });
   for (const key of ['a', 'b', 'a', 'c']) history.record(key, { result: 'error' });
   expect(history.list().map(({ key, attempts }) => [key, attempts])).toEqual([

@@ -56,7 +56,7 @@ function setUp() {
 }
 
 describe('the watchdog of reconciles', () => {
-  test('finds nothing wrong with an idle leader, and its reconcile is not called with the heartbeat', async () => {
+  test('finds no problem with an idle leader, and does not reconcile the heartbeat', async () => {
     const { clock, watchdog, keys, lead } = setUp();
     lead();
     for (let minute = 0; minute < 60; minute++) {
@@ -74,9 +74,7 @@ describe('the watchdog of reconciles', () => {
     await clock.advanceAsync(5 * MINUTE_MS);
     expect(watchdog.problem()).toBeUndefined();
     await clock.advanceAsync(1);
-    expect(watchdog.problem()).toBe(
-      'controller network has reconciled nothing for 300 s, though its heartbeat was due',
-    );
+    expect(watchdog.problem()).toBe('controller network is stuck: no reconcile and no heartbeat for 300 s');
   });
 
   test('finds a leader whose workers all hang', async () => {
@@ -91,9 +89,9 @@ describe('the watchdog of reconciles', () => {
     expect(watchdog.problem()).toBeUndefined();
   });
 
-  test('lets a heartbeat wait behind work that goes on', async () => {
+  test('lets a heartbeat wait behind work that proceeds', async () => {
     const { clock, watchdog, handlers, lead } = setUp();
-    // Each takes a minute, and there are more than the bound has minutes.
+    // Each takes a minute, and together they take longer than the limit.
     lead(() => new Promise((resolve) => clock.setTimer(MINUTE_MS, () => resolve({}))));
     for (let i = 0; i < 10; i++) handlers.add(`shop/net-${i}`);
     for (let minute = 0; minute < 9; minute++) {
@@ -103,7 +101,7 @@ describe('the watchdog of reconciles', () => {
     expect(watchdog.controllers()).toMatchObject([{ heartbeatAgeMs: 9 * MINUTE_MS }]);
   });
 
-  test('a reconcile that fails is one that ended', async () => {
+  test('counts a failed reconcile as one that ended', async () => {
     const { clock, handlers, lead, state } = setUp();
     lead(async () => {
       throw new Error('no');
@@ -113,7 +111,7 @@ describe('the watchdog of reconciles', () => {
     expect(state()).toMatchObject({ reconcileAgeMs: 0 });
   });
 
-  test('expects nothing of a standby, and of a leader that lost its lease', async () => {
+  test('expects nothing of a standby or of a leader that lost its lease', async () => {
     const { clock, watchdog, lead, state } = setUp();
     expect([watchdog.problem(), watchdog.controllers()]).toEqual([undefined, []]);
     const term = lead();
@@ -128,7 +126,7 @@ describe('the watchdog of reconciles', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('a former term that ends late does not end the watch over the present one', async () => {
+  test('keeps watching the current term when a previous one ends late', async () => {
     const { clock, watchdog, lead, goDeaf } = setUp();
     const former = lead();
     lead();

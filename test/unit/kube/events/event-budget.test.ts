@@ -26,7 +26,7 @@ describe('the budget of an object', () => {
     expect(take(budget, 3)).toBe(2);
   });
 
-  test('is never more than 25, however long nothing happened', () => {
+  test('is never more than 25, even after a long quiet time', () => {
     const clock = new FakeClock();
     const budget = new EventBudget(clock);
     take(budget, 1);
@@ -35,7 +35,7 @@ describe('the budget of an object', () => {
     expect(take(budget, 100)).toBe(25);
   });
 
-  test('is no other object’s', () => {
+  test('is separate for each object', () => {
     const budget = new EventBudget(new FakeClock());
     take(budget, 25, 'a');
 

@@ -61,22 +61,22 @@ describe('an Event', () => {
     });
   });
 
-  test('cannot be about an object that does not say what it is', () => {
+  test('needs an object with apiVersion and kind', () => {
     expect(() => make({ metadata: { name: 'cart' } })).toThrow(/apiVersion and kind.*cart/);
   });
 
-  test('has a name that no other has, also about the same object in the same millisecond', () => {
+  test('has a unique name, even for the same object in the same millisecond', () => {
     const names = new Set(Array.from({ length: 100 }, () => make().metadata.name));
 
     expect(names.size).toBe(100);
   });
 
   test.each([
-    ['longer than a name may be', 'a'.repeat(253)],
-    ['no DNS subdomain', 'system:node'],
+    ['longer than a valid name', 'a'.repeat(253)],
+    ['not a DNS subdomain', 'system:node'],
     ['in upper case', 'Cart'],
-    ['ending where a label must not', 'cart-'],
-  ])('has a valid name where that of its object is %s', (_, name) => {
+    ['with an invalid last character', 'cart-'],
+  ])('has a valid name if that of its object is %s', (_, name) => {
     const event = make({ ...pod, metadata: { ...pod.metadata, name } });
 
     expect(event.metadata.name).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -92,7 +92,7 @@ describe('an Event', () => {
     expect(make(pod, { [field]: 'x'.repeat(bytes + 1) })[field]).toBe(`${'x'.repeat(bytes - 3)}…`);
   });
 
-  test('has no character cut in two', () => {
+  test('is cut between characters', () => {
     const note = `${'x'.repeat(1018)}🚢🚢🚢`;
 
     expect(make(pod, { note }).note).toBe(`${'x'.repeat(1018)}…`);

@@ -46,13 +46,13 @@ function setUp() {
 
 type Setup = ReturnType<typeof setUp>;
 
-/** A running recorder. What has gone wrong in it shows when the test ends it. */
+/** A running recorder. The end of the test reports its failures. */
 function setUpRunning(): Setup & { readonly running: Promise<void> } {
   const setup = setUp();
   return { ...setup, running: setup.run() };
 }
 
-/** Reports so often, each time letting the recorder write. */
+/** Reports `times` times, and lets the recorder write after each report. */
 async function report({ recorder, clock }: Setup, times: number, regarding = cart): Promise<void> {
   for (let i = 0; i < times; i++) {
     recorder.event(regarding, details);
@@ -62,7 +62,7 @@ async function report({ recorder, clock }: Setup, times: number, regarding = car
 
 // client-go: TestEventSeriesf, TestEventSeriesWithEventSinkImplRace.
 describe('a series', () => {
-  test('begins with an Event that has none', async () => {
+  test('begins with an Event without a series', async () => {
     const setup = setUpRunning();
     await report(setup, 1);
 
@@ -70,7 +70,7 @@ describe('a series', () => {
     expect(setup.events.all[0]).not.toHaveProperty('series');
   });
 
-  test('is written as two with the second Event, which is a patch of the first', async () => {
+  test('has a count of two with the second Event, which patches the first', async () => {
     const setup = setUpRunning();
     await report(setup, 1);
     await setup.clock.advanceAsync(1_234);
@@ -84,7 +84,7 @@ describe('a series', () => {
     });
   });
 
-  test('is no series with an Event of another action', async () => {
+  test('does not include an Event of another action', async () => {
     const setup = setUpRunning();
     await report(setup, 1);
     setup.recorder.event(cart, { ...details, action: 'Eject' });
@@ -94,14 +94,14 @@ describe('a series', () => {
     expect(setup.events.all.some(({ series }) => series)).toBe(false);
   });
 
-  test('is counted on without a write', async () => {
+  test('counts further Events without a write', async () => {
     const setup = setUpRunning();
     await report(setup, 1_000);
 
     expect(setup.events.verbs).toEqual(['create', 'patch 2']);
   });
 
-  test('that began before anything could be written is one Event with all of them', async () => {
+  test('that began before the first write is one Event with the whole count', async () => {
     const setup = setUp();
     for (let i = 0; i < 10; i++) setup.recorder.event(cart, details);
     void setup.run();
@@ -111,7 +111,7 @@ describe('a series', () => {
     expect(setup.events.all[0]).toMatchObject({ series: { count: 10 } });
   });
 
-  test('is not cut in two by an Event that comes while the first is being written', async () => {
+  test('stays one series when an Event comes during the first write', async () => {
     const setup = setUpRunning();
     setup.events.after = (operation) => {
       if (operation.startsWith('create')) setup.recorder.event(cart, details);
@@ -123,8 +123,8 @@ describe('a series', () => {
 });
 
 // client-go: TestFinishSeries, TestRefreshExistingEventSeries.
-describe('in time, a series', () => {
-  test('that was quiet for 6 minutes has its last count written, and is over', async () => {
+describe('over time, a series', () => {
+  test('ends after 6 quiet minutes, with its last count written', async () => {
     const setup = setUpRunning();
     await report(setup, 10);
     await setup.clock.advanceAsync(6 * MINUTE);
@@ -134,7 +134,7 @@ describe('in time, a series', () => {
     expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'create']);
   });
 
-  test('that goes on is not over', async () => {
+  test('that continues does not end', async () => {
     const setup = setUpRunning();
     await report(setup, 10);
     for (let minute = 0; minute < 12; minute++) {
@@ -145,7 +145,7 @@ describe('in time, a series', () => {
     expect(setup.events.verbs).toEqual(['create', 'patch 2']);
   });
 
-  test('that goes on is written every half hour, so that the server does not forget it', async () => {
+  test('that continues is written every half hour, so that the server keeps it', async () => {
     const setup = setUpRunning();
     await report(setup, 2);
     for (let minute = 1; minute <= 60; minute++) {
@@ -156,7 +156,7 @@ describe('in time, a series', () => {
     expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 32', 'patch 62']);
   });
 
-  test('of two is not written again when it is over', async () => {
+  test('of two is not written again when it ends', async () => {
     const setup = setUpRunning();
     await report(setup, 2);
     await setup.clock.advanceAsync(60 * MINUTE);
@@ -164,7 +164,7 @@ describe('in time, a series', () => {
     expect(setup.events.verbs).toEqual(['create', 'patch 2']);
   });
 
-  test('of one is over after 6 minutes too', async () => {
+  test('of one ends after 6 minutes, too', async () => {
     const setup = setUpRunning();
     await report(setup, 1);
     await setup.clock.advanceAsync(6 * MINUTE);
@@ -175,7 +175,7 @@ describe('in time, a series', () => {
 });
 
 // client-go: TestUpdateExpiredEvent.
-test('a series whose Event the server has forgotten is made anew, with its count', async () => {
+test('a series whose Event the server has deleted is created again, with its count', async () => {
   const setup = setUpRunning();
   await report(setup, 5);
   setup.events.stored.clear();
@@ -189,9 +189,9 @@ test('a series whose Event the server has forgotten is made anew, with its count
 describe('a write that fails', () => {
   test.each([
     ['is cut', cut],
-    ['meets a server in trouble', () => Promise.reject(refusal(500, 'InternalError'))],
-    ['meets a server that has no time', () => Promise.reject(refusal(429, 'TooManyRequests'))],
-  ])('because it %s is tried again after 10 seconds', async (_, fail) => {
+    ['meets a server error', () => Promise.reject(refusal(500, 'InternalError'))],
+    ['meets a busy server', () => Promise.reject(refusal(429, 'TooManyRequests'))],
+  ])('because it %s is retried after 10 seconds', async (_, fail) => {
     const setup = setUpRunning();
     setup.events.before = fail;
     await report(setup, 1);
@@ -204,7 +204,7 @@ describe('a write that fails', () => {
     expect(setup.events.all).toHaveLength(1);
   });
 
-  test('is not tried again sooner than the API server asks', async () => {
+  test('is not retried before Retry-After', async () => {
     const setup = setUpRunning();
     setup.events.before = () => Promise.reject(apiErrorFrom(429, {}, '60'));
     await report(setup, 1);
@@ -214,7 +214,7 @@ describe('a write that fails', () => {
     expect(setup.events.verbs).toEqual(['create', 'create']);
   });
 
-  test('is given up after 12 tries, and the next Event has its turn', async () => {
+  test('is dropped after 12 attempts, and the next Event is written', async () => {
     const setup = setUpRunning();
     setup.events.before = (operation) => (operation.includes('cart') ? cut() : undefined);
     await report(setup, 1);
@@ -231,9 +231,9 @@ describe('a write that fails', () => {
   test.each([
     ['is forbidden', refusal(403, 'Forbidden'), ['refused']],
     ['is invalid', refusal(422, 'Invalid'), ['refused']],
-    ['is for a namespace that is not there', refusal(404, 'NotFound'), ['refused']],
-    ['is for a namespace that is going', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
-  ])('because it %s is not tried again', async (_, error, drops) => {
+    ['is for a namespace that does not exist', refusal(404, 'NotFound'), ['refused']],
+    ['is for a namespace that is being deleted', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
+  ])('because it %s is not retried', async (_, error, drops) => {
     const setup = setUpRunning();
     setup.events.before = () => Promise.reject(error);
     await report(setup, 1);
@@ -243,7 +243,7 @@ describe('a write that fails', () => {
     expect(setup.drops).toEqual(drops);
   });
 
-  test('though it landed is not made twice', async () => {
+  test('after it was written does not create the Event twice', async () => {
     const setup = setUpRunning();
     setup.events.after = cut;
     await report(setup, 1);
@@ -255,7 +255,7 @@ describe('a write that fails', () => {
     expect(setup.drops).toEqual([]);
   });
 
-  test('though it landed has what was counted since written on top', async () => {
+  test('after it was written adds the later count', async () => {
     const setup = setUpRunning();
     setup.events.after = cut;
     await report(setup, 1);
@@ -269,7 +269,7 @@ describe('a write that fails', () => {
 
 // client-go: TestLotsOfEvents, TestEventSpamFilter.
 describe('many Events', () => {
-  test('neither block nor throw with nobody to write them, and 1000 are kept', async () => {
+  test('neither block nor throw without a writer, and 1000 are kept', async () => {
     const setup = setUp();
     for (let i = 0; i < 1_500; i++) setup.recorder.event(pod(`pod-${i}`), details);
     expect(setup.drops).toEqual(Array(500).fill('queue_full'));
@@ -281,7 +281,7 @@ describe('many Events', () => {
     expect(setup.events.all.at(-1)).toMatchObject({ regarding: { name: 'pod-999' } });
   });
 
-  test('that were written take no room in the queue, also when their series are over', async () => {
+  test('that were written take no room in the queue, even when their series have ended', async () => {
     const setup = setUpRunning();
     for (let i = 0; i < 1_000; i++) setup.recorder.event(pod(`pod-${i}`), details);
     await setup.clock.advanceAsync(5 * MINUTE);
@@ -301,8 +301,8 @@ describe('many Events', () => {
     setup.recorder.event(pod('late'), details);
 
     expect(setup.lines).toMatchObject([
-      { msg: 'events were dropped', dropped: 1, reason: 'queue_full' },
-      { msg: 'events were dropped', dropped: 200, reason: 'queue_full' },
+      { msg: 'dropped Events', dropped: 1, reason: 'queue_full' },
+      { msg: 'dropped Events', dropped: 200, reason: 'queue_full' },
     ]);
   });
 
@@ -322,7 +322,7 @@ describe('many Events', () => {
     expect(setup.events.all).toHaveLength(26);
   });
 
-  test('of one series take nothing from what its object may have', async () => {
+  test('of one series do not use the budget of their object', async () => {
     const setup = setUpRunning();
     await report(setup, 100);
     setup.recorder.event(cart, { ...details, reason: 'Other' });
@@ -332,7 +332,7 @@ describe('many Events', () => {
     expect(setup.drops).toEqual([]);
   });
 
-  test('are remembered up to 4096 series, and the count of one that must go is written', async () => {
+  test('are remembered up to 4096 series, and the count of an evicted one is written', async () => {
     const setup = setUpRunning();
     await report(setup, 3);
     for (let i = 0; i < 4_096; i++) {
@@ -347,16 +347,16 @@ describe('many Events', () => {
   });
 });
 
-test('an object that does not say what it is costs a line in the log, not the caller', () => {
+test('an object without apiVersion and kind is logged, and does not fail the caller', () => {
   const { recorder, lines } = setUp();
 
   recorder.event({ metadata: { name: 'cart' } }, details);
 
-  expect(lines).toMatchObject([{ msg: 'an event could not be made', reason: 'Conflict' }]);
+  expect(lines).toMatchObject([{ msg: 'cannot create an Event', reason: 'Conflict' }]);
 });
 
-describe('at the end', () => {
-  test('what is queued is written', async () => {
+describe('at shutdown', () => {
+  test('queued Events are written', async () => {
     const setup = setUp();
     setup.recorder.event(cart, details);
     setup.recorder.event(pod('web'), details);
@@ -366,7 +366,7 @@ describe('at the end', () => {
     expect(setup.events.all).toHaveLength(2);
   });
 
-  test('the counts of series that go on are written', async () => {
+  test('the counts of open series are written', async () => {
     const setup = setUpRunning();
     await report(setup, 10);
     setup.stop();
@@ -377,7 +377,7 @@ describe('at the end', () => {
   });
 
   // client-go: TestCancelEvent.
-  test('what waits to be tried again is tried at once, a last time', async () => {
+  test('Events that wait for a retry are tried at once, a last time', async () => {
     const setup = setUpRunning();
     await report(setup, 10);
     setup.events.before = cut;
@@ -389,7 +389,7 @@ describe('at the end', () => {
     expect(setup.events.verbs).toEqual(['create', 'patch 2', 'patch 10', 'patch 10']);
   });
 
-  test('a write under way is broken off and made again', async () => {
+  test('a write in flight is aborted and repeated', async () => {
     const setup = setUpRunning();
     setup.events.before = (_, signal) => hang(signal);
     await report(setup, 1);
@@ -400,7 +400,7 @@ describe('at the end', () => {
     expect(setup.events.all).toHaveLength(1);
   });
 
-  test('a server that does not answer is waited for 2 seconds, and what is left is said', async () => {
+  test('a server without an answer delays it for 2 seconds, and the dropped Events are logged', async () => {
     const setup = setUpRunning();
     setup.events.before = (_, signal) => hang(signal);
     for (const name of ['a', 'b', 'c']) setup.recorder.event(pod(name), details);
@@ -415,7 +415,7 @@ describe('at the end', () => {
     await setup.clock.advanceAsync(1);
 
     expect(ended).toBe(true);
-    expect(setup.lines).toMatchObject([{ msg: 'events were left unwritten', events: 3 }]);
+    expect(setup.lines).toMatchObject([{ msg: 'dropped unwritten Events at shutdown', events: 3 }]);
     expect(setup.clock.pendingTimers).toBe(0);
   });
 });

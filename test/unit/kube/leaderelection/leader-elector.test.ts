@@ -24,7 +24,7 @@ function optionsOf(leases: FakeLeases, clock: FakeClock): LeaderElectorOptions {
   };
 }
 
-/** Work that, once told to end, does so when the test says. */
+/** Work that ends, after its signal has aborted, when the test says so. */
 class Work {
   started = false;
   signal: AbortSignal | undefined;
@@ -49,7 +49,7 @@ interface Candidate {
   readonly elector: LeaderElector;
   readonly work: Work;
   readonly stop: () => void;
-  /** What `run` came to; undefined while it runs. */
+  /** The outcome of `run`; undefined while it runs. */
   outcome(): unknown;
 }
 
@@ -89,7 +89,7 @@ describe('the configuration', () => {
     ['a lease no longer than the renew deadline', { leaseDurationMs: 10_000 }, /lease duration above/],
     ['a renew deadline within a jittered retry', { renewDeadlineMs: 2_400 }, /renew deadline above/],
     ['no retry period', { retryPeriodMs: 0 }, /retry period above/],
-    ['a duration that is no number', { renewDeadlineMs: Number.NaN }, /renew deadline above/],
+    ['a duration that is not a number', { renewDeadlineMs: Number.NaN }, /renew deadline above/],
     ['a lease of half a second too much', { leaseDurationMs: 15_500 }, /whole seconds/],
   ])('is refused with %s', (_, wrong, message) => {
     const options = { ...optionsOf(new FakeLeases(), new FakeClock()), ...wrong };
@@ -99,7 +99,7 @@ describe('the configuration', () => {
 });
 
 describe('a candidate', () => {
-  test('does not work while another leads, and says once who', async () => {
+  test('does not work while another process leads, and logs the leader once', async () => {
     const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
     const clock = new FakeClock();
     const { log, lines } = capturedLog();
@@ -109,10 +109,12 @@ describe('a candidate', () => {
 
     expect(standby.work.started).toBe(false);
     expect(standby.elector.isLeader()).toBe(false);
-    expect(lines).toMatchObject([{ msg: 'another leads', leader: 'other', lease: 'system/operator' }]);
+    expect(lines).toMatchObject([
+      { msg: 'waiting for the lease', leader: 'other', lease: 'system/operator' },
+    ]);
   });
 
-  test('looks again after a retry period and a random part of 1.2 more', async () => {
+  test('reads the lease again after a retry period and up to 1.2 more', async () => {
     const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
     const clock = new FakeClock();
     start({ ...optionsOf(leases, clock), random: () => 0.5 });
@@ -123,7 +125,7 @@ describe('a candidate', () => {
     expect(leases.operations).toHaveLength(2);
   });
 
-  test('takes over from a leader that crashed, after the lease and not before', async () => {
+  test('takes over from a crashed leader after the lease duration, not before', async () => {
     const leases = new FakeLeases();
     const clock = new FakeClock();
     let alive = true;
@@ -155,7 +157,7 @@ describe('a candidate', () => {
     expect(candidate.work.started).toBe(true);
   });
 
-  test('stops at once, also in the middle of a look that is not answered', async () => {
+  test('stops at once, even during a read that gets no answer', async () => {
     const leases = new FakeLeases({ holderIdentity: 'other' });
     const clock = new FakeClock();
     leases.fault = () => ({ before: hang });
@@ -169,7 +171,7 @@ describe('a candidate', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('gives up at once a lease that it got while it was being stopped', async () => {
+  test('releases at once a lease that it got during its stop', async () => {
     const leases = new FakeLeases();
     const clock = new FakeClock();
     const answered = deferred();
@@ -188,7 +190,7 @@ describe('a candidate', () => {
 });
 
 describe('a leader', () => {
-  test('renews every retry period and goes on', async () => {
+  test('renews every retry period and continues', async () => {
     const { leases, clock, elector, work } = await startLeader();
 
     await clock.advanceAsync(60_000);
@@ -198,7 +200,7 @@ describe('a leader', () => {
     expect(work.signal?.aborted).toBe(false);
   });
 
-  test('shows in the metric, and in Events of the Lease', async () => {
+  test('sets the metric, and records Events of the Lease', async () => {
     const status: boolean[] = [];
     const events: string[] = [];
     const { clock, work, stop } = await startLeader({
@@ -221,11 +223,11 @@ describe('a leader', () => {
     ]);
   });
 
-  test('does not lead any more, as soon as its event loop stood still for the renew deadline', async () => {
+  test('stops leading when its event loop was blocked for the renew deadline', async () => {
     const { clock, elector } = await startLeader();
     await clock.advanceAsync(1_000);
 
-    // Time passes and timers come due, but not one continuation runs.
+    // Time passes and timers are due, but no continuation runs.
     clock.advance(8_999);
     expect(elector.isLeader()).toBe(true);
     clock.advance(1);
@@ -236,7 +238,7 @@ describe('a leader', () => {
 
 // client-go: TestReleaseOnCancellation_Leases.
 describe('stopping a leader', () => {
-  test('keeps the lease, and renews it, until the work has drained, and gives it up then', async () => {
+  test('renews the lease until the work has drained, and then releases it', async () => {
     const { leases, clock, elector, work, stop, outcome } = await startLeader();
 
     stop();
@@ -254,28 +256,25 @@ describe('stopping a leader', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test.each(['update', 'get'] as const)(
-    'gives the lease up in the middle of a renewal’s %s',
-    async (slow) => {
-      const { leases, clock, work, stop, outcome } = await startLeader();
-      const number = slow === 'update' ? 3 : 4;
-      leases.fault = (operation, n) => {
-        if (n > number) return undefined;
-        return { before: operation === slow ? hang : unreachable };
-      };
-      await clock.advanceAsync(2_000);
-      expect(leases.operations).toHaveLength(number);
+  test.each(['update', 'get'] as const)('releases the lease during the %s of a renewal', async (slow) => {
+    const { leases, clock, work, stop, outcome } = await startLeader();
+    const number = slow === 'update' ? 3 : 4;
+    leases.fault = (operation, n) => {
+      if (n > number) return undefined;
+      return { before: operation === slow ? hang : unreachable };
+    };
+    await clock.advanceAsync(2_000);
+    expect(leases.operations).toHaveLength(number);
 
-      stop();
-      work.end();
-      await clock.advanceAsync(0);
+    stop();
+    work.end();
+    await clock.advanceAsync(0);
 
-      expect(outcome()).toBe('stopped');
-      expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
-    },
-  );
+    expect(outcome()).toBe('stopped');
+    expect(leases.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+  });
 
-  test('lets the next candidate lead at its next look', async () => {
+  test('lets the next candidate lead at its next attempt', async () => {
     const { leases, clock, work, stop } = await startLeader();
     const second = start({ ...optionsOf(leases, clock), client: leases.client(), identity: 'second' });
     await clock.advanceAsync(10_000);
@@ -288,7 +287,7 @@ describe('stopping a leader', () => {
     expect(second.work.started).toBe(true);
   });
 
-  test('ends as stopped also where the lease cannot be given up', async () => {
+  test('ends as stopped even if the lease cannot be released', async () => {
     const { leases, clock, work, stop, outcome } = await startLeader();
     leases.fault = () => ({ before: hang });
 
@@ -299,7 +298,7 @@ describe('stopping a leader', () => {
     expect(outcome()).toBe('stopped');
   });
 
-  test('is not an error of work that ends by rejecting with the reason of its signal', async () => {
+  test('is not an error if the work rejects with the reason of its signal', async () => {
     const { clock, work, stop, outcome } = await startLeader();
 
     stop();
@@ -310,7 +309,7 @@ describe('stopping a leader', () => {
   });
 });
 
-describe('work that ends by itself', () => {
+describe('work that ends before a stop', () => {
   test('ends the leadership', async () => {
     const { leases, clock, work, outcome } = await startLeader();
 
@@ -321,7 +320,7 @@ describe('work that ends by itself', () => {
     expect(leases.spec.holderIdentity).toBe('');
   });
 
-  test('with an error gives the lease up and rejects with the error', async () => {
+  test('with an error releases the lease and rejects with the error', async () => {
     const { leases, clock, work, outcome } = await startLeader();
     const error = new Error('no such CRD');
 
@@ -334,7 +333,7 @@ describe('work that ends by itself', () => {
 });
 
 describe('losing the lease', () => {
-  test('happens at the renew deadline, however often a renewal was tried, and ends the work', async () => {
+  test('happens at the renew deadline, however many renewals failed, and ends the work', async () => {
     const { leases, clock, elector, work, outcome } = await startLeader();
     leases.fault = () => ({ before: unreachable });
 
@@ -352,7 +351,7 @@ describe('losing the lease', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('waits for work that has not ended, however long: no two terms overlap', async () => {
+  test('waits for the work to end, however long: terms do not overlap', async () => {
     const { leases, clock, work, outcome } = await startLeader();
     leases.fault = () => ({ before: hang });
 
@@ -364,7 +363,7 @@ describe('losing the lease', () => {
     expect(outcome()).toBe('lost');
   });
 
-  test('does not happen by one renewal that is never answered: after half the deadline the next is tried', async () => {
+  test('does not happen by one unanswered renewal: the next one follows after half the deadline', async () => {
     const { leases, clock, elector, work } = await startLeader();
     leases.fault = (_, number) => (number === 3 ? { before: hang } : undefined);
 
@@ -378,7 +377,7 @@ describe('losing the lease', () => {
     expect(elector.isLeader()).toBe(true);
   });
 
-  test('happens at once when another holds it, who is left alone', async () => {
+  test('happens at once when another process holds it, without a write', async () => {
     const { leases, clock, elector, work, outcome } = await startLeader();
     leases.set({ holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 1 });
 
@@ -392,7 +391,7 @@ describe('losing the lease', () => {
     expect(leases.spec).toEqual({ holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
 
-  test('is told also to work that is draining', async () => {
+  test('also aborts work that is draining', async () => {
     const { leases, clock, work, stop, outcome } = await startLeader();
     stop();
     leases.set({ holderIdentity: 'other' });
@@ -415,7 +414,7 @@ describe('health', () => {
     ).toBeUndefined();
   });
 
-  test('is fine while another leads and the API server is away', async () => {
+  test('is fine while another process leads and the API server is unreachable', async () => {
     const leases = new FakeLeases({ holderIdentity: 'other', leaseDurationSeconds: 15 });
     const clock = new FakeClock();
     const { elector } = start(optionsOf(leases, clock));
@@ -430,7 +429,7 @@ describe('health', () => {
     ['is fine while the lease is held', 9_999, undefined],
     ['is fine within the tolerance after the lease was lost', 30_000, undefined],
     [
-      'is bad when the work of a lost term runs on beyond it',
+      'is bad when the work of a lost term still runs after the tolerance',
       30_001,
       'the lease system/operator is lost, and the work under it has not ended',
     ],
@@ -443,7 +442,7 @@ describe('health', () => {
     expect(elector.healthProblem(tolerance)).toEqual(expected);
   });
 
-  test('is fine once the work of a lost term has ended, however long the API server is away', async () => {
+  test('is fine once the work of a lost term has ended, even if the API server stays unreachable', async () => {
     const { leases, clock, elector, work } = await startLeader();
     leases.fault = () => ({ before: unreachable });
     await clock.advanceAsync(30_001);

@@ -26,7 +26,7 @@ function newLeadership(enabled = true) {
 }
 
 describe('a request of the leader', () => {
-  test('is made under the signal of the current term', async () => {
+  test('is sent under the signal of the current term', async () => {
     const { clock, election, terms } = newLeadership();
     await clock.advanceAsync(0);
     expect(() => election.assertLeading(terms[0])).not.toThrow();
@@ -44,13 +44,13 @@ describe('a request of the leader', () => {
     const { leases, clock, election, terms } = newLeadership();
     await clock.advanceAsync(0);
     leases.fault = () => ({ before: unreachable });
-    // Time passes and nothing fires: the process was stopped.
+    // Time passes and no timer fires: the process was stopped.
     clock.now = () => 10_000;
     expect(terms[0]?.aborted).toBe(false);
     expect(() => election.assertLeading(terms[0])).toThrow('this process does not lead');
   });
 
-  test('is refused under the signal of a former term, though this process leads again', async () => {
+  test('is refused under the signal of a previous term, even if this process leads again', async () => {
     const { leases, clock, election, terms } = newLeadership();
     await clock.advanceAsync(0);
     leases.fault = () => ({ before: unreachable });
@@ -62,7 +62,7 @@ describe('a request of the leader', () => {
     expect(() => election.assertLeading(terms[0])).toThrow('the lease is lost');
   });
 
-  test('needs no lease where there is no election, but a term that runs', async () => {
+  test('needs no lease without an election, but a running term', async () => {
     const { election, terms, stop, ended } = newLeadership(false);
     expect(() => election.assertLeading(terms[0])).not.toThrow();
     stop.abort(new Error('told to end'));

@@ -25,7 +25,7 @@ function setUp(spec?: LeaseSpec) {
 
 // client-go: TestTryAcquireOrRenewLeases.
 describe('acquiring', () => {
-  test('creates a Lease where there is none', async () => {
+  test('creates a Lease that does not exist', async () => {
     const { leases, candidate, tryAcquire } = setUp();
 
     await tryAcquire();
@@ -43,8 +43,8 @@ describe('acquiring', () => {
 
   test.each([
     ['with no spec', {}],
-    ['that nobody ever led', { holderIdentity: '', leaseTransitions: 0 }],
-    ['that was given up', { holderIdentity: '', leaseDurationSeconds: 15 }],
+    ['that never had a holder', { holderIdentity: '', leaseTransitions: 0 }],
+    ['that was released', { holderIdentity: '', leaseDurationSeconds: 15 }],
     ['whose holder states no duration', { holderIdentity: 'other' }],
   ])('takes over a Lease %s at once, and counts a transition', async (_, spec) => {
     const { leases, tryAcquire } = setUp(spec);
@@ -55,7 +55,7 @@ describe('acquiring', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
   });
 
-  test("takes over another's Lease only after its duration was seen to pass", async () => {
+  test("takes over another's Lease only after it was seen unchanged for its duration", async () => {
     const { leases, clock, candidate, tryAcquire } = setUp({
       holderIdentity: 'other',
       leaseDurationSeconds: 3,
@@ -72,7 +72,7 @@ describe('acquiring', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 1 });
   });
 
-  test('leaves a Lease alone that its holder goes on renewing', async () => {
+  test('does not take a Lease that its holder renews', async () => {
     const { leases, clock, tryAcquire } = setUp({ holderIdentity: 'other', leaseDurationSeconds: 15 });
 
     for (const second of [10, 20, 30]) {
@@ -84,7 +84,7 @@ describe('acquiring', () => {
     expect(leases.operations).toEqual(['get', 'get', 'get']);
   });
 
-  test('goes on with a Lease that is its own, with no transition and the old acquireTime', async () => {
+  test('continues with its own Lease, without a transition and with the old acquireTime', async () => {
     const acquireTime = '2025-01-01T00:00:00.000000Z';
     const { leases, tryAcquire } = setUp({ holderIdentity: 'me', leaseTransitions: 4, acquireTime });
 
@@ -94,7 +94,7 @@ describe('acquiring', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 4, acquireTime });
   });
 
-  test('loses the race to whoever wrote since the look', async () => {
+  test('fails with a conflict if another process has written since the read', async () => {
     const { leases, candidate } = setUp({ holderIdentity: '' });
     await candidate.look(signal);
     leases.set({ holderIdentity: 'other' });
@@ -105,7 +105,7 @@ describe('acquiring', () => {
     expect(leases.spec).toEqual({ holderIdentity: 'other' });
   });
 
-  test('leaves alone what others wrote on the Lease', async () => {
+  test('keeps what others wrote on the Lease', async () => {
     const { leases, tryAcquire } = setUp({ holderIdentity: '' });
     leases.set({ ...leases.spec, ...{ strategy: 'OldestEmulationVersion' } });
 
@@ -117,7 +117,7 @@ describe('acquiring', () => {
 
 // client-go: TestFastPathLeaderElection.
 describe('renewing', () => {
-  test('writes at once, without a look', async () => {
+  test('writes at once, without a read', async () => {
     const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     clock.advance(2_000);
@@ -132,7 +132,7 @@ describe('renewing', () => {
     });
   });
 
-  test('looks first where somebody wrote in between, and is fast again after that', async () => {
+  test('reads first after another client has written, and then writes at once again', async () => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.set(leases.spec);
@@ -144,7 +144,7 @@ describe('renewing', () => {
     expect(leases.spec).toMatchObject({ holderIdentity: 'me', leaseTransitions: 0 });
   });
 
-  test('goes on after a renewal that landed though its answer was lost', async () => {
+  test('continues after a renewal that was written but whose answer was lost', async () => {
     const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     const lost = () => Promise.reject(new TransportError('cut', 'ECONNRESET', undefined));
@@ -157,7 +157,7 @@ describe('renewing', () => {
     expect(candidate.renewedAt).toBe(2_000);
   });
 
-  test('counts from the moment it was asked for, not from the answer', async () => {
+  test('counts from the moment of the request, not of the answer', async () => {
     const { leases, clock, candidate, tryAcquire } = setUp();
     await tryAcquire();
     clock.advance(2_000);
@@ -180,7 +180,7 @@ describe('renewing', () => {
     expect(leases.spec).toEqual({ holderIdentity: 'other', leaseTransitions: 1 });
   });
 
-  test('makes a deleted Lease anew', async () => {
+  test('creates a deleted Lease again', async () => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.lease = undefined;
@@ -194,7 +194,7 @@ describe('renewing', () => {
 
 // client-go: TestReleaseLeaseLeases, TestReleaseMethodCallsGet, TestReleaseRetriesOnConflict.
 describe('releasing', () => {
-  test('leaves the Lease to nobody for one second', async () => {
+  test('leaves the Lease without a holder, with a duration of one second', async () => {
     const { leases, clock, candidate, tryAcquire } = setUp({ holderIdentity: '', leaseTransitions: 6 });
     await tryAcquire();
     clock.advance(1_000);
@@ -212,7 +212,7 @@ describe('releasing', () => {
     });
   });
 
-  test('tries again when a renewal of its own comes in between', async () => {
+  test('tries again when its own renewal is written meanwhile', async () => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.fault = (operation, number) =>
@@ -227,7 +227,7 @@ describe('releasing', () => {
   test.each([
     ["another's", { holderIdentity: 'other' }],
     ['nobody’s', { holderIdentity: '' }],
-  ])('leaves %s Lease alone', async (_, spec) => {
+  ])('does not change %s Lease', async (_, spec) => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.set(spec);
@@ -238,7 +238,7 @@ describe('releasing', () => {
     expect(leases.spec).toEqual(spec);
   });
 
-  test('makes no Lease where it is gone', async () => {
+  test('does not create a deleted Lease', async () => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();
     leases.lease = undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LEASES, recordOf, specOf } from '../../../../src/kube/leaderelection/lease-record.ts';
 
 describe('the record of a Lease', () => {
-  test('goes from a spec to a record and back unchanged', () => {
+  test('is unchanged after a conversion from a spec and back', () => {
     const spec = {
       holderIdentity: 'foo',
       leaseDurationSeconds: 10,
@@ -16,11 +16,11 @@ describe('the record of a Lease', () => {
     expect(recordOf({ spec: specOf(recordOf({ spec })) })).toEqual(recordOf({ spec }));
   });
 
-  test('of a Lease without a spec is held by nobody', () => {
+  test('of a Lease without a spec has no holder', () => {
     expect(recordOf({})).toMatchObject({ holder: '', durationSeconds: 0, transitions: 0 });
   });
 
-  test('leaves out of the spec what is not known', () => {
+  test('omits unknown fields from the spec', () => {
     expect(specOf(recordOf({}))).toEqual({
       holderIdentity: '',
       leaseDurationSeconds: 0,
@@ -28,7 +28,7 @@ describe('the record of a Lease', () => {
     });
   });
 
-  test('is not read from anything that is no object of the API', () => {
+  test('is not read from a value that is not an object of the API', () => {
     expect(() => LEASES.decode({ kind: 'Status' })).toThrow(TypeError);
   });
 });

@@ -10,7 +10,7 @@ const record = {
 };
 
 describe('an observed lease', () => {
-  test('runs out when it was seen unchanged for its duration, whenever its own times say it was renewed', () => {
+  test('expires when it was seen unchanged for its duration, whatever its renewTime is', () => {
     const lease = new ObservedLease();
     lease.observe({ ...record, renewTime: '1999-01-01T00:00:00.000000Z' }, 1_000);
     lease.observe({ ...record, renewTime: '1999-01-01T00:00:00.000000Z' }, 9_000);
@@ -19,14 +19,14 @@ describe('an observed lease', () => {
     expect(lease.hasExpired(16_000)).toBe(true);
   });
 
-  test('is not kept alive by times in the future', () => {
+  test('expires despite times in the future', () => {
     const lease = new ObservedLease();
     lease.observe({ ...record, renewTime: '2999-01-01T00:00:00.000000Z' }, 0);
 
     expect(lease.hasExpired(15_000)).toBe(true);
   });
 
-  test('starts its term anew when it was renewed', () => {
+  test('restarts its duration when it is renewed', () => {
     const lease = new ObservedLease();
     lease.observe(record, 0);
     lease.observe({ ...record, renewTime: '2026-01-01T00:00:02.000000Z' }, 2_000);
@@ -35,7 +35,7 @@ describe('an observed lease', () => {
     expect(lease.hasExpired(17_000)).toBe(true);
   });
 
-  test('lasts as long as its holder says, not as its observer would', () => {
+  test('uses the duration of its holder, not of its observer', () => {
     const lease = new ObservedLease();
     lease.observe({ ...record, durationSeconds: 3 }, 0);
 

@@ -46,7 +46,7 @@ async function serving(
   return `http://${host}:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-/** Moves time by nothing until there is an answer: so timers of 0 ms fire. */
+/** Advances time by 0 ms until there is an answer, so that timers of 0 ms fire. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let isHere = false;
   const here = answer.finally(() => (isHere = true));
@@ -55,29 +55,29 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 }
 
 describe('the probes server', () => {
-  test('is alive whatever is not ready', async () => {
+  test('is alive when it is not ready', async () => {
     const url = await serving([{ name: 'cache', failure: () => 'not yet' }]);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  test('is not alive while something is stuck, and says what', async () => {
-    let problem: string | undefined = 'controller network has reconciled nothing';
+  test('is not alive while a controller is stuck, and names it', async () => {
+    let problem: string | undefined = 'controller network is stuck';
     const url = await serving([], new Registry(), '127.0.0.1', () => problem);
     const response = await fetch(`${url}/healthz`);
     expect([response.status, await response.text()]).toEqual([503, `${problem}\n`]);
-    // The webhook goes on until the restart.
+    // The webhook continues until the restart.
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     problem = undefined;
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  test('is ready when every check holds', async () => {
+  test('is ready when every check passes', async () => {
     const url = await serving([{ name: 'cache', failure: () => undefined }]);
     const response = await fetch(`${url}/readyz`);
     expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
   });
 
-  test('says which check fails, and why', async () => {
+  test('shows which check fails, and why', async () => {
     const url = await serving([
       { name: 'webhook', failure: () => undefined },
       { name: 'cache', failure: () => 'the template is not read yet' },
@@ -89,7 +89,7 @@ describe('the probes server', () => {
     ]);
   });
 
-  test('asks the checks each time', async () => {
+  test('runs the checks each time', async () => {
     let failure: string | undefined = 'not yet';
     const url = await serving([{ name: 'cache', failure: () => failure }]);
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
@@ -107,7 +107,7 @@ describe('the probes server', () => {
     expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
   });
 
-  test('tells the log level, and changes it', async () => {
+  test('shows the log level, and changes it', async () => {
     const page = `${await serving([])}/debug/log-level`;
     expect(await (await fetch(page)).text()).toBe('info\n');
     const answer = await fetch(page, { method: 'PUT', body: 'debug' });
@@ -122,22 +122,22 @@ describe('the probes server', () => {
     expect(level).toBe('info');
   });
 
-  test('lets nobody from elsewhere change the log level', async () => {
+  test('refuses to change the log level for other hosts', async () => {
     const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
     const page = `${await serving([], new Registry(), outside)}/debug/log-level`;
     const answer = await fetch(page, { method: 'PUT', body: 'debug' });
     expect([answer.status, await answer.text(), level]).toEqual([
       403,
-      'only from this pod: by kubectl port-forward\n',
+      'forbidden from other hosts: use kubectl port-forward\n',
       'info',
     ]);
     expect((await fetch(page)).status).toBe(200);
   });
 });
 
-describe('an unwelcome caller of the metrics port', () => {
-  /** Metrics that tell how often they were rendered. */
+describe('a hostile client of the metrics port', () => {
+  /** Metrics that count how often they were rendered. */
   function counted(): { registry: Registry; renderings: () => number } {
     const registry = new Registry();
     let renderings = 0;
@@ -152,7 +152,7 @@ describe('an unwelcome caller of the metrics port', () => {
     return answer.status;
   }
 
-  /** Opens connections, each with this text, and waits until the server has all. */
+  /** Opens connections, sends this text on each, and waits until the server has accepted all. */
   async function flood(url: string, count: number, text: string): Promise<void> {
     let accepted = 0;
     server?.on('connection', () => accepted++);
@@ -169,12 +169,12 @@ describe('an unwelcome caller of the metrics port', () => {
 
   const open = () => new Promise<number>((resolve) => server?.getConnections((_, count) => resolve(count)));
 
-  test('has the metrics rendered once a second, however often it asks', async () => {
+  test('causes one rendering of the metrics a second, however often it calls', async () => {
     const { registry, renderings } = counted();
     const url = await serving([], registry);
     let calls = 0;
     server?.on('request', () => calls++);
-    // After a quiet time there are a few at once.
+    // After a quiet time, a few are rendered at once.
     for (let i = 0; i < 5; i++) expect(await inTime(statusOf(`${url}/metrics`))).toBe(200);
     expect(renderings()).toBe(5);
     const answers = Array.from({ length: 10 }, () => statusOf(`${url}/metrics`));
@@ -188,7 +188,7 @@ describe('an unwelcome caller of the metrics port', () => {
   });
 
   test.each(['/metrics', '/METRICS/', '/debug/controllers', '/debug/log-level'])(
-    'is told by 429 to call %s less often, and the probes go on',
+    'gets 429 for too many calls of %s, and the probes continue',
     async (path) => {
       const url = await serving([]);
       for (let i = 0; i < 20; i++) await statusOf(`${url}/debug/nothing`);
@@ -213,7 +213,7 @@ describe('an unwelcome caller of the metrics port', () => {
     expect(await open()).toBeLessThanOrEqual(100);
   });
 
-  test('is refused a head that is large', async () => {
+  test('is refused with a large head', async () => {
     const url = await serving([]);
     const answer = await fetch(`${url}/healthz`, { headers: { large: 'x'.repeat(5_000) } });
     expect(answer.status).toBe(431);

@@ -16,7 +16,7 @@ test.each([
   expect(growthPercent(used)).toBe(percent);
 });
 
-test('tests and benchmarks give Node the flags that the image gives it', () => {
+test('tests and benchmarks run Node with the flags of the image', () => {
   const dockerfile = readFileSync(join(projectDirectory(), 'Dockerfile'), 'utf8');
   const [, entrypoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
   expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS, '/app/dist/main.js']);

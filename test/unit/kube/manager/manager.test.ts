@@ -49,7 +49,7 @@ function run(): void {
 const messages = () => lines.map(({ msg }) => msg);
 
 describe('a controller', () => {
-  test('reconciles each object, and again what changes, with the object of the cache', async () => {
+  test('reconciles each object, and each change, with the cached object', async () => {
     const seen: string[] = [];
     manager
       .controller('count')
@@ -68,7 +68,7 @@ describe('a controller', () => {
     expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
   });
 
-  test('reconciles the owner of what has changed, when both are in sync', async () => {
+  test('reconciles the owner of a changed object, when both caches have synced', async () => {
     const seen: string[] = [];
     manager
       .controller('count')
@@ -99,7 +99,7 @@ describe('a controller', () => {
     expect(new Set(seen.slice(2))).toEqual(new Set(['shop/b', 'shop/c']));
   });
 
-  test('shares its watch with another of the same objects', async () => {
+  test('shares its watch with another controller of the same objects', async () => {
     const seen: string[] = [];
     for (const name of ['one', 'other']) {
       manager
@@ -118,17 +118,17 @@ describe('a controller', () => {
 });
 
 describe('a part', () => {
-  test('that runs again does so after a failure too, which is logged', async () => {
+  test('that runs periodically also runs again after a failure, which is logged', async () => {
     let calls = 0;
     manager.singleton('sweep', async () => Promise.reject(new Error(`no ${++calls}`)), { everyMs: 1_000 });
     run();
     await api.clock.pass(1_000);
     await until(() => calls === 2);
     await end();
-    expect(messages().filter((msg) => msg === 'part failed: trying again')).toHaveLength(2);
+    expect(messages().filter((msg) => msg === 'part failed, retrying')).toHaveLength(2);
   });
 
-  test('that is to succeed once is tried until then', async () => {
+  test('that must succeed once is retried until it does', async () => {
     let calls = 0;
     const once = async () => {
       if (++calls < 3) throw apiErrorFrom(429, {}, '7');
@@ -142,7 +142,7 @@ describe('a part', () => {
     expect(calls).toBe(3);
   });
 
-  test('starts when what it waits for is there', async () => {
+  test('starts when `after` has resolved', async () => {
     const { promise, resolve } = deferred<void>();
     const started: string[] = [];
     manager.everyReplica('late', async () => started.push('late'), { after: () => promise });
@@ -154,10 +154,10 @@ describe('a part', () => {
   });
 
   test.each(['everyReplica', 'singleton'] as const)(
-    '(%s) that fails ends the process, when all others have ended',
+    '(%s) that fails ends the process after all others have ended',
     async (kind) => {
       const ended: string[] = [];
-      manager[kind]('broken', async () => Promise.reject(new Error('broken for good')));
+      manager[kind]('broken', async () => Promise.reject(new Error('broken')));
       manager.singleton(
         'leader',
         async (signal) => void ended.push(await aborted(signal).then(() => 'leader')),
@@ -169,14 +169,14 @@ describe('a part', () => {
       run();
       await until(() => messages().includes('shutting down: not ready, draining'));
       await api.clock.advanceAsync(0);
-      await expect(running).rejects.toThrow('broken for good');
+      await expect(running).rejects.toThrow('broken');
       expect(ended.toSorted()).toEqual(['leader', 'replica']);
     },
   );
 });
 
-describe('the end', () => {
-  test('is that of the leader first, whose last writes the caches and Events outlive', async () => {
+describe('the shutdown', () => {
+  test('ends the leader first, and then caches and Events', async () => {
     const ended: string[] = [];
     manager.everyReplica('replica', async (signal) => {
       await aborted(signal);
@@ -195,7 +195,7 @@ describe('the end', () => {
     expect(api.clock.pendingTimers).toBe(0);
   });
 
-  test('comes before anything starts where the preparation fails', async () => {
+  test('comes before the start if the preparation fails', async () => {
     manager.prepare(async () => Promise.reject(new Error('no such file')));
     manager.informer(configMaps);
     await expect(manager.run(stop.signal)).rejects.toThrow('no such file');

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { cacheMetrics } from '../../../../src/kube/prometheus/cache.ts';
 
-test('tells of the cache of a resource that heard least, and forgets one that ended', async () => {
+test('shows the stalest cache of a resource, and forgets a cache that ended', async () => {
   const registry = new Registry();
   let now = 1_000_000;
   const metrics = cacheMetrics(registry, () => now);

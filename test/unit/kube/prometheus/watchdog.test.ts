@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { watchdogMetrics } from '../../../../src/kube/prometheus/watchdog.ts';
 
-test('tells ages as moments, and nothing of what there is none of', async () => {
+test('shows ages as timestamps, and no series for missing ages', async () => {
   const registry = new Registry();
   const controllers = () => [
     { name: 'network', running: true, heartbeatAgeMs: 20_000, reconcileAgeMs: 5_000 },

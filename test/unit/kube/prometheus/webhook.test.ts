@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { webhookMetrics } from '../../../../src/kube/prometheus/webhook.ts';
 
-test('calls under way are those that have begun and not ended, at the moment that they are asked for', async () => {
+test('the gauge of requests in flight is read at the scrape', async () => {
   const registry = new Registry();
   const metrics = webhookMetrics(registry);
   const underWay = async () =>

@@ -10,12 +10,12 @@ describe("the reflector's back-off", () => {
     expect(delays(backoff, 5)).toEqual([800, 1600, 3200, 3200, 3200]);
   });
 
-  test('is stretched by jitter to at most twice as long', () => {
+  test('adds jitter of at most the delay', () => {
     const backoff = new Backoff({ clock: new FakeClock(), random: () => 0.5 });
     expect(delays(backoff, 2)).toEqual([1200, 2400]);
   });
 
-  test('starts over when nothing failed for more than two minutes', () => {
+  test('starts over after two minutes without a failure', () => {
     const clock = new FakeClock();
     const backoff = new Backoff({ clock, random: () => 0 });
     delays(backoff, 3);
@@ -25,7 +25,7 @@ describe("the reflector's back-off", () => {
     expect(delays(backoff, 2)).toEqual([800, 1600]);
   });
 
-  test('goes by the delays it is given', () => {
+  test('uses the delays in its options', () => {
     const backoff = new Backoff({ clock: new FakeClock(), random: () => 0, firstMs: 10, maxMs: 25 });
     expect(delays(backoff, 4)).toEqual([10, 20, 25, 25]);
   });

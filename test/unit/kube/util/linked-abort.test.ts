@@ -7,8 +7,8 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 const never = new Promise<never>(() => undefined);
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
-describe('sleeping', () => {
-  test('ends when its time has come, and leaves neither timer nor listener', async () => {
+describe('sleep', () => {
+  test('ends after its delay, and leaves neither timer nor listener', async () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
     const slept = sleep(clock, 100, signal);
@@ -32,7 +32,7 @@ describe('sleeping', () => {
 });
 
 describe('a linked controller', () => {
-  test('aborts with the outer signal, and the outer does not abort with it', () => {
+  test('aborts with the outer signal, but not the other way round', () => {
     const outer = new AbortController();
     const first = linkedAbort(outer.signal);
     const second = linkedAbort(outer.signal);
@@ -58,8 +58,8 @@ describe('a linked controller', () => {
   });
 });
 
-describe('work that knows no signal', () => {
-  test('is left to itself when the signal aborts', async () => {
+describe('work that takes no signal', () => {
+  test('is no longer waited for when the signal aborts', async () => {
     const controller = new AbortController();
     const waiting = abortable(never, controller.signal);
     controller.abort(new Error('stop'));
@@ -70,7 +70,7 @@ describe('work that knows no signal', () => {
   test.each([
     ['result', Promise.resolve('done')],
     ['error', Promise.reject(new Error('broken'))],
-  ])('gives its %s, and leaves no listener', async (_, promise) => {
+  ])('settles with its %s, and leaves no listener', async (_, promise) => {
     const { signal } = new AbortController();
     const outcome = await abortable(promise, signal).catch((error: Error) => error.message);
     expect(outcome).toMatch(/^(done|broken)$/);

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 let clock: FakeClock;
 /** Keys in the order of the requests. */
 let sent: string[];
-/** What the API server has. */
+/** The state in the API server. */
 let state: string;
 let lookUps: LookUps<string>;
 
@@ -28,14 +28,14 @@ beforeEach(() => {
 const forever = new AbortController().signal;
 
 describe('look-ups', () => {
-  test('share the request of those who asked for the key before it was sent', async () => {
+  test('share one request among the callers that came before it was sent', async () => {
     const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUps.get('a', forever)));
     await clock.advanceAsync(0);
     expect(await answers).toEqual(Array(5).fill('a: first'));
     expect(sent).toEqual(['a']);
   });
 
-  test('give no answer that is older than the question', async () => {
+  test('never return an answer that is older than the question', async () => {
     const before = lookUps.get('a', forever);
     await clock.advanceAsync(0);
     state = 'second';
@@ -47,7 +47,7 @@ describe('look-ups', () => {
     expect(sent).toEqual(['a', 'a']);
   });
 
-  test('of what is not there are as few', async () => {
+  test('of an object that does not exist are limited, too', async () => {
     state = 'none';
     const outcomes = Promise.allSettled([lookUps.get('a', forever), lookUps.get('a', forever)]);
     await clock.advanceAsync(0);
@@ -78,7 +78,7 @@ describe('look-ups', () => {
     await expect(lookUps.get('g', forever)).rejects.toMatchObject({ status: 503 });
   });
 
-  test('of a caller who has gone go on for the others', async () => {
+  test('continue for the other callers when one caller aborts', async () => {
     const gone = new AbortController();
     const given = expect(lookUps.get('a', gone.signal)).rejects.toThrow('hung up');
     const stays = lookUps.get('a', forever);

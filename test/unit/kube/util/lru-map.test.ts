@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LruMap } from '../../../../src/kube/util/lru-map.ts';
 
 describe('a bounded map', () => {
-  test('drops the key that was used longest ago, and returns its value', () => {
+  test('drops the least recently used key, and returns its value', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -16,7 +16,7 @@ describe('a bounded map', () => {
     ]);
   });
 
-  test('drops nothing for a key that it has', () => {
+  test('drops nothing for a key that it holds', () => {
     const map = new LruMap<string, number>(1);
     map.set('a', 1);
 

@@ -3,14 +3,14 @@ import { sleep } from '../../../../src/kube/util/sleep.ts';
 import type { Timer } from '../../../../src/kube/workqueue/clock.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
-/** As Node's timers may: each fires a little early. */
+/** Each timer fires a little early, as Node's timers may. */
 class EarlyClock extends FakeClock {
   override setTimer(delayMs: number, fire: () => void): Timer {
     return super.setTimer(delayMs > 1 ? delayMs - 0.5 : delayMs, fire);
   }
 }
 
-test('a sleep is never shorter than asked for, also where a timer fires early', async () => {
+test('sleep never ends before its delay, even when a timer fires early', async () => {
   const clock = new EarlyClock();
   let woke = false;
   const sleeping = sleep(clock, 1000).then(() => (woke = true));
@@ -21,7 +21,7 @@ test('a sleep is never shorter than asked for, also where a timer fires early', 
   expect(clock.pendingTimers).toBe(0);
 });
 
-test('a sleep that is broken off between two timers leaves none', async () => {
+test('sleep leaves no timer when it is aborted between two timers', async () => {
   const clock = new EarlyClock();
   const stop = new AbortController();
   const sleeping = sleep(clock, 1000, stop.signal);

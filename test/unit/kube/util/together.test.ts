@@ -4,8 +4,8 @@ import { together } from '../../../../src/kube/util/together.ts';
 import { deferred } from '../../../support/deferred.ts';
 import { hang } from '../../../support/fake-leases.ts';
 
-describe('tasks that run together', () => {
-  test('resolve once all have ended, and leave no listener', async () => {
+describe('together', () => {
+  test('resolves when all tasks have ended, and leaves no listener', async () => {
     const { signal } = new AbortController();
     const slow = deferred();
     const ended: string[] = [];
@@ -20,14 +20,14 @@ describe('tasks that run together', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('abort with the outer signal', async () => {
+  test('aborts its tasks with the outer signal', async () => {
     const outer = new AbortController();
     const all = together(outer.signal, [hang, (signal) => hang(signal).catch(() => undefined)]);
     outer.abort(new Error('stop'));
     await expect(all).rejects.toThrow('stop');
   });
 
-  test('abort when one fails, and reject with that failure only after the others have ended', async () => {
+  test('aborts all tasks when one fails, and rejects with that failure after the others have ended', async () => {
     const slow = deferred();
     let outcome: unknown;
     const all = together(new AbortController().signal, [

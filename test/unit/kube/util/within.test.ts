@@ -15,16 +15,16 @@ describe('a bounded call', () => {
     await expect(call).rejects.toMatchObject({ name: 'TransportError', code: 'ETIMEDOUT' });
   });
 
-  test('is aborted with its outer signal, and for the same reason', async () => {
+  test('is aborted with its outer signal, with the same reason', async () => {
     const outer = new AbortController();
     const call = within(new FakeClock(), 100, outer.signal, hang);
 
-    outer.abort(new Error('not wanted any more'));
+    outer.abort(new Error('cancelled'));
 
-    await expect(call).rejects.toThrow('not wanted any more');
+    await expect(call).rejects.toThrow('cancelled');
   });
 
-  test('says what was bounded, whatever the call makes of its end', async () => {
+  test('rejects with an error that names the call, whatever the call throws', async () => {
     const clock = new FakeClock();
     const endsOtherwise = (signal: AbortSignal) =>
       hang(signal).catch(() => Promise.reject(new Error('aborted')));
@@ -36,7 +36,7 @@ describe('a bounded call', () => {
     expect(await failed).toBe('GET /: not done within 100 ms');
   });
 
-  test('is left to itself where it ignores its signal', async () => {
+  test('rejects without waiting for a call that ignores its signal', async () => {
     const clock = new FakeClock();
     const call = within(clock, 100, undefined, () => new Promise<never>(() => undefined));
 
@@ -45,7 +45,7 @@ describe('a bounded call', () => {
     await expect(call).rejects.toMatchObject({ code: 'ETIMEDOUT' });
   });
 
-  test('is not made under a signal that was aborted before', async () => {
+  test('is not made under an aborted signal', async () => {
     let called = false;
     const call = within(new FakeClock(), 100, AbortSignal.abort(new Error('gone')), async () => {
       called = true;

@@ -7,7 +7,7 @@ import { runCommand } from '../../../env/control-plane/run-command.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 describe('the system clock', () => {
-  test('fires its timers, but neither cancelled ones nor, at once, those that are too long for Node', async () => {
+  test('fires its timers, but not cancelled ones, and does not fire at once those too long for Node', async () => {
     const fired: string[] = [];
     const tooLong = systemClock.setTimer(maxTimerMs + 1, () => fired.push('too long'));
     systemClock.setTimer(1, () => fired.push('cancelled')).cancel();
@@ -16,7 +16,7 @@ describe('the system clock', () => {
     expect(fired).toEqual([]);
   });
 
-  test('fires a timer of less than nothing soon, without a word of Node’s between the lines of the log', async () => {
+  test('fires a timer with a negative delay soon, without a warning of Node', async () => {
     const clock = pathToFileURL(join(projectDirectory(), 'build/src/kube/workqueue/clock.js'));
     const script = `
       const { systemClock } = await import('${clock}');
@@ -33,7 +33,7 @@ describe('the system clock', () => {
 });
 
 describe('the fake clock', () => {
-  test('fires timers in the order they come due, each at its own moment, also those set by others', () => {
+  test('fires timers in the order of their deadlines, each at its own moment, also those that timers set', () => {
     const clock = new FakeClock();
     const fired: [string, number][] = [];
     const note = (name: string) => () => fired.push([name, clock.now()]);
@@ -51,7 +51,7 @@ describe('the fake clock', () => {
     expect(fired.at(-1)).toEqual(['late', 30]);
   });
 
-  test('advanceAsync lets promises go on between timers', async () => {
+  test('advanceAsync runs promises between timers', async () => {
     const clock = new FakeClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(ms, resolve));
     const awake: number[] = [];

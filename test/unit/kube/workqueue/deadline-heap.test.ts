@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DeadlineHeap } from '../../../../src/kube/workqueue/deadline-heap.ts';
 
-/** All keys due by `now`, in the order the heap gives them. */
+/** All keys due by `now`, in the order of the heap. */
 function takeAllDue(heap: DeadlineHeap<string>, now: number): string[] {
   const keys: string[] = [];
   for (let key = heap.takeDue(now); key !== undefined; key = heap.takeDue(now)) keys.push(key);
   return keys;
 }
 
-test('gives keys by their earliest deadline, ties in the order they came, and none before its time', () => {
+test('returns keys by their earliest deadline, ties in order of arrival, and none before its deadline', () => {
   const puts = fc.array(fc.tuple(fc.constantFrom(...'abcdefghijklmnop'), fc.nat({ max: 20 })));
   fc.assert(
     fc.property(puts, fc.nat({ max: 20 }), (entries, now) => {
@@ -27,7 +27,7 @@ test('gives keys by their earliest deadline, ties in the order they came, and no
   );
 });
 
-test('says when the moment to wait for has changed', () => {
+test('put returns whether the earliest deadline has changed', () => {
   const heap = new DeadlineHeap<string>();
   expect(heap.put('a', 20)).toBe(true);
   expect(heap.put('b', 30)).toBe(false);
@@ -35,7 +35,7 @@ test('says when the moment to wait for has changed', () => {
   expect(heap.put('b', 15)).toBe(false);
 });
 
-test('is empty once cleared, and takes the same keys anew', () => {
+test('is empty once cleared, and accepts the same keys again', () => {
   const heap = new DeadlineHeap<string>();
   heap.put('a', 10);
   heap.clear();

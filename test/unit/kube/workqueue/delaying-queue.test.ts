@@ -6,7 +6,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 function setup() {
   const clock = new FakeClock();
   const queue = new DelayingQueue<string>({ clock });
-  /** Takes all that is queued, and is done with it. */
+  /** Takes all queued keys, and marks them as done. */
   const takeAll = async () => {
     const keys: (string | undefined)[] = [];
     while (queue.length > 0) keys.push(await queue.get());
@@ -17,7 +17,7 @@ function setup() {
 }
 
 describe('addAfter', () => {
-  test('adds the key once its time has come, and only once', async () => {
+  test('adds the key after its delay, and only once', async () => {
     const { clock, queue, takeAll } = setup();
     queue.addAfter('foo', 50);
     clock.advance(49);
@@ -29,7 +29,7 @@ describe('addAfter', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('keeps the earlier of two deadlines of a key, whichever came first', async () => {
+  test('keeps the earlier of two deadlines of a key, in either order', async () => {
     const { clock, queue, takeAll } = setup();
     queue.addAfter('foo', 50);
     queue.addAfter('foo', 70);
@@ -46,7 +46,7 @@ describe('addAfter', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('fires the earliest first although a later one was set before it', async () => {
+  test('adds the earliest key first, even when a later one was set before it', async () => {
     const { clock, queue, takeAll } = setup();
     queue.addAfter('foo', 1000);
     queue.addAfter('bar', 50);
@@ -59,7 +59,7 @@ describe('addAfter', () => {
     expect(await takeAll()).toEqual(['baz']);
   });
 
-  test('adds keys that come due together in the order of their deadlines', async () => {
+  test('adds keys that are due together in the order of their deadlines', async () => {
     const { clock, queue, takeAll } = setup();
     queue.addAfter('foo', 1000);
     queue.addAfter('bar', 500);
@@ -75,7 +75,7 @@ describe('addAfter', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('waits longer than a timer of the system can', () => {
+  test('waits longer than the longest timer of Node', () => {
     const { clock, queue } = setup();
     queue.addAfter('foo', 2 * maxTimerMs);
     clock.advance(2 * maxTimerMs - 1);
@@ -84,7 +84,7 @@ describe('addAfter', () => {
     expect(queue.length).toBe(1);
   });
 
-  test('of a key in work brings it back once it is done', async () => {
+  test('of a key in work queues it when it is done', async () => {
     const { clock, queue } = setup();
     queue.add('foo');
     await queue.get();
@@ -95,7 +95,7 @@ describe('addAfter', () => {
     expect(queue.length).toBe(1);
   });
 
-  test('holds one timer, however many keys wait', () => {
+  test('uses one timer, however many keys wait', () => {
     const { clock, queue } = setup();
     for (let delayMs = 100; delayMs > 0; delayMs--) queue.addAfter(`key-${delayMs}`, delayMs);
     expect(clock.pendingTimers).toBe(1);

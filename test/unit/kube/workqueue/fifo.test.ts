@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Fifo } from '../../../../src/kube/workqueue/fifo.ts';
 
-test('gives what an array gives, through any run of pushes and shifts', () => {
+test('behaves like an array for any sequence of pushes and shifts', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat()), { maxLength: 200 }), (steps) => {
       const fifo = new Fifo<number>();

@@ -4,7 +4,7 @@ import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
-/** Keeps what it is told, in the order it was told. */
+/** Records the calls in order. */
 class RecordedMetrics implements QueueMetrics {
   adds = 0;
   retries = 0;
@@ -64,7 +64,7 @@ test('a key is measured from add to get and from get to done, and again when it 
   expect(queue.longestRunningProcessorSeconds).toBe(0);
 });
 
-test('work in hand is added up over all keys, and the oldest stands out', async () => {
+test('unfinished work is summed over all keys, with the oldest as longest', async () => {
   const { clock, queue } = setup();
   queue.add('first');
   await queue.get();
@@ -78,7 +78,7 @@ test('work in hand is added up over all keys, and the oldest stands out', async 
   expect(queue.longestRunningProcessorSeconds).toBe(1);
 });
 
-test('every delayed add is a retry, also one without delay', () => {
+test('every delayed add counts as a retry, even without a delay', () => {
   const { metrics, queue } = setup();
   queue.addAfter('foo', 10);
   queue.addAfter('bar', 0);
@@ -86,7 +86,7 @@ test('every delayed add is a retry, also one without delay', () => {
   expect(metrics.retries).toBe(3);
 });
 
-test('no timer runs for metrics, and after shutdown nothing is counted but the end of work in hand', async () => {
+test('metrics need no timer, and after shutdown count only the end of unfinished work', async () => {
   const { clock, metrics, queue } = setup();
   queue.add('foo');
   await queue.get();

@@ -8,10 +8,10 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-test('a key that is done is let go of, while others wait behind it', async () => {
+test('a key that is done is released while others wait behind it', async () => {
   const queue = new Queue<object>({ clock: new FakeClock() });
   const others = Array.from({ length: 10 }, () => ({}));
-  // In a function of its own, so that no variable here holds the key.
+  // In a separate function, so that no variable here holds the key.
   const workOffAKey = async () => {
     const key = {};
     for (const each of [key, ...others]) queue.add(each);

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 
 const newQueue = <K>() => new Queue<K>({ clock: new FakeClock() });
 
-/** Takes and does keys until the queue is shut down; `work` runs between get() and done(). */
+/** Consumes keys until the queue is shut down; `work` runs between get() and done(). */
 async function consume<K>(queue: Queue<K>, work: (key: K) => Promise<void> | void): Promise<void> {
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     await work(key);
@@ -23,14 +23,14 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-describe('handing out', () => {
-  test('keys come in the order they were added', async () => {
+describe('get', () => {
+  test('returns keys in the order in which they were added', async () => {
     const queue = newQueue<string>();
     for (const key of ['c', 'a', 'b']) queue.add(key);
     expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['c', 'a', 'b']);
   });
 
-  test('consumers that wait are served in the order they came', async () => {
+  test('serves waiting consumers in the order of their calls', async () => {
     const queue = newQueue<string>();
     const waiting = Promise.all([queue.get(), queue.get()]);
     queue.add('first');
@@ -38,14 +38,14 @@ describe('handing out', () => {
     expect(await waiting).toEqual(['first', 'second']);
   });
 
-  test('a key added again while it waits keeps its place and does not make the queue longer', async () => {
+  test('returns a key once, at its first place, when it is added again while it waits', async () => {
     const queue = newQueue<string>();
     for (const key of ['foo', 'bar', 'foo']) queue.add(key);
     expect(queue.length).toBe(2);
     expect(await queue.get()).toBe('foo');
   });
 
-  test('adds of one key are collapsed into one', async () => {
+  test('returns a key once for several adds', async () => {
     const queue = newQueue<string>();
     queue.add('bar');
     queue.add('bar');
@@ -54,7 +54,7 @@ describe('handing out', () => {
     expect(await isSettled(queue.get())).toBe(false);
   });
 
-  test('a key done that nobody has in work changes nothing', async () => {
+  test('is not affected by done() of a key that is not in work', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     queue.done('foo');
@@ -65,7 +65,7 @@ describe('handing out', () => {
 });
 
 describe('a key in work', () => {
-  test('that is added again comes back once it is done', async () => {
+  test('that is added again is queued when it is done', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     await queue.get();
@@ -77,7 +77,7 @@ describe('a key in work', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('that is added twice comes back once, and not to another worker before it is done', async () => {
+  test('that is added twice is queued once, and not before it is done', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     await queue.get();
@@ -91,7 +91,7 @@ describe('a key in work', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('that is added meanwhile goes behind those that wait already', async () => {
+  test('that is added meanwhile is queued behind waiting keys', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     await queue.get();
@@ -108,7 +108,7 @@ const shutDowns: [string, (queue: Queue<number>) => void | Promise<void>][] = [
 ];
 
 describe.each(shutDowns)('after %s', (_, shutDown) => {
-  test('many producers and consumers end, each key was in work, none twice at once, and none added later', async () => {
+  test('with many producers and consumers each key is in work, none twice at once, and none added later', async () => {
     const queue = newQueue<number>();
     const inWork = new Set<number>();
     const seen = new Set<number>();
@@ -135,7 +135,7 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
     expect(queue.length).toBe(0);
   });
 
-  test('keys that workers add again while they have them in work are worked off', async () => {
+  test('that its worker adds again is worked off', async () => {
     const queue = newQueue<number>();
     const tries = new Map<number, number>();
     for (let key = 0; key < 50; key++) queue.add(key);
@@ -154,7 +154,7 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
 });
 
 describe('shutDown', () => {
-  test('lets what is queued be handed out, and then says that it is over', async () => {
+  test('still hands out queued keys, and then undefined', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     queue.shutDown();
@@ -163,7 +163,7 @@ describe('shutDown', () => {
     expect([await queue.get(), await queue.get()]).toEqual(['foo', undefined]);
   });
 
-  test('tells every consumer that waits', async () => {
+  test('resolves every waiting consumer', async () => {
     const queue = newQueue<string>();
     const waiting = Promise.all([queue.get(), queue.get()]);
     queue.shutDown();
@@ -203,7 +203,7 @@ describe('shutDownWithDrain', () => {
     await expect(drained).resolves.toBeUndefined();
   });
 
-  test('waits for a key that was added while it was in work: it is handed out once more', async () => {
+  test('waits for a key that was added while it was in work, and hands it out again', async () => {
     const queue = newQueue<string>();
     queue.add('foo');
     await queue.get();
@@ -227,7 +227,7 @@ describe('shutDownWithDrain', () => {
     await expect(drained).resolves.toBeUndefined();
   });
 
-  test('returns at once when there is nothing to do', async () => {
+  test('returns at once when the queue is empty', async () => {
     await expect(newQueue<string>().shutDownWithDrain()).resolves.toBeUndefined();
   });
 });

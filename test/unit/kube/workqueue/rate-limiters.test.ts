@@ -14,7 +14,7 @@ const delays = (limiter: RateLimiter<string>, key: string, times: number) =>
   Array.from({ length: times }, () => limiter.when(key));
 
 describe('exponentialLimiter', () => {
-  test('doubles the delay with each failure of a key, for each key by itself, until it is forgotten', () => {
+  test('doubles the delay with each failure of a key, per key, until it is forgotten', () => {
     const limiter = exponentialLimiter<string>({ baseMs: 1, maxMs: 1000 });
     expect(delays(limiter, 'one', 5)).toEqual([1, 2, 4, 8, 16]);
     expect(limiter.numRequeues('one')).toBe(5);
@@ -41,7 +41,7 @@ describe('exponentialLimiter', () => {
   );
 });
 
-test('fastSlowLimiter turns slow after so many failures of a key, until it is forgotten', () => {
+test('fastSlowLimiter uses the slow delay after some failures of a key, until it is forgotten', () => {
   const limiter = fastSlowLimiter<string>({ fastMs: 5, slowMs: 10_000, maxFastAttempts: 3 });
   expect(delays(limiter, 'one', 5)).toEqual([5, 5, 5, 10_000, 10_000]);
   expect(limiter.numRequeues('one')).toBe(5);
@@ -52,7 +52,7 @@ test('fastSlowLimiter turns slow after so many failures of a key, until it is fo
   expect(limiter.when('one')).toBe(5);
 });
 
-test('maxOfLimiter takes the longest delay and the most requeues, and forgets in all', () => {
+test('maxOfLimiter takes the longest delay and the most requeues, and forgets in all limiters', () => {
   const limiter = maxOfLimiter<string>(
     fastSlowLimiter({ fastMs: 5, slowMs: 3000, maxFastAttempts: 3 }),
     exponentialLimiter({ baseMs: 1, maxMs: 1000 }),
@@ -65,7 +65,7 @@ test('maxOfLimiter takes the longest delay and the most requeues, and forgets in
   expect(limiter.when('one')).toBe(5);
 });
 
-test('maxWaitLimiter cuts off longer delays only, and leaves the count to the limiter it wraps', () => {
+test('maxWaitLimiter cuts only longer delays, and leaves the count to the wrapped limiter', () => {
   const inner = exponentialLimiter<string>({ baseMs: 100, maxMs: 1_000_000 });
   const limiter = maxWaitLimiter(inner, 500);
   expect(delays(limiter, 'one', 5)).toEqual([100, 200, 400, 500, 500]);
@@ -75,13 +75,13 @@ test('maxWaitLimiter cuts off longer delays only, and leaves the count to the li
 });
 
 describe('tokenBucketLimiter', () => {
-  test('lets a burst through at once, then puts the keys one after another', () => {
+  test('lets a burst through at once, then spaces the keys', () => {
     const limiter = tokenBucketLimiter<string>({ clock: new FakeClock(), ratePerSecond: 10, burst: 3 });
     expect(delays(limiter, 'any', 5)).toEqual([0, 0, 0, 100, 200]);
     expect(limiter.numRequeues('any')).toBe(0);
   });
 
-  test('fills with time, up to the burst', () => {
+  test('refills over time, up to the burst', () => {
     const clock = new FakeClock();
     const limiter = tokenBucketLimiter<string>({ clock, ratePerSecond: 10, burst: 3 });
     delays(limiter, 'any', 5);

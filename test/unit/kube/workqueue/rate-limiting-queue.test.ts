@@ -9,7 +9,7 @@ function setup() {
   return { clock, queue: new WorkQueue<string>({ clock, limiter }) };
 }
 
-test('addRateLimited backs off each key by itself, and says by how much, until the key is forgotten', () => {
+test('addRateLimited backs off each key separately, and returns the delay, until the key is forgotten', () => {
   const { queue } = setup();
   expect([queue.addRateLimited('one'), queue.addRateLimited('one')]).toEqual([1, 2]);
   expect(queue.numRequeues('one')).toBe(2);
@@ -20,7 +20,7 @@ test('addRateLimited backs off each key by itself, and says by how much, until t
   expect(queue.numRequeues('two')).toBe(2);
 });
 
-test('addRateLimited adds the key when its delay is over', async () => {
+test('addRateLimited adds the key after its delay', async () => {
   const { clock, queue } = setup();
   queue.addRateLimited('one');
   expect(queue.length).toBe(0);
@@ -28,7 +28,7 @@ test('addRateLimited adds the key when its delay is over', async () => {
   expect(await queue.get()).toBe('one');
 });
 
-test('an event is not held up by the failures of its key', async () => {
+test('add ignores the failures of its key', async () => {
   const { queue } = setup();
   for (let failure = 0; failure < 20; failure++) queue.addRateLimited('one');
   queue.add('one');

@@ -3,14 +3,14 @@ import { Trigger } from '../../../../src/kube/workqueue/trigger.ts';
 
 const DAY_MS = 86_400_000;
 
-test('firing wakes the waiter', async () => {
+test('fire wakes the waiter', async () => {
   const trigger = new Trigger();
   const woken = trigger.next(DAY_MS, new AbortController().signal);
   trigger.fire();
   await expect(woken).resolves.toBeUndefined();
 });
 
-test('a signal that nobody waited for is kept, and counts once', async () => {
+test('a signal without a waiter is kept, and counts once', async () => {
   const trigger = new Trigger();
   trigger.fire();
   trigger.fire();
@@ -25,7 +25,7 @@ test('a signal that nobody waited for is kept, and counts once', async () => {
   await next;
 });
 
-test('nobody waits longer than he said, nor once it is over', async () => {
+test('a wait ends at its timeout and on abort', async () => {
   const trigger = new Trigger();
   await trigger.next(1, new AbortController().signal);
   await trigger.next(DAY_MS, AbortSignal.abort());

@@ -19,16 +19,16 @@ function run(script: string, exec: Partial<ExecConfig> = {}, cluster: KubeCluste
   return runPlugin({ exec: execConfig(script, exec), cluster, signal });
 }
 
-/** A plugin that answers with this status. */
+/** A plugin that prints this status. */
 const answers = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>
   `console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', apiVersion, status }))})`;
 
-/** A plugin that gives what it was told as its token. */
+/** A plugin that returns its input as its token. */
 const TELLS =
   "console.log(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status: { token: process.env.KUBERNETES_EXEC_INFO } }))";
 
 describe('a credential plugin', () => {
-  test('is told the version of the protocol, and that nobody answers its questions', async () => {
+  test('gets the version of the protocol, and interactive as false', async () => {
     const { token = '' } = await run(TELLS);
     expect(JSON.parse(token)).toEqual({
       kind: 'ExecCredential',
@@ -37,7 +37,7 @@ describe('a credential plugin', () => {
     });
   });
 
-  test('is told of the cluster where it asks for that', async () => {
+  test('gets the cluster if provideClusterInfo is set', async () => {
     const { token = '' } = await run(TELLS, { provideClusterInfo: true });
     expect(JSON.parse(token).spec.cluster).toEqual({
       server: 'https://10.0.0.1:6443',
@@ -49,7 +49,7 @@ describe('a credential plugin', () => {
     });
   });
 
-  test('is told of a cluster of few words', async () => {
+  test('gets a cluster with few fields', async () => {
     const plain = { name: 'c', server: 'https://10.0.0.1', skipTLSVerify: true };
     const { token = '' } = await run(TELLS, { provideClusterInfo: true }, plain);
     expect(JSON.parse(token).spec.cluster).toEqual({
@@ -80,24 +80,24 @@ describe('a credential plugin', () => {
   });
 
   test.each<[string, string, Partial<ExecConfig>, string]>([
-    ['gives nothing', answers({}), {}, 'gave neither a token nor a client certificate'],
+    ['returns nothing', answers({}), {}, 'returned neither a token nor a client certificate'],
     [
-      'gives half a pair',
+      'returns half of a key pair',
       answers({ token: 't', clientKeyData: 'k' }),
       {},
-      'gave a certificate or a key: expected both',
+      'returned only one of certificate and key: expected both',
     ],
     [
-      'gives a strange date',
+      'returns an invalid date',
       answers({ token: 't', expirationTimestamp: 'soon' }),
       {},
-      'gave the expirationTimestamp soon: expected RFC 3339',
+      'returned the expirationTimestamp soon: expected RFC 3339',
     ],
     [
-      'answers in another version',
+      'prints another version',
       answers({ token: 't' }, 'client.authentication.k8s.io/v1beta1'),
       {},
-      'answered in client.authentication.k8s.io/v1beta1: expected',
+      'printed the apiVersion client.authentication.k8s.io/v1beta1: expected',
     ],
     ['prints no JSON', 'console.log("secret")', {}, 'printed no JSON object: expected an ExecCredential'],
     [
@@ -110,7 +110,7 @@ describe('a credential plugin', () => {
       'needs a terminal',
       '',
       { interactiveMode: 'Always' },
-      'needs a terminal (interactiveMode Always), and there is none',
+      'needs a terminal (interactiveMode Always): run it in one',
     ],
     [
       'is missing',

@@ -24,7 +24,7 @@ const PLUGIN = {
   installHint: 'install a shell',
 };
 
-/** Every field that client-go v0.36 has (tools/clientcmd/api/v1/types.go), and what it comes to here. */
+/** Every field that client-go v0.36 has (tools/clientcmd/api/v1/types.go), and its effect here. */
 type UserField =
   | 'client-certificate'
   | 'client-certificate-data'
@@ -102,7 +102,7 @@ const CLUSTER_FIELDS: Record<ClusterField, readonly [object, object]> = {
   ],
 };
 
-/** Of no meaning but its date, which is far away. */
+/** A credential whose expiry is far in the future. */
 function openIdToken(): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ exp: 4e9 })}.x`;
@@ -125,13 +125,13 @@ describe('a kubeconfig', () => {
     },
   );
 
-  test('runs a plugin that stands beside it', async () => {
+  test('runs a plugin in its own directory', async () => {
     await chmod(`${folder.path}/plugin`, 0o755);
     const exec = { ...PLUGIN, command: './plugin' };
     expect((await folder.credential({}, { exec })).headers).toEqual({ Authorization: 'Bearer plugged' });
   });
 
-  test('asks no plugin where it holds a token itself', async () => {
+  test('runs no plugin when it holds a token itself', async () => {
     const { headers } = await folder.credential(
       {},
       { token: 'plain', exec: { ...PLUGIN, command: 'nowhere' } },
@@ -139,7 +139,7 @@ describe('a kubeconfig', () => {
     expect(headers).toEqual({ Authorization: 'Bearer plain' });
   });
 
-  test('takes the token beside a file that cannot be read', async () => {
+  test('uses the token when the token file cannot be read', async () => {
     await folder.write('token', '');
     const { headers } = await folder.credential({}, { token: 'plain', tokenFile: 'token' });
     expect(headers).toEqual({ Authorization: 'Bearer plain' });
@@ -157,7 +157,7 @@ describe('a kubeconfig is refused, with one line,', () => {
       'user "me": token: expected one line without spaces',
     ],
     [
-      'with a certificate that is not there',
+      'with a certificate file that does not exist',
       { 'certificate-authority-data': undefined, 'certificate-authority': 'nowhere.pem' },
       {},
       'expected a file that can be read: ENOENT',
@@ -188,19 +188,19 @@ describe('a kubeconfig is refused, with one line,', () => {
       'client-key and client-key-data exclude each other',
     ],
     [
-      'with groups of no user',
+      'with impersonated groups and no user',
       {},
       { 'as-groups': ['g'] },
       'as-uid, as-groups and as-user-extra need a user to impersonate: set as',
     ],
     [
-      'with a provider of old',
+      'with a removed provider',
       {},
       { 'auth-provider': { name: 'gcp' } },
       'Kubernetes has removed gcp: use exec with gke-gcloud-auth-plugin',
     ],
     [
-      'with another',
+      'with another removed provider',
       {},
       { 'auth-provider': { name: 'azure' } },
       'Kubernetes has removed azure: use exec with kubelogin',
@@ -230,13 +230,13 @@ describe('a kubeconfig is refused, with one line,', () => {
       'exec.command: expected a command, got none',
     ],
     [
-      'with a plugin of no mode',
+      'with a plugin without an interactiveMode',
       {},
       exec({ interactiveMode: undefined }),
       'exec.interactiveMode: expected Never, IfAvailable or Always, got none',
     ],
     [
-      'with a plugin of a strange mode',
+      'with a plugin with an unknown interactiveMode',
       {},
       exec({ interactiveMode: 'x' }),
       'expected Never, IfAvailable or Always, got "x"',
@@ -249,20 +249,20 @@ describe('a kubeconfig is refused, with one line,', () => {
     ],
     ['with a file that is not there', {}, { tokenFile: 'nowhere' }, 'ENOENT'],
     [
-      'with a field that no client knows',
+      'with an unknown field of the user',
       {},
       { 'token-file': 'token' },
       'user "me" has the field "token-file": expected one of client-certificate',
     ],
     [
-      'with such a field of the cluster',
+      'with an unknown field of the cluster',
       { 'certificate-authorityData': DATA },
       {},
       'cluster "there" has the field "certificate-authorityData"',
     ],
     ['with a value of another type', {}, { token: 7 }, 'user "me".token: expected a string, got a number'],
     [
-      'with an authority and none',
+      'with an authority and insecure-skip-tls-verify',
       { ...ca, 'insecure-skip-tls-verify': true },
       {},
       'insecure-skip-tls-verify and a certificate authority exclude each other',
@@ -277,7 +277,7 @@ describe('a kubeconfig is refused, with one line,', () => {
       'with a SOCKS proxy',
       { 'proxy-url': 'socks5://127.0.0.1:9' },
       {},
-      'proxy-url: expected an http or https proxy, got one of socks5: use another',
+      'proxy-url: expected an http or https proxy, got socks5: use another',
     ],
     [
       'with a server by http',
@@ -303,10 +303,10 @@ describe('the proxy', () => {
   const environment = { HTTPS_PROXY: 'http://of-environment:3128', NO_PROXY: '10.1.0.0/16' };
   test.each<[string, object, string | undefined]>([
     ['of the environment is used', {}, 'http://of-environment:3128/'],
-    ['of the kubeconfig goes before it', { 'proxy-url': 'http://own:1' }, 'http://own:1'],
-    ['of the environment is not used where NO_PROXY says so', { server: 'https://10.1.2.3' }, undefined],
+    ['of the kubeconfig takes precedence', { 'proxy-url': 'http://own:1' }, 'http://own:1'],
+    ['of the environment is not used for a server in NO_PROXY', { server: 'https://10.1.2.3' }, undefined],
     [
-      'of the kubeconfig is used all the same',
+      'of the kubeconfig is used regardless of NO_PROXY',
       { server: 'https://10.1.2.3', 'proxy-url': 'http://own:1' },
       'http://own:1',
     ],

@@ -28,25 +28,25 @@ afterEach(async () => {
 });
 
 describe('the kubeconfig', () => {
-  test('names the server by its current context', () => {
+  test('names the server in its current context', () => {
     const config = loadKubeConfig({ kubeconfig, master: undefined });
     expect(config.getCurrentCluster()?.server).toBe('https://10.0.0.2:6443');
   });
 
-  test('keeps its user where --master names another server', () => {
+  test('keeps its user when --master names another server', () => {
     const config = loadKubeConfig({ kubeconfig, master: 'https://127.0.0.1:8443' });
     expect(config.getCurrentCluster()?.server).toBe('https://127.0.0.1:8443');
     expect(config.getCurrentUser()?.token).toBe('secret');
   });
 
-  test('without a current context is of no use', async () => {
+  test('is refused without a current context', async () => {
     await writeFile(kubeconfig, JSON.stringify({ ...CONFIG, 'current-context': '' }));
     expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(
       /config has no current context: set current-context$/,
     );
   });
 
-  test('that is not there is an error that names it', () => {
+  test('is refused by name when the file does not exist', () => {
     expect(() => loadKubeConfig({ kubeconfig: '/nowhere/config', master: undefined })).toThrow(
       '/nowhere/config',
     );
@@ -58,7 +58,7 @@ describe('without a flag', () => {
     loadKubeConfig({ kubeconfig: undefined, master, environment, serviceAccount: directory });
   const POD = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
-  test('the files of $KUBECONFIG count together, the first one first, and those that are missing are passed over', async () => {
+  test('merges the files of $KUBECONFIG in order, and skips missing ones', async () => {
     const first = join(directory, 'first');
     await writeFile(
       first,
@@ -71,7 +71,7 @@ describe('without a flag', () => {
     expect(config.getCurrentUser()?.token).toBe('first');
   });
 
-  test('the file of the home directory is read', async () => {
+  test('reads the file of the home directory', async () => {
     await mkdir(join(directory, '.kube'));
     await writeFile(join(directory, '.kube', 'config'), JSON.stringify(CONFIG));
     expect(load({ HOME: directory, ...POD }).getCurrentCluster()?.server).toBe('https://10.0.0.2:6443');
@@ -81,7 +81,7 @@ describe('without a flag', () => {
     ['10.96.0.1', 'https://10.96.0.1:443'],
     ['fd00::1', 'https://[fd00::1]:443'],
   ])(
-    'in a pod its service account is used, by the address %s, through the proxy of the environment',
+    'uses the service account of its pod, at the address %s, through the proxy of the environment',
     async (host, server) => {
       await writeFile(join(directory, 'token'), 'secret');
       await writeFile(join(directory, 'namespace'), 'mine\n');
@@ -96,18 +96,18 @@ describe('without a flag', () => {
     },
   );
 
-  test('a server that --master names is used by an anonymous user', () => {
+  test('uses the server of --master as an anonymous user', () => {
     const config = load({}, 'https://10.0.0.9/');
     expect(config.getCurrentCluster()?.server).toBe('https://10.0.0.9');
     expect(config.getCurrentUser()).toEqual({ name: 'anonymous' });
   });
 
-  test('there is an error where there is nothing to go by', () => {
+  test('throws when there is no configuration', () => {
     expect(() => load({ HOME: '/nowhere' })).toThrow(
-      'there is none: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+      'not found: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
     );
     expect(() => load({ HOME: '/nowhere', KUBECONFIG: '/nowhere/a:/nowhere/b' })).toThrow(
-      '$KUBECONFIG names no file that exists, and this is no pod: it is /nowhere/a:/nowhere/b',
+      '$KUBECONFIG names no file that exists, got /nowhere/a:/nowhere/b: set it to a kubeconfig, or run in a pod',
     );
   });
 });
@@ -119,13 +119,17 @@ describe('a kubeconfig that cannot be used', () => {
     [
       'names a context that is not there',
       { ...CONFIG, contexts: [] },
-      'names the context "now", which is not there',
+      'names the context "now", which does not exist',
     ],
-    ['names a user that is not there', { ...CONFIG, users: [] }, 'names the user "me", which is not there'],
+    [
+      'names a user that does not exist',
+      { ...CONFIG, users: [] },
+      'names the user "me", which does not exist',
+    ],
     [
       'names a cluster that is not there',
       { ...CONFIG, clusters: [] },
-      'names the cluster "there", which is not there',
+      'names the cluster "there", which does not exist',
     ],
     [
       'names no user',

@@ -40,16 +40,13 @@ describe('the proxy of the environment', () => {
   });
 
   test.each([
-    [
-      'socks5://127.0.0.1:1080',
-      /^HTTPS_PROXY: expected an http or https proxy, got one of socks5: use another$/,
-    ],
+    ['socks5://127.0.0.1:1080', /^HTTPS_PROXY: expected an http or https proxy, got socks5: use another$/],
     ['http://', /^HTTPS_PROXY: expected the URL of a proxy, got "http:\/\/"$/],
-  ])('%s is refused by the name of its variable', (proxy, message) => {
+  ])('%s is refused with the name of its variable', (proxy, message) => {
     expect(() => proxyFor(API, { HTTPS_PROXY: proxy })).toThrow(message);
   });
 
-  test('is not looked at where NO_PROXY covers the server', () => {
+  test('is not read when NO_PROXY covers the server', () => {
     expect(proxyFor(API, { HTTPS_PROXY: 'socks5://127.0.0.1', NO_PROXY: 'api.example.com' })).toBeUndefined();
   });
 });
