@@ -1,7 +1,7 @@
 import type { Secret } from '../kube/api/core-resources.ts';
 import type { Logger } from '../kube/util/log.ts';
-import type { CertificateMetrics } from './certificate-metrics.ts';
 import type { CertificateSecret } from './certificate-secret.ts';
+import type { CertificateMetrics } from './metrics.ts';
 import { replacement, type Signer } from './renewal.ts';
 import { readSecret, type SecretContent } from './secret-content.ts';
 import type { CertifiedKey } from './x509/certificate.ts';

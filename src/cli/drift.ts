@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { classify, type FleetBasis, isMissed } from '../drift/classify.ts';
+import { classify, type DriftBasis, isMissed } from '../drift/classify.ts';
 import { PROGRAM } from '../json/own-names.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
@@ -83,7 +83,7 @@ async function driftedPods(
   namespace: string | undefined,
 ): Promise<readonly DriftedPod[]> {
   const { annotation, requireAnnotation, operatorNamespace } = options;
-  const basis: FleetBasis = {
+  const basis: DriftBasis = {
     options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
     state: { set: await templatesOfCluster(cluster, options) },
   };

@@ -6,7 +6,7 @@ import {
   injectManifests,
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
-import { explain } from '../sidecar/reason.ts';
+import { explain } from '../sidecar/rules/index.ts';
 import { text } from './option-values.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { templatesOf } from './template-source.ts';

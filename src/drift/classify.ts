@@ -9,7 +9,7 @@ import { parseStatus } from '../sidecar/status.ts';
 import { selectTemplates, type TemplateState } from '../sidecar/template/template-set.ts';
 
 /** What pods are compared with. */
-export interface FleetBasis {
+export interface DriftBasis {
   readonly options: DecideOptions;
   readonly state: TemplateState;
 }
@@ -24,7 +24,7 @@ export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 export function classify(
   pod: KubeObject,
   namespaceLabels: Readonly<Record<string, string>>,
-  { options, state }: FleetBasis,
+  { options, state }: DriftBasis,
 ): PodClass {
   // Without a valid template there is nothing to compare with.
   if ('fault' in state) return 'without';
@@ -46,7 +46,7 @@ export function classify(
 export function isMissed(
   pod: KubeObject,
   namespaceLabels: Readonly<Record<string, string>>,
-  { options, state }: FleetBasis,
+  { options, state }: DriftBasis,
 ): boolean {
   return (
     inject({ ...subject(pod, namespaceLabels, options), pod: toJson(pod), state }).outcome === 'injected'

@@ -11,7 +11,7 @@ import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from './copy-plan.ts';
-import { INJECTED_IN } from './fleet-pods.ts';
+import { INJECTED_IN } from './drift-pods.ts';
 
 export interface CopiesOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;

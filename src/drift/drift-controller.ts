@@ -3,9 +3,9 @@ import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
-import type { FleetBasis } from './classify.ts';
+import type { DriftBasis } from './classify.ts';
 import { Drift, type Finding } from './drift.ts';
-import { controllerOf, IN_NAMESPACE, isInjected, OF_CONTROLLER } from './fleet-pods.ts';
+import { controllerOf, IN_NAMESPACE, isInjected, OF_CONTROLLER } from './drift-pods.ts';
 import { repairReconcile } from './repair.ts';
 import { RepairBreaker } from './repair-breaker.ts';
 
@@ -18,7 +18,7 @@ export interface DriftControllerOptions {
   /** Live pods, cut down by `podSummary`, with the indices of `podIndexers`. */
   readonly pods: Informer<KubeObject>;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
-  readonly basis: () => FleetBasis;
+  readonly basis: () => DriftBasis;
   /** Gets the keys of pods to classify; `repairQueue` those of pods to evict. */
   readonly queue: Queue;
   readonly repairQueue: Queue;

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
-import { classify, type FleetBasis, isMissed } from './classify.ts';
+import { classify, type DriftBasis, isMissed } from './classify.ts';
 
 /** A pod that would be different if it were created now. */
 export interface Finding {
@@ -18,7 +18,7 @@ export interface DriftOptions {
   /** Pods that have not finished, reduced by `podSummary`. */
   readonly pods: Pick<Lister<KubeObject>, 'get'>;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
-  readonly basis: () => FleetBasis;
+  readonly basis: () => DriftBasis;
   /** Called once for each pod that is missed or stale. */
   readonly onFinding: (finding: Finding) => void;
 }

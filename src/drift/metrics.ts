@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { KubeObject } from '../kube/api/object.ts';
 
 /** Pods whose sidecar is missing or stale, and the state of their repair. */
-export interface FleetMetrics {
+export interface DriftMetrics {
   /** Reads these at each scrape from now on. */
   watch(fleet: {
     readonly findings: () => readonly { readonly kind: string; readonly pod: KubeObject }[];
@@ -14,8 +14,8 @@ export interface FleetMetrics {
 /** At most this many namespaces get their own series. The pods of the others are counted together. */
 const MAX_NAMESPACES = 100;
 
-export function fleetMetrics(registry: Registry): FleetMetrics {
-  let fleet: Parameters<FleetMetrics['watch']>[0] = { findings: () => [], stopped: () => undefined };
+export function driftMetrics(registry: Registry): DriftMetrics {
+  let fleet: Parameters<DriftMetrics['watch']>[0] = { findings: () => [], stopped: () => undefined };
   new Gauge({
     name: 'envoy_initializer_drifted_pods',
     help: 'Pods whose sidecar is missing (missed) or of another version of the template (stale); on the leader',

@@ -11,11 +11,11 @@ import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { setUpCopies } from './copies.ts';
 import type { ManagedConfigMap } from './copy-plan.ts';
 import { setUpDriftController } from './drift-controller.ts';
-import { podIndexers, podSummary } from './fleet-pods.ts';
-import { fleetMetrics } from './metrics.ts';
+import { podIndexers, podSummary } from './drift-pods.ts';
+import { driftMetrics } from './metrics.ts';
 
 /** The flags of `serve` for drift and repair. */
-export interface FleetOptions {
+export interface DriftOptions {
   readonly namespace: string;
   readonly annotation: string;
   readonly requireAnnotation: boolean;
@@ -24,7 +24,7 @@ export interface FleetOptions {
   readonly repairWindow: number;
 }
 
-export interface DriftSetupOptions extends FleetOptions {
+export interface DriftSetupOptions extends DriftOptions {
   readonly template: {
     readonly templates: { readonly state: TemplateState };
     onAdopted(listener: () => void): void;
@@ -87,7 +87,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   });
   template.onAdopted(() => drift.requeue());
   namespaces.onChanged((name) => drift.requeue(name));
-  fleetMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
+  driftMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
   // Both call it, because either may end last.
   const ended = () => drift.forget();
   if (repair !== 'off') driftWork.reconcile(drift.reconcile, { keys: drift.keys, after, ended });

@@ -2,7 +2,7 @@ import type { PatchOperation } from '../json/patch.ts';
 import { HttpError } from '../kube/admission/http-error.ts';
 import type { AdmissionAnswer } from '../kube/admission/response.ts';
 import type { Injection } from '../sidecar/inject.ts';
-import { explain, type Skip, type SkipReason } from '../sidecar/reason.ts';
+import { explain, type Skip, type SkipReason } from '../sidecar/rules/index.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */
 export interface InjectionAnswer {

@@ -4,7 +4,7 @@ import { keysFor } from '../sidecar/keys.ts';
 import { createEnvoyHandler } from './envoy-handler.ts';
 import { createInjectHandler } from './inject-handler.ts';
 import { reportInjection } from './injection-events.ts';
-import { injectionMetrics } from './metrics/injection.ts';
+import { injectionMetrics } from './metrics.ts';
 import type { NamespaceLabels } from './namespace-labels.ts';
 import { NewPodEvents } from './new-pod-events.ts';
 import { createTemplateHandler } from './template-handler.ts';

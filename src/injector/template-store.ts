@@ -5,7 +5,7 @@ import { createIfMissing } from '../kube/client/create-if-missing.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { DEFAULT_TEMPLATE } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
-import { templateMetrics } from './metrics/template.ts';
+import { templateMetrics } from './metrics.ts';
 
 /** The current templates, kept in sync with their ConfigMap. */
 export interface LiveTemplate {

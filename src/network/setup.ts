@@ -11,7 +11,7 @@ import { NODES } from './ipam/cluster-objects.ts';
 import { ClusterRanges } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
-import { NetworkQueues } from './network-queues.ts';
+import { NetworkControllers } from './network-controllers.ts';
 import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
 import { setUpMeshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
@@ -27,7 +27,7 @@ export interface NetworkOptions {
   readonly workers: number;
   /** How often each Network is reconciled without an event, in milliseconds. */
   readonly resync: number;
-  readonly networkProvider: string;
+  readonly networkProvider: (typeof PROVIDERS)[number]['name'];
   /** Namespaces whose Networks pods in any namespace may use. */
   readonly sharedNetworkNamespaces: readonly string[];
   /** Ranges that Networks must not overlap, in addition to the detected ones. */
@@ -63,7 +63,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const synced = [networks, pods, nodes];
 
   /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
-  async function after(signal: AbortSignal): Promise<void> {
+  async function cachesKnown(signal: AbortSignal): Promise<void> {
     // Without the pods, a Network in use would look unused. Without the reports of the agents, joined nodes would
     // look missing.
     if (!(await waitForSync([...synced, ...(mesh?.informers ?? [])], signal))) return;
@@ -74,30 +74,37 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     ]);
   }
 
-  const queues: NetworkQueues = new NetworkQueues(manager, {
+  const controllers: NetworkControllers = new NetworkControllers(manager, {
     workers,
-    isRemote: (key) => network.isRemote(key),
+    isRemote: (key) => networkController.isRemote(key),
   });
   const podWork = manager.controller('pod-gate', workers);
   const onReach = () => {
-    for (const network of networks.lister.list()) queues.queue.add(keyOf(network));
+    for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
   };
   followNodes(nodes, cluster, onReach);
   const mesh =
     nodeAgentNamespace === undefined
       ? undefined
       : setUpMeshNodes(manager, {
-          ...{ namespace: options.namespace, nodeAgentNamespace, resyncMs, nodes, after, onReach },
+          ...{
+            namespace: options.namespace,
+            nodeAgentNamespace,
+            resyncMs,
+            nodes,
+            onReach,
+            after: cachesKnown,
+          },
           pods: pods.lister,
-          onReport: (key) => queues.queue.add(key),
+          onReport: (key) => controllers.queue.add(key),
         });
   const users = new NetworkUsers(pods.lister);
   const context: ProviderContext = {
-    ...{ namespace: options.namespace, neutronSecret: options.neutronSecret, after },
+    ...{ namespace: options.namespace, neutronSecret: options.neutronSecret, after: cachesKnown },
     networks: networks.lister,
-    enqueue: (key: ObjectKey) => queues.queue.add(key),
+    enqueue: (key: ObjectKey) => controllers.queue.add(key),
     enqueueAll: () => {
-      for (const key of network.keys()) queues.queue.add(key);
+      for (const key of networkController.keys()) controllers.queue.add(key);
     },
     usageOf: (key) => users.usageOf(key),
     reach: mesh?.reach ?? singleNodeReach(nodes.lister),
@@ -105,10 +112,10 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),
   );
-  const { judge, ...network } = setUpNetworkController({
+  const { judge, ...networkController } = setUpNetworkController({
     client: leaderClient,
     networks,
-    queue: queues.queue,
+    queue: controllers.queue,
     events,
     clock,
     now: () => new Date(),
@@ -122,20 +129,20 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
         log.info({ key, other }, 'Network refused, its range belongs to another Network'),
     },
   });
-  queues.reconcile(network.reconcile, { keys: network.keys, after });
+  controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
   const pod = setUpPodController({
     client: leaderClient,
     networks,
     pods,
     users,
     queue: podWork.queue,
-    networkQueue: queues.queue,
+    networkQueue: controllers.queue,
     stateOf: (key) => judge(key, networks.lister.get(key)),
     access,
     events,
     resyncMs,
   });
-  podWork.reconcile(pod.reconcile, { keys: pod.keys, after });
+  podWork.reconcile(pod.reconcile, { keys: pod.keys, after: cachesKnown });
   const attach = attachWith({ client, clock, networks: networks.lister, judge, access });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
 }

@@ -1,9 +1,9 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
+import type { MeshStep } from './bridge-plan.ts';
 import { type Leftover, type NodeState, withoutRulesOf } from './leftovers.ts';
 import { bridgeOfTunnel, type NodeLinks, parseLinks, tunnelName } from './links.ts';
-import type { MeshStep } from './mesh-plan.ts';
 import type { Programs } from './programs.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';

@@ -14,7 +14,7 @@ import {
 import type { Network } from '../network/api/types.ts';
 import { installPlugins } from './cni-plugins.ts';
 import { Host } from './host.ts';
-import { setUpMesh } from './mesh-controller.ts';
+import { setUpMesh } from './mesh-setup.ts';
 import { nodeMetrics } from './metrics.ts';
 import { NeededNetworks } from './needed-networks.ts';
 import { programsOf } from './programs.ts';

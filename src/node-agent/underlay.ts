@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { type NodeTable, own } from '../network/nodes/node-table.ts';
-import type { Underlay } from './mesh-plan.ts';
+import type { Underlay } from './bridge-plan.ts';
 
 /** How the node reaches the other nodes of the table: by its first address and theirs of the same family. */
 export interface Reachable extends Underlay {

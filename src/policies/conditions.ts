@@ -1,5 +1,5 @@
-import { RULES, type SkipReason } from '../sidecar/reason.ts';
 import type { PolicySubject } from '../sidecar/rule.ts';
+import { RULES, type SkipReason } from '../sidecar/rules/index.ts';
 
 /** A condition that a pod must meet, named by the reason to skip it. */
 export interface MatchCondition {

@@ -1,6 +1,6 @@
 import type { DecideInput, DecisionInput } from './decision-input.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
-import { POD_RULES, type Skip } from './reason.ts';
+import { POD_RULES, type Skip } from './rules/index.ts';
 import type { Template } from './template/template.ts';
 import { selectTemplates } from './template/template-set.ts';
 

@@ -8,7 +8,7 @@ export {
   type SiteResult,
 } from './manifests/inject-manifests.ts';
 export { type UninjectResult, uninjectManifests } from './manifests/uninject-manifests.ts';
-export { explain, type Obstacle, type Skip, type SkipReason } from './reason.ts';
+export { explain, type Obstacle, type Skip, type SkipReason } from './rules/index.ts';
 export type { Status } from './status.ts';
 export { parseTemplateSet, type TemplateSet, type TemplateState } from './template/template-set.ts';
 export { uninject } from './uninject.ts';

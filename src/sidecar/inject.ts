@@ -4,7 +4,7 @@ import { decide } from './decide.ts';
 import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
-import { type Obstacle, RESULT_RULES, type Skip } from './reason.ts';
+import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
 import { forWorkload } from './workload-name.ts';

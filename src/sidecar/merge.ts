@@ -4,7 +4,7 @@ import type { PodDraft } from '../json/patch.ts';
 import { containers, nameOf } from '../podspec/pod.ts';
 import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
 import type { Keys } from './keys.ts';
-import type { Obstacle } from './reason.ts';
+import type { Obstacle } from './rules/index.ts';
 import { type Sidecar, sidecarsFor } from './sidecar.ts';
 import type { AddedKind, StatusBuilder } from './status.ts';
 import type { InjectionOptions } from './template/options.ts';

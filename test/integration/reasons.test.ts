@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../src/json/json.ts';
 import { decide } from '../../src/sidecar/decide.ts';
-import { RULES } from '../../src/sidecar/reason.ts';
+import { RULES } from '../../src/sidecar/rules/index.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../support/demo.ts';
 import { namesOf, specOf } from '../support/inject-checked.ts';
 import { type Answer, InjectionStage } from '../support/injection-stage.ts';

@@ -8,7 +8,7 @@ import { nextTable } from '../../src/network/nodes/node-table.ts';
 import { cniConfig, type MeshNetwork, meshNetwork } from '../../src/network/providers/multus/cni-config.ts';
 import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
 import { Host } from '../../src/node-agent/host.ts';
-import { Joiner } from '../../src/node-agent/mesh.ts';
+import { Joiner } from '../../src/node-agent/joiner.ts';
 import { type Programs, run } from '../../src/node-agent/programs.ts';
 import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
 import { searchPath } from '../env/cluster/search-path.ts';

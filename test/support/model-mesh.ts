@@ -13,8 +13,8 @@ import type { TableObject } from '../../src/network/nodes/node-objects.ts';
 import type { NodeReport } from '../../src/network/nodes/node-report.ts';
 import { digestOf, type NodeTable, nextTable } from '../../src/network/nodes/node-table.ts';
 import { Host } from '../../src/node-agent/host.ts';
+import { Joiner } from '../../src/node-agent/joiner.ts';
 import { leftoversOf } from '../../src/node-agent/leftovers.ts';
-import { Joiner } from '../../src/node-agent/mesh.ts';
 import { SLICES } from '../../src/node-agent/slice-ipam.ts';
 import { ModelNode } from './model-node.ts';
 

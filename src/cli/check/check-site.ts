@@ -7,7 +7,7 @@ import { describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
-import type { Obstacle } from '../../sidecar/reason.ts';
+import type { Obstacle } from '../../sidecar/rules/index.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';

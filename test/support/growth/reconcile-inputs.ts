@@ -20,10 +20,10 @@ import {
   meshNetwork,
 } from '../../../src/network/providers/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus-vnis.ts';
+import { meshPlan } from '../../../src/node-agent/bridge-plan.ts';
+import { Joiner } from '../../../src/node-agent/joiner.ts';
 import { leftoversOf, withoutRulesOf } from '../../../src/node-agent/leftovers.ts';
 import { ALL_PEERS, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
-import { Joiner } from '../../../src/node-agent/mesh.ts';
-import { meshPlan } from '../../../src/node-agent/mesh-plan.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';

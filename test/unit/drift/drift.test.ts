@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { FleetBasis } from '../../../src/drift/classify.ts';
+import type { DriftBasis } from '../../../src/drift/classify.ts';
 import { Drift, type Finding } from '../../../src/drift/drift.ts';
-import { podSummary } from '../../../src/drift/fleet-pods.ts';
+import { podSummary } from '../../../src/drift/drift-pods.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import type { KubeObject, ObjectKey } from '../../../src/kube/api/object.ts';
 import { podCreation } from '../../../src/podspec/admission-target.ts';
@@ -40,7 +40,7 @@ describe('Drift', () => {
   const got: string[] = [];
   const reported: string[] = [];
   let namespaceLabels: Readonly<Record<string, string>>;
-  let basis: FleetBasis;
+  let basis: DriftBasis;
   let drift: Drift;
 
   beforeEach(() => {

@@ -4,7 +4,7 @@ import { podCreation } from '../../../src/podspec/admission-target.ts';
 import { decide } from '../../../src/sidecar/decide.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
-import type { SkipReason } from '../../../src/sidecar/reason.ts';
+import type { SkipReason } from '../../../src/sidecar/rules/index.ts';
 import { decideInput, demoPod, OPT_IN, podWith, STATUS } from '../../support/demo.ts';
 
 type Overrides = Parameters<typeof decideInput>[1];

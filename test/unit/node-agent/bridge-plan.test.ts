@@ -5,8 +5,8 @@ import {
   type MeshNetwork,
   meshNetwork,
 } from '../../../src/network/providers/multus/cni-config.ts';
+import { meshPlan } from '../../../src/node-agent/bridge-plan.ts';
 import { ALL_PEERS, type NodeLinks, tunnelName } from '../../../src/node-agent/links.ts';
-import { meshPlan } from '../../../src/node-agent/mesh-plan.ts';
 import { ModelNode } from '../../support/model-node.ts';
 
 function network(name: string, cidr: string, gateway: string, number: number, mtu = 1450): MeshNetwork {

@@ -3,7 +3,7 @@ import type { Reconcile } from '../kube/controller/controller.ts';
 import type { ManagedController, TermOptions } from '../kube/manager/managed-controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 
-export interface NetworkQueuesOptions {
+export interface NetworkControllersOptions {
   /** Of each queue. */
   readonly workers: number;
   /** Whether the provider of the Network is outside of the cluster. */
@@ -14,12 +14,12 @@ export interface NetworkQueuesOptions {
  * Two queues for Networks: those of remote providers have their own, so that a slow provider does not delay the
  * others.
  */
-export class NetworkQueues {
+export class NetworkControllers {
   readonly #near: ManagedController;
   readonly #remote: ManagedController;
-  readonly #isRemote: NetworkQueuesOptions['isRemote'];
+  readonly #isRemote: NetworkControllersOptions['isRemote'];
 
-  constructor(manager: Manager, { workers, isRemote }: NetworkQueuesOptions) {
+  constructor(manager: Manager, { workers, isRemote }: NetworkControllersOptions) {
     this.#near = manager.controller('network', workers);
     this.#remote = manager.controller('remote-network', workers);
     this.#isRemote = isRemote;

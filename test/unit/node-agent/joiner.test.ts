@@ -5,9 +5,9 @@ import type { NetworkStatus } from '../../../src/network/api/types.ts';
 import type { ClusterRange } from '../../../src/network/ipam/cluster-ranges.ts';
 import { meshNetworkOf } from '../../../src/network/nodes/mesh-network.ts';
 import { bridgeName, FIRST_VNI, type MeshNetwork } from '../../../src/network/providers/multus/cni-config.ts';
+import type { MeshStep } from '../../../src/node-agent/bridge-plan.ts';
+import { Joiner } from '../../../src/node-agent/joiner.ts';
 import type { NodeLinks } from '../../../src/node-agent/links.ts';
-import { Joiner } from '../../../src/node-agent/mesh.ts';
-import type { MeshStep } from '../../../src/node-agent/mesh-plan.ts';
 import { newNetwork } from '../network/networks.ts';
 import { range } from '../network/ranges.ts';
 

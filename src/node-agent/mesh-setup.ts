@@ -12,7 +12,7 @@ import { type NodeReport, REPORT_KEY } from '../network/nodes/node-report.ts';
 import { own } from '../network/nodes/node-table.ts';
 import { bridgeName } from '../network/providers/multus/cni-config.ts';
 import type { Host } from './host.ts';
-import { Joiner } from './mesh.ts';
+import { Joiner } from './joiner.ts';
 import type { NeededNetworks } from './needed-networks.ts';
 
 export interface MeshOptions {

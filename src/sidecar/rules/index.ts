@@ -1,22 +1,22 @@
-import { alreadyInjected } from './rules/already-injected.ts';
-import { conflict } from './rules/conflict.ts';
-import { containerExists } from './rules/container-exists.ts';
-import { gracePeriod } from './rules/grace-period.ts';
-import { hostNetwork } from './rules/host-network.ts';
-import { invalidOverride } from './rules/invalid-override.ts';
-import { invalidValue } from './rules/invalid-value.ts';
-import { mirrorPod } from './rules/mirror-pod.ts';
-import { noContainers } from './rules/no-containers.ts';
-import { noTemplate } from './rules/no-template.ts';
-import { notAPodCreate } from './rules/not-a-pod-create.ts';
-import { notOptedIn } from './rules/not-opted-in.ts';
-import { operatorNamespace } from './rules/operator-namespace.ts';
-import { optedOut } from './rules/opted-out.ts';
-import { podResources } from './rules/pod-resources.ts';
-import { podSecurity } from './rules/pod-security.ts';
-import { systemNamespace } from './rules/system-namespace.ts';
-import { unknownTemplate } from './rules/unknown-template.ts';
-import { windows } from './rules/windows.ts';
+import { alreadyInjected } from './already-injected.ts';
+import { conflict } from './conflict.ts';
+import { containerExists } from './container-exists.ts';
+import { gracePeriod } from './grace-period.ts';
+import { hostNetwork } from './host-network.ts';
+import { invalidOverride } from './invalid-override.ts';
+import { invalidValue } from './invalid-value.ts';
+import { mirrorPod } from './mirror-pod.ts';
+import { noContainers } from './no-containers.ts';
+import { noTemplate } from './no-template.ts';
+import { notAPodCreate } from './not-a-pod-create.ts';
+import { notOptedIn } from './not-opted-in.ts';
+import { operatorNamespace } from './operator-namespace.ts';
+import { optedOut } from './opted-out.ts';
+import { podResources } from './pod-resources.ts';
+import { podSecurity } from './pod-security.ts';
+import { systemNamespace } from './system-namespace.ts';
+import { unknownTemplate } from './unknown-template.ts';
+import { windows } from './windows.ts';
 
 /** The rules for each reason to leave a pod unchanged, in their order: the first match decides. */
 export const RULES = [

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { RULES } from '../../../src/sidecar/reason.ts';
+import { RULES } from '../../../../src/sidecar/rules/index.ts';
 
 const text = readFileSync('docs/reasons.md', 'utf8');
 
