@@ -6,7 +6,7 @@ import type { Range } from '../network/ipam/cidr.ts';
 import type { RangePolicy } from '../network/ipam/range-policy.ts';
 import type { PolicyOptions } from '../policies/setup.ts';
 
-/** The flags of `serve`, read; durations in milliseconds. */
+/** The parsed flags of `serve`; durations are in milliseconds. */
 export interface OperatorOptions extends CertificateOptions, FleetOptions, PolicyOptions, WebhookOptions {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
