@@ -11,8 +11,8 @@ const OLDEST_MINOR = 31;
 const RETRY_MS = 5_000;
 
 /**
- * Each replica checks the cluster once the API server answers. It logs what will not work: an API server that is too old,
- * missing webhooks, and flags that do not match the webhooks. It stops nothing.
+ * Each replica checks the cluster once the API server answers. It logs what will not work: an API server that is too
+ * old, missing webhooks, and flags that do not match the webhooks. It stops nothing.
  */
 export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
   const { client, log } = manager;

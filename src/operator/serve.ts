@@ -16,8 +16,8 @@ import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
 
 /**
- * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit code:
- * 0 after `stop`, 1 after a fatal error.
+ * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit
+ * code: 0 after `stop`, 1 after a fatal error.
  * @throws UsageError for options that contradict each other, and for an unusable kubeconfig.
  */
 export async function serve(options: OperatorOptions, stop: AbortSignal): Promise<0 | 1> {

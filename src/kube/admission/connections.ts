@@ -114,9 +114,9 @@ export class Connections {
   }
 
   /**
-   * Chooses a connection of the address with the most connections, except the newest one. It is the oldest of those that
-   * wait for their first call or of those that are idle, whichever are more. If all are busy, it is the one that is busy
-   * the longest, if that is long enough.
+   * Chooses a connection of the address with the most connections, except the newest one. It is the oldest of those
+   * that wait for their first call or of those that are idle, whichever are more. If all are busy, it is the one that
+   * is busy the longest, if that is long enough.
    */
   #leastNeeded(newest: Connection): Connection | undefined {
     let greediest: ReadonlySet<Connection> = new Set();

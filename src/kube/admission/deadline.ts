@@ -11,8 +11,8 @@ const HUNG_UP = 499;
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /**
- * The time for a call in milliseconds, from its parameter `timeout`, which the API server writes as a Go duration (`5s`,
- * `1m0s`). An invalid duration counts as absent.
+ * The time for a call in milliseconds, from its parameter `timeout`, which the API server writes as a Go duration
+ * (`5s`, `1m0s`). An invalid duration counts as absent.
  */
 export function timeToAnswer(url: string): number {
   const [, timeout = ''] = /[?&]timeout=([^&]*)/.exec(url) ?? [];
@@ -33,8 +33,8 @@ export type CallSignal = () => AbortSignal;
 
 /**
  * Runs the work of a call with a deadline. When the deadline passes or the caller hangs up, the signal aborts, and the
- * promise rejects with an HttpError that names the cause. Most calls are answered within one turn of the event loop; only
- * for the others, the clock and the caller are watched.
+ * promise rejects with an HttpError that names the cause. Most calls are answered within one turn of the event loop;
+ * only for the others, the clock and the caller are watched.
  */
 export function inTime<T>(
   request: IncomingMessage,

@@ -9,8 +9,8 @@ const [QUOTE, ESCAPE, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Why JSON text is too complex for one turn of the event loop; undefined if it is not. The check takes a fraction of the
- * time of parsing.
+ * Why JSON text is too complex for one turn of the event loop; undefined if it is not. The check takes a fraction of
+ * the time of parsing.
  */
 export function jsonExcess(text: Buffer): string | undefined {
   if (text.length <= SMALL) return undefined;

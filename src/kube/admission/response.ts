@@ -32,7 +32,9 @@ interface StatusDetails {
 /** Handles the reviews of one webhook. An error becomes HTTP 500, and the failurePolicy applies. */
 export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => Promise<AdmissionAnswer>;
 
-/** Beyond 4096 characters in total, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go). */
+/**
+ * Beyond 4096 characters in total, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go).
+ */
 const MAX_WARNING = 256;
 const MAX_WARNINGS = 10;
 

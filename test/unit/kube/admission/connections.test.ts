@@ -120,7 +120,7 @@ describe('of more connections than the limit', () => {
     expect(closed).toEqual(['new']);
   });
 
-  test('the one that has been busy for longest gives way where all are, if that is longer than a second', () => {
+  test('the one that has been busy for longest gives way if all are busy, for more than a second', () => {
     for (const name of ['first', 'second', 'third', 'fourth']) {
       call(connect(name), { writableFinished: false });
       now += 400;

@@ -59,8 +59,8 @@ describe('loadKeyPair', () => {
 
 /** The next key pair that a watcher reports; it ignores errors of half-written files. */
 async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
-  const told = await next();
-  return told !== null && typeof told === 'object' && 'cert' in told ? told : firstGood(next);
+  const report = await next();
+  return report !== null && typeof report === 'object' && 'cert' in report ? report : firstGood(next);
 }
 
 describe('a watcher of a key pair', () => {
@@ -69,10 +69,10 @@ describe('a watcher of a key pair', () => {
     current: KeyPair,
     body: (next: () => Promise<unknown>) => Promise<void>,
   ): Promise<void> {
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     let wake: () => void = () => {};
     const tell = (what: unknown) => {
-      told.push(what);
+      reports.push(what);
       wake();
     };
     const watcher = new FileWatcher({
@@ -85,8 +85,8 @@ describe('a watcher of a key pair', () => {
     const stop = new AbortController();
     const running = watcher.run(stop.signal);
     const next = async () => {
-      while (told.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      return told.shift();
+      while (reports.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return reports.shift();
     };
     try {
       await body(next);

@@ -251,11 +251,11 @@ describe('a call', () => {
   });
 
   test('whose webhook takes too long is answered with 504, and the signal of the webhook aborts', async () => {
-    let told: unknown;
+    let reason: unknown;
     handler = (_, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
-          told = signal.reason;
+          reason = signal.reason;
           reject(new Error('gave up'));
         });
       });
@@ -263,7 +263,7 @@ describe('a call', () => {
       status: 504,
       body: 'no answer within 18 ms\n',
     });
-    expect(told).toMatchObject({ status: 504 });
+    expect(reason).toMatchObject({ status: 504 });
   });
 
   test('whose caller has hung up is aborted', async () => {
