@@ -1,4 +1,4 @@
-// client-node's example of an informer, with one import changed; and with nothing that starts it again after an error.
+// client-node's example of an informer with one changed import, and without the code that restarts it after an error.
 import { CoreV1Api, KubeConfig, type V1ConfigMap } from '@kubernetes/client-node';
 import { makeInformer } from 'envoy-initializer/kube/compat';
 
@@ -12,6 +12,6 @@ const print = (verb: string) => (object: V1ConfigMap) => console.log(verb, objec
 informer.on('add', print('added'));
 informer.on('update', print('updated'));
 informer.on('delete', print('deleted'));
-informer.on('error', (error) => console.error('tried again:', error));
+informer.on('error', (error) => console.error('retrying after:', error));
 process.once('SIGTERM', () => void informer.stop());
 await informer.start();

@@ -1,4 +1,4 @@
-// A whole controller: each ConfigMap labelled `count-keys` gets an annotation with how many keys it has.
+// A complete controller: each ConfigMap with the label `count-keys` gets an annotation with the number of its keys.
 // Run it beside `make run`: KUBECONFIG=… node docs/examples/key-counter.ts
 import { CONFIG_MAPS, Manager, stopSignal } from 'envoy-initializer/kube';
 

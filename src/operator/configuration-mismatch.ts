@@ -12,8 +12,8 @@ interface Webhook {
 }
 
 /**
- * What of the flags the applied MutatingWebhookConfiguration will not let take effect, a sentence each. Selectors and
- * conditions live there, in the API server: a process cannot widen them.
+ * The flags that have no effect with the applied MutatingWebhookConfiguration, one sentence each. Its selectors and
+ * conditions apply in the API server: a process cannot widen them.
  */
 export function configurationMismatches(configuration: unknown, flags: SelectionFlags): readonly string[] {
   const { annotation, initializerName, requireAnnotation } = flags;
@@ -24,21 +24,21 @@ export function configurationMismatches(configuration: unknown, flags: Selection
   const found: string[] = [];
   if (!own) {
     found.push(
-      `no webhook is named ${initializerName} (--initializer-name): pods that opt in themselves are not sent here`,
+      `no webhook is named ${initializerName} (--initializer-name): the API server does not send pods that opt in themselves`,
     );
   } else if (own.conditions !== '' && !own.conditions.includes(annotation)) {
     found.push(
-      `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): pods that carry it are not sent here`,
+      `the conditions of webhook ${initializerName} do not name the key ${annotation} (--annotation): the API server does not send pods that have it`,
     );
   }
   if (!requireAnnotation && limited) {
     found.push(
-      '--require-annotation=false asks for all pods, but only namespaces with the opt-in label are sent here: apply a configuration without that selector',
+      '--require-annotation=false selects all pods, but the API server sends only namespaces with the opt-in label: apply a configuration without that selector',
     );
   }
   if (requireAnnotation && namespaces && !limited) {
     found.push(
-      'pods of all namespaces are sent here, but without --require-annotation=false those that did not opt in are left alone',
+      'the API server sends pods of all namespaces, but pods that do not opt in are not injected: set --require-annotation=false',
     );
   }
   return found;

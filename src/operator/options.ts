@@ -5,7 +5,7 @@ import type { LogLevel } from '../kube/manager/logger.ts';
 import type { NetworkOptions } from '../network/setup.ts';
 import type { PolicyOptions } from '../policies/setup.ts';
 
-/** The flags of `serve`, read; durations in milliseconds. */
+/** The parsed flags of `serve`; durations are in milliseconds. */
 export interface OperatorOptions
   extends CertificateOptions,
     DriftOptions,

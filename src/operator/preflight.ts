@@ -6,13 +6,13 @@ import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
-/** The rules of the Network CRD are written in the CEL of this version. */
+/** The rules of the Network CRD need the CEL of this version. */
 const OLDEST_MINOR = 31;
 const RETRY_MS = 5_000;
 
 /**
- * Each replica looks at what it meets, once the API server answers, and says loudly what will not work: a server that is
- * too old, webhooks that are not applied, flags that the applied ones do not follow. It stops nothing.
+ * Each replica checks the cluster once the API server answers. It logs what will not work: an API server that is too
+ * old, missing webhooks, and flags that do not match the webhooks. It stops nothing.
  */
 export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
   const { client, log } = manager;
@@ -22,7 +22,7 @@ export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
   };
   manager.everyReplica('preflight', look, {
     retryMs: RETRY_MS,
-    failed: (err) => log.warn({ err }, 'the API server cannot be asked what it is: asking again'),
+    failed: (err) => log.warn({ err }, 'cannot read the API server version, retrying'),
   });
 }
 
@@ -34,7 +34,7 @@ function checkVersion(version: unknown, log: Logger): void {
   if (minor !== undefined && Number(minor) < OLDEST_MINOR) {
     log.error(
       { version: gitVersion },
-      `this API server is too old: Kubernetes 1.${OLDEST_MINOR} is the floor`,
+      `API server is too old: expected Kubernetes 1.${OLDEST_MINOR} or newer`,
     );
   }
 }
@@ -49,13 +49,13 @@ async function checkWebhooks(
   try {
     const configuration = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { signal });
     for (const mismatch of configurationMismatches(configuration, flags)) {
-      log.warn({ configuration: name }, `a flag will not take effect: ${mismatch}`);
+      log.warn({ configuration: name }, `a flag has no effect: ${mismatch}`);
     }
   } catch (error) {
     if (!isNotFound(error)) throw error;
     log.warn(
       { configuration: name },
-      'there is no MutatingWebhookConfiguration of ours: no pod is sent here',
+      'MutatingWebhookConfiguration does not exist: the API server sends no pods',
     );
   }
 }

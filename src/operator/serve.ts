@@ -16,9 +16,9 @@ import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
 
 /**
- * Runs the webhook on every replica and, while leading, the controllers, until `stop` aborts. Resolves with the process's
- * exit code: 0 as told, 1 when it cannot go on.
- * @throws UsageError for options that do not go together, and a kubeconfig that cannot be used.
+ * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit
+ * code: 0 after `stop`, 1 after a fatal error.
+ * @throws UsageError for options that contradict each other, and for an unusable kubeconfig.
  */
 export async function serve(options: OperatorOptions, stop: AbortSignal): Promise<0 | 1> {
   checkOptions(options);
@@ -44,7 +44,7 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
   }
 }
 
-/** All parts of the operator: each feature has its wiring in its own setup. */
+/** Adds all parts of the operator: each feature has its own setup. */
 function setUp(manager: Manager, options: OperatorOptions): void {
   setUpNetworks(manager, options);
   const template = setUpTemplate(manager, options);
@@ -62,7 +62,7 @@ function checkOptions({ tlsCertFile, tlsKeyFile, shutdownDelay, shutdownTimeout 
   }
   if (shutdownDelay > shutdownTimeout - CLOSING_MS) {
     throw new UsageError(
-      `--shutdown-delay must be at least ${CLOSING_MS / 1000}s shorter than --shutdown-timeout, which is ${shutdownTimeout / 1000}s`,
+      `expected a --shutdown-delay at least ${CLOSING_MS / 1000}s shorter than the --shutdown-timeout of ${shutdownTimeout / 1000}s`,
     );
   }
 }

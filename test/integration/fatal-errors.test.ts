@@ -76,8 +76,8 @@ describe('a fatal error ends the process with exit code 1 and one line that says
   test.each<[string, [string, string, string?], RegExp]>([
     ['a certificate that is missing', ['missing.crt', 'good.key'], /missing\.crt/],
     ['a key that is missing', ['good.crt', 'missing.key'], /missing\.key/],
-    ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem holds no PEM/],
-    ['a key that is garbage', ['good.crt', 'garbage.pem'], /garbage\.pem holds no PEM/],
+    ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem is not valid PEM/],
+    ['a key that is garbage', ['good.crt', 'garbage.pem'], /garbage\.pem is not valid PEM/],
     ['a key of another certificate', ['good.crt', 'other.key'], /other\.key is not the key of/],
     ['authorities of clients that are missing', ['good.crt', 'good.key', 'missing.crt'], /missing\.crt/],
     [

@@ -1,19 +1,19 @@
 import { HttpError } from './http-error.ts';
 
 const MIB = 2 ** 20;
-/** Bodies up to this size have a pool of their own: large ones cannot keep them out. */
+/** Bodies up to this size have a separate pool, so that large ones cannot block them. */
 const SMALL_BYTES = MIB / 4;
 const POOL_BYTES = { small: 8 * MIB, large: 16 * MIB };
 /** Parsed JSON takes up to 22 times its text, and the heap of a container of 512 MiB is 280 MiB. */
 const WORK_BYTES = 8 * MIB;
-/** An API server sends a body within milliseconds. One that arrives for longer than this gives way to a new one. */
+/** An API server sends a body within milliseconds. A body that takes longer than this gives way to a new one. */
 const GRACE_MS = 1000;
 
-/** A body that arrives, and the bytes that it holds. */
+/** A body that is arriving, and the bytes that it holds. */
 export interface Arrival {
-  /** Makes room for so many bytes in all. False: there is none. */
+  /** Reserves room for `bytes` in total; returns false if there is none. */
   grow(bytes: number): boolean;
-  /** The body is whole, or is given up. */
+  /** The body is complete, or was refused. */
   end(): void;
 }
 
@@ -23,7 +23,7 @@ interface Held {
   bytes: number;
 }
 
-/** Bodies that arrive, and the bytes that they may hold together. */
+/** Bodies that are arriving, and the bytes that they may hold together. */
 class Pool {
   readonly #capacity: number;
   readonly #held = new Set<Held>();
@@ -33,7 +33,7 @@ class Pool {
     this.#capacity = capacity;
   }
 
-  /** Gives the body so many bytes in all. Bodies that have arrived for too long give way. False: there is no room. */
+  /** Gives the body `bytes` in total; slow bodies give way. Returns false if there is no room. */
   hold(body: Held, bytes: number, now: number): boolean {
     this.release(body);
     for (const other of this.#held) {
@@ -54,7 +54,7 @@ class Pool {
   }
 }
 
-/** What the bodies of calls may hold of the memory together, however many callers there are. */
+/** Limits the memory that the bodies of all calls hold together, however many callers there are. */
 export class BodyBudget {
   readonly #small = new Pool(POOL_BYTES.small);
   readonly #large = new Pool(POOL_BYTES.large);
@@ -66,7 +66,7 @@ export class BodyBudget {
     this.#now = now;
   }
 
-  /** A body that begins to arrive. `giveWay` is called when others need its room: then it has ended. */
+  /** A body begins to arrive. `giveWay` is called when other bodies need its room: this body has then ended. */
   arrive(giveWay: () => void): Arrival {
     const body: Held = { since: this.#now(), giveWay, bytes: 0 };
     const end = () => {
@@ -83,7 +83,7 @@ export class BodyBudget {
     };
   }
 
-  /** Counts a whole body while it is worked on, until `endWork`. @throws HttpError 503 when too much is worked on. */
+  /** Counts a complete body until `endWork`. @throws HttpError 503 if too many bytes are in work. */
   beginWork(bytes: number): void {
     if (this.#atWork + bytes > WORK_BYTES) throw noRoom();
     this.#atWork += bytes;
@@ -94,7 +94,7 @@ export class BodyBudget {
   }
 }
 
-/** The caller may try again: its failurePolicy decides what becomes of the object until then. */
+/** The caller may retry; its failurePolicy applies to this call. */
 export function noRoom(): HttpError {
-  return new HttpError(503, 'too many bodies arrive at once: try again', { refusal: 'no_room' });
+  return new HttpError(503, 'too many bodies at once: try again', { refusal: 'no_room' });
 }

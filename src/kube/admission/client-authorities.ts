@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Reads the certificates of authorities, PEM. Rejects when the file cannot be read or holds anything else, or nothing. */
+/** Reads certificates of authorities (PEM). Rejects if the file cannot be read, is empty or has other content. */
 export async function loadClientAuthorities(file: string): Promise<string> {
   const blocks = (await readFile(file, 'utf8')).match(PEM_BLOCK) ?? [];
   if (blocks.length === 0) throw new Error(`${file}: expected certificates of authorities (PEM), got none`);

@@ -12,16 +12,16 @@ export interface ConnectionsOptions {
 export interface ConnectionLimits {
   /** Connections that are open at once. */
   readonly most: number;
-  /** From when a connection is opened, or a call begins, until its answer is taken; in milliseconds. */
+  /** The limit from the opening of a connection, or the start of a call, until the client has read the answer. */
   readonly busyMs: number;
-  /** From when a busy connection gives way to a new one, in milliseconds. */
+  /** A connection that is busy for this long gives way to a new one, in milliseconds. */
   readonly slowMs: number;
 }
 
-/** How often connections are looked at whose time may be up. */
+/** How often connections are checked for their limits. */
 export const SWEEP_MS = 1000;
 
-/** An API server sends a call, and takes its answer, within milliseconds. */
+/** An API server sends a call and reads its answer within milliseconds. */
 const LIMITS: ConnectionLimits = { most: 1000, busyMs: 10_000, slowMs: 1_000 };
 
 /** One connection of a client. */
@@ -31,15 +31,15 @@ export interface Connection {
   readonly peer: string;
   /** When it was opened, or when it last became busy. */
   since: number;
-  /** Of the last call; none before the first. */
+  /** The response of the last call; undefined before the first. */
   response: ServerResponse | undefined;
   isSecure: boolean;
 }
 
 /**
  * The open connections of a server. Each has a short time for its handshake, for its first call, and for each answer.
- * One that has been answered may be idle. Beyond the limit one of the address with the most connections gives way, so
- * that many connections of one client keep no other out.
+ * After an answer it may be idle. Beyond the limit, a connection of the address with the most connections gives way, so
+ * that many connections of one client do not keep others out.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -56,7 +56,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Adds each connection of the server, tells `onOpen` of it, and sweeps them while the server listens. */
+  /** Adds each connection of the server, calls `onOpen` with it, and sweeps them while the server listens. */
   follow(server: Server, onOpen: (connection: Connection) => void): void {
     server.on('connection', (socket: Socket) => onOpen(this.add(socket)));
     let timer: NodeJS.Timeout | undefined;
@@ -83,12 +83,12 @@ export class Connections {
 
   /** A call begins. */
   called(connection: Connection, response: ServerResponse): void {
-    // Of calls that are sent before the answers to those before are taken, the first one's time counts.
+    // With pipelined calls, the time of the first call counts until all answers are read.
     if (!isBusy(connection) || connection.response === undefined) connection.since = this.#options.now();
     connection.response = response;
   }
 
-  /** Closes connections whose time is up. */
+  /** Closes connections beyond their time limit. */
   sweep(): void {
     const before = this.#options.now() - this.#limits.busyMs;
     for (const connection of this.#open) {
@@ -114,9 +114,9 @@ export class Connections {
   }
 
   /**
-   * Of the address with the most connections, but not the newest, one of those that wait for their first call or of
-   * those that are idle, whichever are more: the oldest. Where all of them are busy, the one that has been for longest,
-   * if that is long.
+   * Chooses a connection of the address with the most connections, except the newest one. It is the oldest of those
+   * that wait for their first call or of those that are idle, whichever are more. If all are busy, it is the one that
+   * is busy the longest, if that is long enough.
    */
   #leastNeeded(newest: Connection): Connection | undefined {
     let greediest: ReadonlySet<Connection> = new Set();
@@ -137,7 +137,7 @@ export class Connections {
   }
 }
 
-/** Idle is a connection whose last answer has been taken. */
+/** A connection is idle when the client has read its last answer. */
 function isBusy({ response }: Connection): boolean {
   return response?.writableFinished !== true;
 }

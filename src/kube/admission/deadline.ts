@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from './http-error.ts';
 
-/** What the API server takes for a webhook that sets no timeoutSeconds; and no caller gets more, as anyone can ask for it. */
+/** The API server's default for timeoutSeconds. Also the maximum, since any client can send the parameter. */
 const LONGEST_MS = 10_000;
-/** The rest is for the answer to get there, so that it says more than that time was up. */
+/** The rest is for the delivery of the answer, so that the caller gets it instead of a timeout. */
 const SHARE = 0.9;
-/** Never sent: the name that nginx gave to calls whose caller has gone. */
+/** Never sent: nginx's status for calls whose caller hung up. */
 const HUNG_UP = 499;
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /**
- * How many milliseconds there are for a call, by its parameter `timeout`, which the API server writes as a
- * Go duration (`5s`, `1m0s`). What is no duration counts as absent.
+ * The time for a call in milliseconds, from its parameter `timeout`, which the API server writes as a Go duration
+ * (`5s`, `1m0s`). An invalid duration counts as absent.
  */
 export function timeToAnswer(url: string): number {
   const [, timeout = ''] = /[?&]timeout=([^&]*)/.exec(url) ?? [];
@@ -28,13 +28,13 @@ function parseDuration(text: string): number | undefined {
   return total > 0 ? total : undefined;
 }
 
-/** Aborted when the time for a call is up; made when it is asked for, as hardly any call has to wait for something. */
+/** Returns a signal that aborts at the deadline of a call. It is created on demand, since few calls have to wait. */
 export type CallSignal = () => AbortSignal;
 
 /**
- * Runs the work of a call, which must end in time: when it does not, or the caller hangs up, its signal is
- * aborted, and an HttpError says which of them it was. Most calls are answered within a turn of the event loop, and
- * only of those that are not are the clock and the caller watched.
+ * Runs the work of a call with a deadline. When the deadline passes or the caller hangs up, the signal aborts, and the
+ * promise rejects with an HttpError that names the cause. Most calls are answered within one turn of the event loop;
+ * only for the others, the clock and the caller are watched.
  */
 export function inTime<T>(
   request: IncomingMessage,
@@ -67,7 +67,7 @@ export function inTime<T>(
     const turn = setImmediate(() => {
       if (response.destroyed) return hungUp();
       const milliseconds = timeToAnswer(request.url ?? '');
-      // A turn may take its time where many calls came at once.
+      // A turn may be long when many calls arrive at once.
       const left = Math.max(1, milliseconds - (performance.now() - cameAt));
       timer = setTimeout(() => end(late(request, milliseconds)), left);
       response.once('close', hungUp);
@@ -88,5 +88,5 @@ export function inTime<T>(
 function late(request: IncomingMessage, milliseconds: number): HttpError {
   return request.complete
     ? new HttpError(504, `no answer within ${Math.round(milliseconds)} ms`)
-    : new HttpError(408, 'the body did not come in time', { refusal: 'too_slow' });
+    : new HttpError(408, 'the body did not arrive in time', { refusal: 'too_slow' });
 }

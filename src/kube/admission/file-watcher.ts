@@ -3,24 +3,24 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Trigger } from '../workqueue/trigger.ts';
 
-/** Should the file system not tell of a change (an NFS volume, no inotify left), it is found by then. */
+/** Finds changes that the file system does not report (an NFS volume, no inotify instance left). */
 const POLL_MS = 30_000;
 
 interface FileWatcherOptions<T> {
   readonly files: readonly string[];
-  /** Reads what is in the files; rejects when it is of no use. */
+  /** Reads the content of the files; rejects if it is invalid. */
   readonly load: () => Promise<T>;
-  /** What is in use at the start; undefined where nothing is. */
+  /** The content in use at the start, if any. */
   readonly current: T | undefined;
-  /** Told of other good content. */
+  /** Called with new valid content. */
   readonly changed: (content: T) => void;
-  /** Told when the files are not good, while the last good content stays in use, and when watching fails. */
+  /** Called if the files are invalid, while the last valid content stays in use, and if watching fails. */
   readonly failed: (err: unknown) => void;
 }
 
 /**
- * Follows files that belong together. Their directories are watched rather than the files: the kubelet swaps a
- * Secret's whole directory behind a symbolic link (`..data`), and the files themselves never change.
+ * Follows files that belong together. It watches their directories, not the files: the kubelet swaps a Secret's whole
+ * directory behind a symbolic link (`..data`), and the files themselves never change.
  */
 export class FileWatcher<T> {
   readonly #options: FileWatcherOptions<T>;
@@ -31,7 +31,7 @@ export class FileWatcher<T> {
     this.#current = options.current;
   }
 
-  /** Runs until the signal is aborted. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const trigger = new Trigger();
     for (const directory of new Set(this.#options.files.map((file) => dirname(file)))) {

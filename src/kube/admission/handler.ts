@@ -10,7 +10,7 @@ import { parseReview } from './review.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
 
 interface AppOptions {
-  /** The webhooks by the path at which each is called. */
+  /** The webhooks by path. */
   readonly routes: Readonly<Record<string, ReviewHandler>>;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
@@ -18,7 +18,7 @@ interface AppOptions {
   readonly now: () => number;
 }
 
-/** Answers a call. Asked when the answer is sent, `isLast` says whether the connection is to be closed after it. */
+/** Answers a call. `isLast` is called when the answer is sent: true closes the connection after it. */
 export type WebhookApp = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -32,8 +32,8 @@ interface Answer {
 }
 
 /**
- * How a call becomes a review, and what a webhook says an answer. A webhook has one path and one method, for which a
- * table does: a router would take 8 % of the time of a call (docs/adr/0010-webhooks-are-found-in-a-table.md).
+ * Turns a call into a review, and the result of a webhook into an answer. A webhook has one path and one method, so a
+ * table suffices: a router would take 8 % of the time of a call (docs/adr/0010-webhooks-are-found-in-a-table.md).
  */
 export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp {
   const handlers = new Map(Object.entries(routes));
@@ -60,7 +60,7 @@ export function createApp({ routes, log, metrics, now }: AppOptions): WebhookApp
       else if (status >= 500 && !refusal)
         log.error({ method, path, status, reason: message }, 'review failed');
       else log.warn({ method, path, status, reason: message }, 'call refused');
-      // One plain line. The API server quotes it to whoever asked for the pod.
+      // One plain line. The API server quotes it to the client that created the pod.
       return { status, type: 'text/plain; charset=utf-8', text: `${message}\n` };
     }
   };
@@ -81,19 +81,19 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** The webhook that is called, if there is one and it is called as webhooks are. */
+/** The webhook for a call. @throws HttpError 404 or 405. */
 function called(
   handler: ReviewHandler | undefined,
   { method }: IncomingMessage,
   response: ServerResponse,
 ): ReviewHandler {
-  if (!handler) throw new HttpError(404, 'no such path');
+  if (!handler) throw new HttpError(404, 'unknown path');
   if (method === 'POST') return handler;
   response.setHeader('Allow', 'POST');
-  throw new HttpError(405, 'only POST');
+  throw new HttpError(405, 'expected POST');
 }
 
-/** The time that the API server gives covers the reading of the body too. */
+/** The API server's timeout includes the reading of the body. */
 function review(
   request: IncomingMessage,
   response: ServerResponse,
@@ -121,9 +121,9 @@ function send(
 ): void {
   if (response.destroyed) return;
   const headers: OutgoingHttpHeaders = { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) };
-  // What is left of the body must not be taken for the next call, nor be waited for.
+  // The rest of the body must not be read as the next call, and the answer must not wait for it.
   if (!request.complete) request.resume();
   if (isLast || !request.complete) headers.Connection = 'close';
-  // At once: a header that is set by itself costs a look for its name.
+  // All headers at once: setting each one separately costs a lookup of its name.
   response.writeHead(status, headers).end(text);
 }

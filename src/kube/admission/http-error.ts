@@ -1,20 +1,20 @@
-/** Why a call or a connection was refused for the sake of others; as a metric tells it. */
+/** Why a call or a connection was refused to protect others: the label `reason` of a metric. */
 export type RefusalReason =
-  /** Handshake, head, body or the reading of the answer took too long. */
+  /** The handshake, the head, the body or the reading of the answer took too long. */
   | 'too_slow'
-  /** The bodies of calls that are not answered hold all the memory that they may. */
+  /** The bodies of unanswered calls use all of their memory budget. */
   | 'no_room'
   | 'too_large'
-  /** One connection too many: it gave way to a newer one. */
+  /** Too many connections: this one gave way to a newer one. */
   | 'too_many_connections'
-  /** What is not in the caches was asked for too often. */
+  /** Too many requests for objects that are not cached. */
   | 'too_many_lookups'
   /** The TLS handshake failed, or the client has no certificate that --client-ca-file trusts. */
   | 'handshake_failed'
-  /** It is no HTTP. */
+  /** The data is not HTTP. */
   | 'malformed';
 
-/** An answer other than 200, with the one line that it says. */
+/** An answer other than 200, with a text of one line. */
 export class HttpError extends Error {
   readonly status: number;
   readonly refusal: RefusalReason | undefined;

@@ -1,16 +1,16 @@
-/** A body up to this length is parsed and worked on in a few milliseconds, whatever is in it. */
+/** A body up to this length is parsed and processed in a few milliseconds, whatever its content. */
 const SMALL = 64 * 1024;
-/** An object that etcd takes (1.5 MiB) has fewer, unless its values have fewer than 26 bytes each. */
+/** An object that etcd accepts (1.5 MiB) has fewer, unless its values have fewer than 26 bytes each. */
 const MAX_VALUES = 60_000;
-/** A pod nests about 20 deep. */
+/** A pod nests about 20 levels deep. */
 const MAX_DEPTH = 100;
 
 const [QUOTE, ESCAPE, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Why a text, if it is JSON, is more than is worked on within one turn of the event loop; undefined where it is not. To
- * find out takes a fraction of the time that parsing takes.
+ * Why JSON text is too complex for one turn of the event loop; undefined if it is not. The check takes a fraction of
+ * the time of parsing.
  */
 export function jsonExcess(text: Buffer): string | undefined {
   if (text.length <= SMALL) return undefined;
@@ -38,7 +38,7 @@ export function jsonExcess(text: Buffer): string | undefined {
   return undefined;
 }
 
-/** The index of the quote that ends the string; behind the text where none does. */
+/** The index of the quote that ends the string; the end of the text if there is none. */
 function endOfString(text: Buffer, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === QUOTE) return at;

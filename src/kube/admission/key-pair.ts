@@ -1,19 +1,19 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** A certificate, with the chain to its authority behind it, and its private key; both as PEM. */
+/** A certificate, followed by the chain to its authority, and its private key; both as PEM. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** The files of a key pair, as cert-manager and `kubectl create secret tls` lay them out. */
+/** The files of a key pair, in the layout of cert-manager and `kubectl create secret tls`. */
 export interface KeyPairFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** Reads a key pair. Rejects when a file cannot be read or the two do not belong together. */
+/** Reads a key pair. Rejects if a file cannot be read, or if key and certificate do not match. */
 export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<KeyPair> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   if (
@@ -30,6 +30,6 @@ function parse<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (err) {
-    throw new Error(`${file} holds no PEM that can be read`, { cause: err });
+    throw new Error(`${file} is not valid PEM`, { cause: err });
   }
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { HttpError } from './http-error.ts';
 import { jsonExcess } from './json-bounds.ts';
 
-/** The value of a body in JSON. @throws HttpError 400 or 413. */
+/** Parses a JSON body. @throws HttpError 400 or 413. */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new HttpError(400, 'the body is not UTF-8');
   const excess = jsonExcess(body);

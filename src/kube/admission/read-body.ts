@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { type Arrival, type BodyBudget, noRoom } from './body-budget.ts';
 import { HttpError } from './http-error.ts';
 
-/** etcd takes objects of 1.5 MiB, and an update's review carries two, with JSON around them. */
+/** etcd accepts objects of 1.5 MiB, and the review of an update has two, with JSON around them. */
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
-/** How many times the limit is read, and dropped, before the connection is closed on the caller. */
+/** A body of up to this many times the limit is read and dropped before the connection is closed. */
 const PATIENCE = 2;
-/** With a charset or the like behind it, or not. */
+/** With or without parameters such as a charset. */
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
-/** The first room for a body without a declared length. */
+/** The first buffer for a body without a declared length. */
 const FIRST_BYTES = 64 * 1024;
-/** Beyond so many pieces a body must have so many bytes a piece: chunks of one byte cost 100 times the CPU of others. */
+/** Beyond this many pieces, a body needs a minimum size per piece: chunks of one byte cost 100 times as much CPU. */
 const FREE_PIECES = 1024;
 const LEAST_PIECE_BYTES = 64;
-/** Up to this size, copies of a body cost next to nothing. */
+/** Up to this size, copies of a body cost almost nothing. */
 const PLAIN_BYTES = 256 * 1024;
 
 /** @throws HttpError 415 */
@@ -27,12 +27,12 @@ export function requireJson({ headers }: IncomingMessage): void {
 }
 
 /**
- * Reads the body of a call, and holds no more of it than the limit, and no more than the budget has room for. Rejects
- * with HttpError 413, 503 or 400. The caller bounds the time.
+ * Reads the body of a call, up to the limit and within the budget. Rejects with HttpError 413, 503 or 400. The caller
+ * limits the time.
  */
 export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    /** NaN where the length is not declared. */
+    /** NaN if the length is not declared. */
     const declared = Number(request.headers['content-length']);
     let held: Buffer | undefined;
     let arrival: Arrival | undefined;
@@ -42,7 +42,7 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
     let isOver = false;
     const end = () => {
       isOver = true;
-      // A connection keeps its last request until the next one, and with it this.
+      // A connection keeps its last request, and with it this buffer, until the next one.
       held = undefined;
       arrival?.end();
     };
@@ -52,7 +52,7 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
     };
     const tooLarge = () =>
       new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
-    /** Copies the piece behind the others: small pieces that are kept as they came hold many times their size. */
+    /** Copies the piece into the buffer: small pieces that are kept as they are use many times their size. */
     const add = (piece: Buffer, before: number) => {
       if (room < length) {
         room = declared || Math.min(Math.max(length, room * 2, FIRST_BYTES), MAX_BODY_BYTES);
@@ -60,7 +60,7 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
         if (!arrival.grow(room)) return refuse(noRoom());
       }
       if (held === undefined || held.length < room) {
-        // Memory that is not written to is not there: a large body without a declared length moves once.
+        // Unwritten memory is not allocated by the system, so a large body without a declared length moves only once.
         const larger = Buffer.allocUnsafeSlow(declared || (room > PLAIN_BYTES ? MAX_BODY_BYTES : room));
         held?.copy(larger, 0, 0, before);
         held = larger;
@@ -84,11 +84,11 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
       else resolve(body);
     });
     request.on('error', (err) =>
-      refuse(err instanceof HttpError ? err : new HttpError(400, 'the body broke off', { cause: err })),
+      refuse(err instanceof HttpError ? err : new HttpError(400, 'the body ended early', { cause: err })),
     );
   });
 }
 
 function tinyPieces(): HttpError {
-  return new HttpError(400, 'the body comes in too small pieces', { refusal: 'malformed' });
+  return new HttpError(400, 'the body arrives in too small pieces', { refusal: 'malformed' });
 }

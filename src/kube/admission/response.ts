@@ -4,41 +4,43 @@ import type { PatchOperation } from '../../json/patch.ts';
 import type { CallSignal } from './deadline.ts';
 import { type AdmissionRequest, REVIEW } from './review.ts';
 
-/** What a webhook answers about an object. */
+/** The answer of a webhook to a review. */
 export type AdmissionAnswer =
   | {
       readonly allowed: true;
-      /** None: the object is left as it is. */
+      /** The patch; without one, the object is not changed. */
       readonly operations?: readonly PatchOperation[];
-      /** What kubectl prints to whoever asked, one line each. */
+      /** Warnings for the client, one line each; kubectl prints them. */
       readonly warnings?: readonly string[];
     }
   | {
       readonly allowed: false;
-      /** HTTP status, and what goes with it in a Status of meta/v1. */
+      /** The HTTP status. The other fields belong to the Status (meta/v1). */
       readonly code: number;
       readonly reason?: string;
       readonly message: string;
       readonly details?: StatusDetails;
     };
 
-/** What a Status says about the object that was refused, and about each fault that it has. */
+/** The details of a Status: the refused object, and each of its faults. */
 interface StatusDetails {
   readonly kind: string;
   readonly name: string;
   readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
 }
 
-/** One webhook. What it throws is answered with HTTP 500, and then its failurePolicy decides. */
+/** Handles the reviews of one webhook. An error becomes HTTP 500, and the failurePolicy applies. */
 export type ReviewHandler = (request: AdmissionRequest, signal: CallSignal) => Promise<AdmissionAnswer>;
 
-/** Past 4096 in all, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go). */
+/**
+ * Beyond 4096 characters in total, the API server cuts each to 256 (k8s.io/apiserver, endpoints/filters/warning.go).
+ */
 const MAX_WARNING = 256;
 const MAX_WARNINGS = 10;
 
 const HEAD = `${JSON.stringify(REVIEW).slice(0, -1)},"response":`;
 
-/** The body of the answer. A patch comes with its type, and without operations there is neither. */
+/** The body of the answer. A patch has its type beside it; without operations, both are absent. */
 export function formatReview(uid: string, answer: AdmissionAnswer): string {
   if (!answer.allowed) {
     const { allowed, ...status } = answer;
@@ -59,7 +61,7 @@ function operationText(operation: PatchOperation): string {
   return operation.op === 'remove' ? `{${target}}` : `{${target},"value":${valueText(operation.value)}}`;
 }
 
-/** By value, what of a template is the same for every pod: frozen, and so never anything else. */
+/** The JSON texts of frozen values: these parts of a template are the same for every pod. */
 const frozenTexts = new WeakMap<object, string>();
 
 function valueText(value: JsonValue): string {

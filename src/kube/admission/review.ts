@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { HttpError } from './http-error.ts';
 
-/** What the API server asks: the part of an AdmissionRequest of admission.k8s.io/v1 that is used here. */
+/** A request of the API server: the fields of an AdmissionRequest (admission.k8s.io/v1) that are used here. */
 export interface AdmissionRequest {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
@@ -10,24 +10,24 @@ export interface AdmissionRequest {
   readonly operation: string;
   /** The namespace of the request. The object's own `metadata.namespace` is usually still empty. */
   readonly namespace: string;
-  /** To be echoed in the answer. */
+  /** The answer echoes it. */
   readonly uid: string;
-  /** The name of the object, where it has one already; pods of a workload have not. */
+  /** The name of the object, if it has one already; pods of a workload do not. */
   readonly name: string | undefined;
-  /** The object that is created or changed; absent for DELETE. */
+  /** The created or changed object; absent for DELETE. */
   readonly object: JsonObject | undefined;
   readonly oldObject: JsonObject | undefined;
-  /** Whether nothing will be persisted: then nothing else may come of it either. */
+  /** True if nothing will be persisted: then there must be no other side effects either. */
   readonly dryRun: boolean;
 }
 
-/** The one version of AdmissionReview that is spoken here. */
+/** The supported version of AdmissionReview. */
 export const REVIEW = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' } as const;
 
-/** Of a uid, name or namespace, in characters: a DNS subdomain (RFC 1123). */
+/** The longest uid, name or namespace, in characters: a DNS subdomain (RFC 1123). */
 const MAX_NAME = 253;
 
-/** Narrows the body of a call. Throws HttpError 400 with what was expected and what was found. */
+/** Decodes the body of a call. @throws HttpError 400 with the expected and the actual type. */
 export function parseReview(body: unknown): AdmissionRequest {
   if (!isObject(body)) throw expected('the body', 'an object', body as JsonValue);
   for (const field of ['apiVersion', 'kind'] as const) {
@@ -72,12 +72,12 @@ function memberOf(request: JsonObject, field: string, key: string): string {
   return bounded(`request.${field}.${key}`, value);
 }
 
-/** What is echoed, logged or looked up must not be as long as the caller likes. */
+/** Limits the length of values that are echoed, logged or looked up. */
 function bounded(field: string, value: string): string {
   if (value.length <= MAX_NAME) return value;
   throw new HttpError(
     400,
-    `no AdmissionReview: ${field}: expected at most ${MAX_NAME} characters, got ${value.length}`,
+    `not an AdmissionReview: ${field}: expected at most ${MAX_NAME} characters, got ${value.length}`,
   );
 }
 
@@ -92,8 +92,8 @@ function optionalObject(request: JsonObject, key: string): JsonObject | undefine
   return value;
 }
 
-/** Tells the kind of what was found, and never the content: it may be a Secret's. */
+/** The error names the type of the value, never its content: it may be a Secret's. */
 function expected(field: string, wanted: string, found: JsonValue | undefined): HttpError {
   const kind = Array.isArray(found) ? 'a list' : found === null ? 'null' : typeof found;
-  return new HttpError(400, `no AdmissionReview: ${field}: expected ${wanted}, got ${kind}`);
+  return new HttpError(400, `not an AdmissionReview: ${field}: expected ${wanted}, got ${kind}`);
 }

@@ -8,15 +8,15 @@ import type { KeyPair } from './key-pair.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
 
 /**
- * Go's client keeps idle connections for 90 s. Whoever closes first must be the API server: a call that
- * meets a connection just being closed here fails, and then its failurePolicy decides.
+ * Go's client keeps idle connections for 90 s. The API server must close them first: a call on a connection that the
+ * webhook is just closing fails, and then its failurePolicy applies.
  */
 const KEEP_ALIVE_MS = 95_000;
-/** From the first byte of a head to its last. Between calls no time counts but the one above. */
+/** The limit from the first to the last byte of a head. Between calls, only the limit above applies. */
 const HEAD_MS = 10_000;
-/** The last resort for a body: a webhook has given it up before. */
+/** The last limit for a body: the deadline of its call is earlier. */
 const CALL_MS = 15_000;
-/** That of an API server's call is 300 bytes. */
+/** The head of an API server's call has 300 bytes. */
 const MAX_HEAD_BYTES = 8 * 1024;
 const TLS = { minVersion: 'TLSv1.2' } as const;
 
@@ -34,7 +34,7 @@ export interface WebhookServerOptions {
 export class WebhookServer {
   readonly #server: Server;
   readonly #connections: Connections;
-  /** By the socket that its calls come by: that within TLS. */
+  /** Connections by the TLS socket of their calls. */
   readonly #secured = new WeakMap<Socket, Connection>();
   readonly #verifyClients: boolean;
   readonly #log: Logger;
@@ -42,7 +42,7 @@ export class WebhookServer {
   #clientAuthorities: string | undefined;
   #draining = false;
 
-  /** Without a key pair, and without the authorities of clients that are verified, handshakes fail. */
+  /** Handshakes fail without a key pair, and, if clients are verified, without their authorities. */
   constructor({ app, log, metrics, keyPair, verifyClients = false, limits }: WebhookServerOptions) {
     const { refused } = metrics;
     this.#log = log;
@@ -70,7 +70,7 @@ export class WebhookServer {
     this.#followConnections();
     this.#server.on('tlsClientError', (err) => log.debug({ err }, 'TLS handshake failed'));
     this.#server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
-      // What was read before it was closed goes on being parsed.
+      // Data that was read before the close is still being parsed.
       if (socket.destroyed) return;
       if (err.code === 'ERR_HTTP_REQUEST_TIMEOUT') refused('too_slow');
       else if (err.code?.startsWith('HPE_')) refused('malformed');
@@ -79,7 +79,7 @@ export class WebhookServer {
     if (keyPair) this.setKeyPair(keyPair);
   }
 
-  /** Starts to listen; resolves with the port, and rejects when it cannot be had. */
+  /** Starts to listen; resolves with the port, and rejects if it cannot listen. */
   async listen(port: number, host?: string): Promise<number> {
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
@@ -87,24 +87,24 @@ export class WebhookServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** New connections get this certificate from now on. Throws when key and certificate do not match. */
+  /** From now on, new connections get this certificate. @throws Error if key and certificate do not match. */
   setKeyPair(keyPair: KeyPair): void {
     this.#secureWith(keyPair, this.#clientAuthorities);
   }
 
-  /** New connections need a certificate of one of these authorities (PEM) from now on. */
+  /** From now on, new connections need a certificate of one of these authorities (PEM). */
   setClientAuthorities(authorities: string): void {
     this.#secureWith(this.#keyPair, authorities);
   }
 
-  /** Asks callers, answer by answer, to connect anew, by when they find another replica. */
+  /** Each answer from now on closes its connection, so that the caller connects to another replica. */
   drain(): void {
     this.#draining = true;
   }
 
   /**
-   * Accepts no more connections, waits for the answers under way, and resolves when all are closed: by force
-   * after that many milliseconds.
+   * Accepts no more connections, waits for the answers in flight, and resolves when all connections are closed. After
+   * `graceMs` it closes them by force.
    */
   async close(graceMs: number): Promise<void> {
     this.drain();
@@ -112,14 +112,14 @@ export class WebhookServer {
     const closed = once(this.#server, 'close');
     this.#server.close();
     const timer = setTimeout(() => {
-      this.#log.warn({ connections: this.#connections.size }, 'connections closed by force');
+      this.#log.warn({ connections: this.#connections.size }, 'closed connections by force');
       this.#connections.closeAll();
     }, graceMs);
     await closed;
     clearTimeout(timer);
   }
 
-  /** Without authorities of its own, TLS would trust clients of every public one: then there is no context at all. */
+  /** Without given authorities, TLS would trust clients of all public ones: then it sets no context. */
   #secureWith(keyPair: KeyPair | undefined, ca: string | undefined): void {
     if (keyPair && (ca !== undefined || !this.#verifyClients)) {
       this.#server.setSecureContext({ ...TLS, ...keyPair, ...(ca !== undefined && { ca }) });
@@ -129,7 +129,7 @@ export class WebhookServer {
   }
 
   #followConnections(): void {
-    /** Connections whose handshake is under way, by the port of the client. */
+    /** Connections during their handshake, by the port of the client. */
     const shaking = new Map<string, Connection>();
     const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
     this.#connections.follow(this.#server, (connection) => {

@@ -1,13 +1,13 @@
 import type { RefusalReason } from './http-error.ts';
 
-/** What is told of calls of the webhooks, for metrics; each webhook by its path. */
+/** Called for the metrics of webhooks; each webhook is named by its path. */
 export interface WebhookMetrics {
   /** A call has begun, or has ended. */
   inFlight(webhook: string, change: 1 | -1): void;
-  /** A call was answered with this HTTP status after so long; the path is empty where there is no such webhook. */
+  /** A call was answered with this HTTP status after this time; the path is empty for an unknown webhook. */
   answered(webhook: string, code: number, seconds: number): void;
-  /** A call or a connection was refused for the sake of others. */
+  /** A call or a connection was refused to protect others. */
   refused(reason: RefusalReason): void;
-  /** Where the number of open connections can be asked for. */
+  /** Sets the function that returns the number of open connections. */
   watchConnections(count: () => number): void;
 }

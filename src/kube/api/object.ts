@@ -34,8 +34,8 @@ export interface KubeObject {
 }
 
 /**
- * The metadata that every cache needs: it distinguishes an object from others, and one state of it from the next. Labels
- * and annotations, which users may fill, and managed fields are left out.
+ * The metadata that every cache needs: it distinguishes an object from others, and one state of it from the next.
+ * Labels and annotations, which users may fill, and managed fields are left out.
  */
 export function identityOf({ metadata }: KubeObject): ObjectMeta {
   const { name, namespace, uid, resourceVersion } = metadata;

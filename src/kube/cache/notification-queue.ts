@@ -2,8 +2,8 @@
 const SLICE = 500;
 
 /**
- * The notifications for all handlers of an informer. It hands them over in order, later than the change itself, and keeps
- * them while it is paused.
+ * The notifications for all handlers of an informer. It hands them over in order, later than the change itself, and
+ * keeps them while it is paused.
  */
 export class NotificationQueue {
   /** The notifications before `#next` have been handed over. */

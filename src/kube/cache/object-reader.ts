@@ -4,8 +4,8 @@ import { toError } from '../util/to-error.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 
 /**
- * Decodes a value into its key and the object to keep. The object is undefined if it cannot be decoded, which is reported
- * and does not affect other objects. Throws a TypeError for a value that is not an object of the API.
+ * Decodes a value into its key and the object to keep. The object is undefined if it cannot be decoded, which is
+ * reported and does not affect other objects. Throws a TypeError for a value that is not an object of the API.
  */
 export type ReadObject<T> = (value: unknown) => [key: ObjectKey, object: T | undefined];
 

@@ -42,8 +42,8 @@ const MAX_RETRY_AFTER_MS = 600_000;
 /**
  * Gets all objects, then watches from there, and retries forever. It is client-go's Reflector
  * (tools/cache/reflector.go), with its resourceVersion rules and its delays.
- * - The first list may come from the server's cache (`0`). Later lists are at least as new as the last seen state. If the
- *   server does not have a resourceVersion, no longer or not yet, a list of the newest state follows.
+ * - The first list may come from the server's cache (`0`). Later lists are at least as new as the last seen state. If
+ *   the server does not have a resourceVersion, no longer or not yet, a list of the newest state follows.
  * - A watch that ends, breaks or is put off (429, refused, 5xx) is opened again at its last position, without a list.
  * - After `410 Gone`, or data that is not an event, a new list follows.
  */

@@ -18,7 +18,9 @@ export interface Selection<T extends KubeObject>
 
 /** The source of informers for the parts of a process. */
 export interface Informers {
-  /** The informer of these objects, shared by all callers with the same selection. The owner of the informers runs it. */
+  /**
+   * The informer of these objects, shared by all callers with the same selection. The owner of the informers runs it.
+   */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T>;
 }
 
@@ -34,9 +36,9 @@ interface Shared {
 }
 
 /**
- * The informers of a process (controller-runtime's cache, client-go's SharedInformerFactory). There is one list and watch
- * per resource, namespace and selectors. Parts that keep the same fields also share a cache. Parts that keep different
- * fields have a small cache each, for example of a hundred thousand pods.
+ * The informers of a process (controller-runtime's cache, client-go's SharedInformerFactory). There is one list and
+ * watch per resource, namespace and selectors. Parts that keep the same fields also share a cache. Parts that keep
+ * different fields have a small cache each, for example of a hundred thousand pods.
  */
 export class SharedInformers implements Informers {
   readonly #options: SharedInformersOptions;

@@ -29,8 +29,8 @@ export type SharedWatchOptions = Omit<
 >;
 
 /**
- * One list and watch of a resource for any number of caches, which keep different fields of the same objects. Each object
- * is split into views as it arrives: a long list is never held as a whole.
+ * One list and watch of a resource for any number of caches, which keep different fields of the same objects. Each
+ * object is split into views as it arrives: a long list is never held as a whole.
  */
 export class SharedWatch {
   readonly #options: SharedWatchOptions;

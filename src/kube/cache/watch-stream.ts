@@ -23,8 +23,8 @@ export interface WatchStreamOptions {
 /**
  * The events of a watch until the server ends it. After `stallMs` without an event it fails: a half-open connection (a
  * firewall dropped it, the node vanished) gives no error.
- * @throws ApiError for an ERROR event; TransportError `ESTALLED`, or the error of the stream; TypeError for a value that
- * is not an event; the signal's reason.
+ * @throws ApiError for an ERROR event; TransportError `ESTALLED`, or the error of the stream; TypeError for a value
+ * that is not an event; the signal's reason.
  */
 export async function* watchEvents(
   open: (signal: AbortSignal) => AsyncIterable<unknown>,

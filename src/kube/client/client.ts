@@ -42,9 +42,9 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | '
 }
 
 /**
- * A dynamic client like client-go's: for any resource, with objects as they are on the wire. Every method rejects with an
- * {@link ApiError} if the server refused the request, and a {@link TransportError} if there was no answer. It retries a
- * request a few times when that is safe: see retryDelay().
+ * A dynamic client like client-go's: for any resource, with objects as they are on the wire. Every method rejects with
+ * an {@link ApiError} if the server refused the request, and a {@link TransportError} if there was no answer. It
+ * retries a request a few times when that is safe: see retryDelay().
  */
 export class KubeClient {
   /** The metrics of the caches that use this client; undefined if they are not measured. */
@@ -85,7 +85,9 @@ export class KubeClient {
     return this.#patch(resource, ref, 'application/json-patch+json', operations, options);
   }
 
-  /** JSON merge patch (RFC 7396); with `metadata.resourceVersion` in it, 409 if another client has written meanwhile. */
+  /**
+   * JSON merge patch (RFC 7396); with `metadata.resourceVersion` in it, 409 if another client has written meanwhile.
+   */
   mergePatch<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,

@@ -25,8 +25,8 @@ export interface Credential {
 const TTL_MS = 10_000;
 
 /**
- * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), cached for a short time. If there
- * are several, client-go's rules choose one. A plugin's credential is cached until it expires or is refused.
+ * The credentials of the kubeconfig's current user (files, tokens, exec plugins, OIDC), cached for a short time. If
+ * there are several, client-go's rules choose one. A plugin's credential is cached until it expires or is refused.
  */
 export class Credentials {
   readonly #config: KubeConfig;

@@ -17,7 +17,7 @@ export async function* jsonLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<unknown, void, undefined> {
   const decoder = new StringDecoder('utf8');
-  // Pieces of an unfinished line are joined once, at its end: the pieces of a large object are not copied for each chunk.
+  // Pieces of an unfinished line are joined once, at its end, so that a large object is not copied for each chunk.
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {

@@ -14,8 +14,8 @@ const BLANK = /^[ \t\n\r]*$/;
 
 /**
  * Splits the JSON text of a list into the texts of its items while its bytes arrive: it holds one item, never the list.
- * The rest of the list is its frame, with `0` in place of each item. The scanner does not check the grammar: the list is
- * JSON exactly when its frame and each of its items are.
+ * The rest of the list is its frame, with `0` in place of each item. The scanner does not check the grammar: the list
+ * is JSON exactly when its frame and each of its items are.
  */
 export class ListScanner {
   readonly #onItem: (text: string) => void;

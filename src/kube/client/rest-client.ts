@@ -112,7 +112,8 @@ export class RestClient {
 
   /**
    * The lines of an answer that may last any time. The generator returns when the answer ends; it throws when the
-   * connection breaks, and the signal's reason when the signal aborts. No retries and no turn, as for client-go's watches.
+   * connection breaks, and the signal's reason when the signal aborts. No retries and no turn, as for client-go's
+   * watches.
    */
   async *stream(
     path: string,

@@ -7,9 +7,9 @@ const GENERATED = './gen/index.js';
 const PARTS = import.meta.url.replace('skip-api-types', 'generated-parts');
 
 /**
- * Avoids loading the 1,600 modules of client-node's generated types and clients, since only its kubeconfig is used. They
- * take half of the CPU time of a start, and 50 MB. Call it before the first import of client-node. Without it everything
- * works, but slower.
+ * Avoids loading the 1,600 modules of client-node's generated types and clients, since only its kubeconfig is used.
+ * They take half of the CPU time of a start, and 50 MB. Call it before the first import of client-node. Without it
+ * everything works, but slower.
  */
 export function skipApiTypes(): void {
   registerHooks({

@@ -46,24 +46,24 @@ const KEEP_ALIVE_MS = 60_000;
  */
 const STREAM_HEAD_MS = 75_000;
 /**
- * undici's default is 10 s. After an outage without any answer, a request that began to connect during it waits this long
- * before its next attempt, which succeeds.
+ * undici's default is 10 s. After an outage without any answer, a request that began to connect during it waits this
+ * long before its next attempt, which succeeds.
  */
 const CONNECT_TIMEOUT_MS = 4_000;
 /** Requests in flight to the server at once; more wait their turn. Watches have separate connections. */
 const MAX_CONNECTIONS = 32;
 /**
- * No request begins on a connection older than this. A load balancer chooses an API server for each connection, so a new
- * API server gets its share. Jitter adds up to a fifth, so that replicas do not all connect at once.
+ * No request begins on a connection older than this. A load balancer chooses an API server for each connection, so a
+ * new API server gets its share. Jitter adds up to a fifth, so that replicas do not all connect at once.
  */
 const MAX_AGE_MS = 300_000;
 const AGE_JITTER = 0.2;
 
 /**
  * Sends requests to the API server over a few kept-alive connections. client-node opens a TLS connection for every call
- * (its `applySecurityAuthentication` creates an undici Agent each time). So this uses only the kubeconfig of client-node,
- * and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time; the old pool closes
- * when its requests have ended.
+ * (its `applySecurityAuthentication` creates an undici Agent each time). So this uses only the kubeconfig of
+ * client-node, and keeps one pool per credential. A new pool replaces it when files are rotated, or after a time; the
+ * old pool closes when its requests have ended.
  *
  * HTTP/1.1, not 2: with one shared socket, one half-open connection would block watches, writes and leases alike.
  */

@@ -21,10 +21,10 @@ const PATH =
 const clients = new WeakMap<KubeConfig, KubeClient>();
 
 /**
- * client-node's makeInformer(), with an informer that retries every failure: `error` reports it, and the caller need not
- * start it again. It lists and watches the collection at the path; `listPromiseFn` is not called. Objects are as the API
- * server sends them, with times as text, as in the events of client-node's watch. If a callback throws, the process emits
- * a warning.
+ * client-node's makeInformer(), with an informer that retries every failure: `error` reports it, and the caller need
+ * not start it again. It lists and watches the collection at the path; `listPromiseFn` is not called. Objects are as
+ * the API server sends them, with times as text, as in the events of client-node's watch. If a callback throws, the
+ * process emits a warning.
  * @throws TypeError if the path does not name a collection.
  */
 export function makeInformer<T extends KubernetesObject>(

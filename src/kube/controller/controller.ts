@@ -65,8 +65,8 @@ export class Controller {
   }
 
   /**
-   * Reconciles until the signal aborts. Then it starts no more reconciles, and resolves when the running ones have ended
-   * or at the drain timeout. Call it once, when the caches that the reconcile reads have synced.
+   * Reconciles until the signal aborts. Then it starts no more reconciles, and resolves when the running ones have
+   * ended or at the drain timeout. Call it once, when the caches that the reconcile reads have synced.
    * @throws Error if the queue is shut down before the signal aborts.
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -92,8 +92,8 @@ export class Controller {
       } finally {
         queue.done(key);
       }
-      // A resync is thousands of reconciles that have nothing to do and never wait. Without a turn in between they would
-      // block the event loop, and the webhook in this process would not answer until the last one has ended.
+      // A resync is thousands of reconciles that have nothing to do and never wait. Without a turn in between, they
+      // would block the event loop, and the webhook in this process would not answer until the last one has ended.
       await eventLoopTurn();
     }
   }

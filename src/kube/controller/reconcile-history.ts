@@ -32,8 +32,8 @@ const maxErrorLength = 1024;
 const maxDateMs = 8.64e15;
 
 /**
- * The state of each object that is not settled. An object is forgotten when its reconcile succeeds with an empty result.
- * The reconcile of a deleted object ends like this, too, so the history does not grow with deleted objects.
+ * The state of each object that is not settled. An object is forgotten when its reconcile succeeds with an empty
+ * result. The reconcile of a deleted object ends like this, too, so the history does not grow with deleted objects.
  */
 export class ReconcileHistory {
   readonly #wallClock: () => number;

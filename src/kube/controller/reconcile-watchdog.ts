@@ -34,8 +34,8 @@ const HEARTBEAT_MS = 30_000;
 const OVERDUE_MS = 300_000;
 
 /**
- * Detects a leader whose controllers do nothing. While a controller has a term, a heartbeat passes through its queue, in
- * the same way as events. A controller without heartbeats and without reconciles is stuck.
+ * Detects a leader whose controllers do nothing. While a controller has a term, a heartbeat passes through its queue,
+ * in the same way as events. A controller without heartbeats and without reconciles is stuck.
  */
 export class ReconcileWatchdog {
   readonly #clock: Clock;

@@ -94,7 +94,9 @@ function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: K
 
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** A unique name. It begins with the object's name if that is valid for an Event (unlike `system:node`), as client-go's. */
+/**
+ * A unique name. It begins with the object's name if that is valid for an Event (unlike `system:node`), as client-go's.
+ */
 function eventName(objectName: string, now: Date): string {
   const name = `${objectName}.${now.getTime().toString(16)}${randomBytes(3).toString('hex')}`;
   return name.length <= MAX_NAME && DNS_SUBDOMAIN.test(name) ? name : randomUUID();

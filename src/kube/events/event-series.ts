@@ -21,7 +21,9 @@ export interface CountedEvent {
 const FINISH_MS = 6 * 60_000;
 const MAX_SERIES = 4096;
 
-/** Counts repetitions of Events, so that only some of them are written (client-go tools/events, eventBroadcasterImpl). */
+/**
+ * Counts repetitions of Events, so that only some of them are written (client-go tools/events, eventBroadcasterImpl).
+ */
 export class EventSeries {
   readonly #clock: Clock;
   readonly #series = new LruMap<string, CountedEvent>(MAX_SERIES);

@@ -6,8 +6,8 @@ import type { CountedEvent } from './event-series.ts';
 export type EventClient = Pick<KubeClient, 'create' | 'mergePatch'>;
 
 /**
- * Writes the count to the server: creates the Event or patches its series, and creates the Event again if the server has
- * deleted it. Safe to repeat after any failure. (client-go tools/events, recordEvent)
+ * Writes the count to the server: creates the Event or patches its series, and creates the Event again if the server
+ * has deleted it. Safe to repeat after any failure. (client-go tools/events, recordEvent)
  */
 export async function writeEvent(
   client: EventClient,

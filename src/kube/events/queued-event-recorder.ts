@@ -34,8 +34,8 @@ const FLUSH_MS = 2_000;
 
 /**
  * Records Events one after the other from a queue, so that reporters never wait. The first Event is created, and the
- * second one makes it a series. Later ones are counted, and written every half hour and when the series ends (client-go's
- * tools/events). So a failure that repeats for days costs the API two writes an hour.
+ * second one makes it a series. Later ones are counted, and written every half hour and when the series ends
+ * (client-go's tools/events). So a failure that repeats for days costs the API two writes an hour.
  */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: QueuedEventRecorderOptions;

@@ -82,10 +82,10 @@ export class LeaderElector {
   }
 
   /**
-   * Waits for the lease, then runs `lead`, and renews the lease until `lead` has ended. When `signal` aborts, so does the
-   * signal of the work. The lease is renewed while the work drains, and then released: `stopped`. When the lease is lost,
-   * the signal of the work aborts as well. This resolves with `lost` once the work has ended: terms do not overlap.
-   * Rejects with the error of failed work, after the lease is released.
+   * Waits for the lease, then runs `lead`, and renews the lease until `lead` has ended. When `signal` aborts, so does
+   * the signal of the work. The lease is renewed while the work drains, and then released: `stopped`. When the lease is
+   * lost, the signal of the work aborts as well. This resolves with `lost` once the work has ended: terms do not
+   * overlap. Rejects with the error of failed work, after the lease is released.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<ElectionOutcome> {
     this.#options.metrics?.masterStatus(false);

@@ -62,9 +62,9 @@ export class LeaseCandidate {
   }
 
   /**
-   * Renews the lease of this process. It first writes without reading. If that fails, it reads the Lease and tries again:
-   * an earlier renewal that timed out may have been written, or a user has edited or deleted the Lease. If another
-   * process holds it, nothing is written, and {@link renewedAt} is undefined.
+   * Renews the lease of this process. It first writes without reading. If that fails, it reads the Lease and tries
+   * again: an earlier renewal that timed out may have been written, or a user has edited or deleted the Lease. If
+   * another process holds it, nothing is written, and {@link renewedAt} is undefined.
    */
   async renew(signal: AbortSignal): Promise<void> {
     try {

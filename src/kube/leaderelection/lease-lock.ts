@@ -50,8 +50,8 @@ export class LeaseLock {
   }
 
   /**
-   * Patches the Lease, where client-go PUTs all of it. With a resourceVersion it is as strict, and it keeps the fields of
-   * other clients (labels, ownerReferences, `spec.strategy`).
+   * Patches the Lease, where client-go PUTs all of it. With a resourceVersion it is as strict, and it keeps the fields
+   * of other clients (labels, ownerReferences, `spec.strategy`).
    */
   async update(record: LeaseRecord, signal: AbortSignal): Promise<void> {
     const resourceVersion = this.#lease?.metadata.resourceVersion;

@@ -18,7 +18,9 @@ export interface LeaseRenewerOptions {
 /** Acquires a lease and renews it: retries failures within the durations of the election. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
-  /** Limit of one step: half the deadline, as in controller-runtime's client, so that there is time for a second one. */
+  /**
+   * Limit of one step: half the deadline, as in controller-runtime's client, so that there is time for a second one.
+   */
   readonly #stepMs: number;
 
   constructor(options: LeaseRenewerOptions) {

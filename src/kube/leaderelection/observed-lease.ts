@@ -1,8 +1,8 @@
 import type { LeaseRecord } from './lease-record.ts';
 
 /**
- * The last state of a lease that a candidate has seen, and since when by its own monotonic clock. A lease expires when it
- * was *seen* unchanged for its duration. The times in the record, from clocks of other machines, are not used.
+ * The last state of a lease that a candidate has seen, and since when by its own monotonic clock. A lease expires when
+ * it was *seen* unchanged for its duration. The times in the record, from clocks of other machines, are not used.
  */
 export class ObservedLease {
   #seen = '';

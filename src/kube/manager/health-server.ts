@@ -27,7 +27,10 @@ export interface ProbesOptions {
   readonly verbosity: LogVerbosity;
 }
 
-/** The kubelet and Prometheus need a few; beyond this the oldest ones are closed. A call has 10 s until its answer is read. */
+/**
+ * The kubelet and Prometheus need a few; beyond this the oldest ones are closed. A call has 10 s until its answer is
+ * read.
+ */
 const CONNECTIONS = { most: 100, busyMs: 10_000, slowMs: 0 } as const;
 const TIMES = {
   headersTimeout: 5_000,
@@ -44,10 +47,11 @@ const PAGES_PER_SECOND = 20;
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1'];
 
 /**
- * The plain-HTTP server for the kubelet and Prometheus. `/healthz` passes if the event loop turns and nothing is stuck; it
- * ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks pass; otherwise it answers 503
- * with one line per failure, like the API server's. `/metrics`, and `/debug/…` without secrets. PUT `/debug/log-level`
- * with a level as its body changes the log level, from this pod only. The server does not listen yet.
+ * The plain-HTTP server for the kubelet and Prometheus. `/healthz` passes if the event loop turns and nothing is stuck;
+ * it ignores the API server, which a restart cannot bring back. `/readyz` passes if all checks pass; otherwise it
+ * answers 503 with one line per failure, like the API server's. `/metrics`, and `/debug/…` without secrets. PUT
+ * `/debug/log-level` with a level as its body changes the log level, from this pod only. The server does not listen
+ * yet.
  *
  * Every pod may call it, and it shares its process with the webhook. So connections are few and short, and costly pages
  * have a rate limit. The probes have none: the kubelet restarts a pod that does not answer.

@@ -15,8 +15,8 @@ export function growthPercent(usedBytes: number): number {
 
 /**
  * Limits the garbage in the heap to a fixed amount, however many objects are watched. On a machine with free memory, V8
- * lets the heap grow to several times its live size: a busy controller would mostly hold outdated states of objects. But a
- * small heap that may only grow a little is collected several times a second by reviews of large pods
+ * lets the heap grow to several times its live size: a busy controller would mostly hold outdated states of objects.
+ * But a small heap that may only grow a little is collected several times a second by reviews of large pods
  * (test/bench/README.md).
  */
 export function limitHeapGrowth(clock: Clock): Timer {

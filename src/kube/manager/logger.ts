@@ -17,9 +17,9 @@ export interface LogVerbosity {
 }
 
 /**
- * The process's logger: JSON lines, or human-readable lines, on standard output. JSON is written asynchronously, since a
- * line for each pod must not delay the webhook. pino writes waiting lines when the process ends, also by process.exit and
- * by an exception, but not by SIGKILL.
+ * The process's logger: JSON lines, or human-readable lines, on standard output. JSON is written asynchronously, since
+ * a line for each pod must not delay the webhook. pino writes waiting lines when the process ends, also by process.exit
+ * and by an exception, but not by SIGKILL.
  */
 export function createLogger(
   level: LogLevel,

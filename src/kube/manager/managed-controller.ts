@@ -49,7 +49,10 @@ export class ManagedController {
     return this.#options.controller.queue;
   }
 
-  /** Watches the resource: each change of an object queues its key. With `resyncMs` all keys are queued periodically, too. */
+  /**
+   * Watches the resource: each change of an object queues its key. With `resyncMs` all keys are queued periodically,
+   * too.
+   */
   for<T extends KubeObject>(
     resource: Resource<T>,
     { resyncMs, ...selection }: Selection<T> & { readonly resyncMs?: number } = {},
@@ -104,7 +107,9 @@ class ObjectController<T extends KubeObject> {
     this.#caches = [options.objects];
   }
 
-  /** Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key. */
+  /**
+   * Watches objects whose controlling owner is one of this controller's objects: each change queues the owner's key.
+   */
   owns<O extends KubeObject>(owned: Resource<O>, selection?: Selection<O>): this {
     const { controller, informers, resource } = this.#options;
     const cache = informers.informer(owned, selection);

@@ -37,9 +37,9 @@ import { Webhooks } from './webhooks.ts';
 const SHUTDOWN: ShutdownOptions = { delayMs: 0, timeoutMs: 30_000 };
 
 /**
- * The parts of an operator, and what they share (controller-runtime's Manager). Every replica has caches. Controllers and
- * singletons run on the leader. A term starts when the previous one has ended, and each request of the leader's client
- * has the signal of its term. Add the parts first; `run` starts them, drains them and ends.
+ * The parts of an operator, and what they share (controller-runtime's Manager). Every replica has caches. Controllers
+ * and singletons run on the leader. A term starts when the previous one has ended, and each request of the leader's
+ * client has the signal of its term. Add the parts first; `run` starts them, drains them and ends.
  */
 export class Manager implements Informers {
   readonly client: KubeClient;
@@ -98,7 +98,8 @@ export class Manager implements Informers {
   }
 
   /**
-   * Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing yet.
+   * Creates a manager with the system's clock, a client of the API server, and a registry of metrics. Sends nothing
+   * yet.
    * @throws UsageError if the kubeconfig is missing or unusable.
    */
   static create({

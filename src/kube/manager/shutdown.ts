@@ -45,8 +45,8 @@ export class ShutdownBudget {
   }
 
   /**
-   * Waits until the work has settled, or until only `reserveMs` are left for later steps. Never rejects: the owner of the
-   * work reports its error.
+   * Waits until the work has settled, or until only `reserveMs` are left for later steps. Never rejects: the owner of
+   * the work reports its error.
    */
   async wait(step: string, work: Promise<unknown>, reserveMs: number): Promise<void> {
     const { clock, log } = this.#options;

@@ -15,9 +15,9 @@ export interface BackoffOptions extends Partial<BackoffDelays> {
 
 /**
  * Growing delays between failures. Jitter keeps many clients of one failed server from coming back at once. The numbers
- * are those of client-go's reflector: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. The limit
- * is 3.2 s. client-go's 30 s protects API servers from thousands of nodes; an operator has few replicas, and would see
- * nothing for a minute after an outage of seconds.
+ * are those of client-go's reflector: 0.8 s, doubled, jitter 1.0 (each up to twice as long), reset after 2 min. The
+ * limit is 3.2 s. client-go's 30 s protects API servers from thousands of nodes; an operator has few replicas, and
+ * would see nothing for a minute after an outage of seconds.
  */
 export class Backoff {
   readonly #clock: Clock;

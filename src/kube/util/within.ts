@@ -4,8 +4,8 @@ import { abortable, linkedAbort } from './linked-abort.ts';
 
 /**
  * Runs the call under a signal that aborts with the outer one, and after `ms` with a TransportError `ETIMEDOUT` that
- * names `what`. Rejects as soon as the signal aborts, even when the call ignores it: undici ends an aborted request only
- * when its connect ends, 10 s later.
+ * names `what`. Rejects as soon as the signal aborts, even when the call ignores it: undici ends an aborted request
+ * only when its connect ends, 10 s later.
  */
 export async function within<R>(
   clock: Clock,

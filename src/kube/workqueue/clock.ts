@@ -8,9 +8,9 @@ export interface Clock {
   /** Milliseconds since a fixed moment, with fractions; never goes back. Not wall-clock time. */
   now(): number;
   /**
-   * Calls `fire` once, after `delayMs` or {@link maxTimerMs}, whichever is sooner; never within this call, even when the
-   * delay is below 0. It may fire a fraction of a millisecond early. So code with a deadline compares it with `now()`, and
-   * sets a timer for the rest.
+   * Calls `fire` once, after `delayMs` or {@link maxTimerMs}, whichever is sooner; never within this call, even when
+   * the delay is below 0. It may fire a fraction of a millisecond early. So code with a deadline compares it with
+   * `now()`, and sets a timer for the rest.
    */
   setTimer(delayMs: number, fire: () => void): Timer;
 }

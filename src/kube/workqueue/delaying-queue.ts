@@ -9,8 +9,8 @@ export class DelayingQueue<K> extends Queue<K> {
   #timer: Timer | undefined;
 
   /**
-   * Adds the key after `delayMs`, or at once if that is not above 0. A key waits once: of two deadlines, the earlier one
-   * counts. Shutdown drops the keys that still wait.
+   * Adds the key after `delayMs`, or at once if that is not above 0. A key waits once: of two deadlines, the earlier
+   * one counts. Shutdown drops the keys that still wait.
    */
   addAfter(key: K, delayMs: number): void {
     if (this.shuttingDown) return;

@@ -26,7 +26,7 @@ describe('the flags and the applied webhooks', () => {
     expect(found).toContainEqual(expect.stringMatching(message));
   });
 
-  test('differ where all namespaces are sent but opting in is required', () => {
+  test('differ if all namespaces are sent but opting in is required', () => {
     const webhooks = [{ name: flags.initializerName }, { name: `namespace.${flags.initializerName}` }];
     expect(configurationMismatches({ webhooks }, flags)).toEqual([
       expect.stringMatching(/of all namespaces/),
@@ -35,7 +35,7 @@ describe('the flags and the applied webhooks', () => {
   });
 
   test.each([undefined, null, 1, {}, { webhooks: {} }])(
-    '%j is no configuration: nothing is sent',
+    '%j is not a configuration: no webhook is named',
     (value) => {
       expect(configurationMismatches(value, flags)).toEqual([expect.stringMatching(/no webhook is named/)]);
     },

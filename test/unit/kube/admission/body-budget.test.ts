@@ -12,14 +12,14 @@ beforeEach(() => {
   budget = new BodyBudget(() => now);
 });
 
-/** A body that arrives and wants so many bytes: whether it has them, and its end. */
+/** A body that requests these bytes: whether it gets them, and its end. */
 function arrive(name: string, bytes: number) {
   const { grow, end } = budget.arrive(() => gone.push(name));
   return { has: grow(bytes), grow, end };
 }
 
 describe('the budget of bodies', () => {
-  test('has room for 16 MiB of large bodies, and again for what has ended', () => {
+  test('has room for 16 MiB of large bodies, and again after they have ended', () => {
     const first = arrive('first', 7 * MIB);
     expect([first.has, arrive('second', 7 * MIB).has, arrive('third', 3 * MIB).has]).toEqual([
       true,
@@ -32,14 +32,14 @@ describe('the budget of bodies', () => {
     expect(gone).toEqual([]);
   });
 
-  test('has room for small bodies whatever the large ones hold', () => {
+  test('has room for small bodies, whatever the large ones hold', () => {
     while (arrive('large', 7 * MIB).has);
     const small = Array.from({ length: 33 }, () => arrive('small', MIB / 4).has);
     expect(small.filter(Boolean)).toHaveLength(32);
     expect(gone).toEqual([]);
   });
 
-  test('takes the room of bodies that have arrived for a second, the oldest first, and no more than it needs', () => {
+  test('takes the room of bodies slower than a second, the oldest first, and no more than needed', () => {
     const slow = arrive('slow', 7 * MIB);
     now = 1;
     arrive('next', 7 * MIB);
@@ -53,7 +53,7 @@ describe('the budget of bodies', () => {
     expect(gone).toEqual(['slow', 'next']);
   });
 
-  test('counts a body that grows once, and does not take its own room from it', () => {
+  test('counts a growing body once, and does not take its room from it', () => {
     const growing = arrive('growing', MIB / 8);
     now = 2000;
     for (const mebibytes of [0.25, 0.5, 1, 2, 4, 7]) expect(growing.grow(mebibytes * MIB)).toBe(true);
@@ -62,7 +62,7 @@ describe('the budget of bodies', () => {
     expect(Array.from({ length: 33 }, () => arrive('small', MIB / 4).has).indexOf(false)).toBe(32);
   });
 
-  test('lets bodies of 8 MiB be worked on at once, and again when they are done', () => {
+  test('allows work on 8 MiB of bodies at once, and again when they are done', () => {
     budget.beginWork(7 * MIB);
     budget.beginWork(MIB);
     expect(() => budget.beginWork(1)).toThrow(expect.objectContaining({ status: 503, refusal: 'no_room' }));

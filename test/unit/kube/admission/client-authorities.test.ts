@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('gives the authorities of the file, without the text between them', async () => {
+test('returns the authorities of the file, without the text between them', async () => {
   const [one, other] = [await testAuthority(), await testAuthority()];
   await writeFile(file, `# one\n${one.caPem}\n# other\n${other.caPem}`);
   expect(await loadClientAuthorities(file)).toBe(`${one.caPem.trim()}\n${other.caPem.trim()}`);
@@ -43,6 +43,6 @@ test.each([
   await expect(loadClientAuthorities(file)).rejects.toThrow(message);
 });
 
-test('refuses a file that is not there', async () => {
+test('refuses a file that does not exist', async () => {
   await expect(loadClientAuthorities(file)).rejects.toMatchObject({ code: 'ENOENT' });
 });

@@ -46,7 +46,7 @@ function connect(name: string, address = '10.0.0.1'): Connection {
   return connection;
 }
 
-/** A call, whose answer is taken when `writableFinished` says so. */
+/** A call, whose answer has been read when `writableFinished` is true. */
 function call(connection: Connection, { writableFinished = true } = {}) {
   const response = { writableFinished };
   connections.called(connection, response as unknown as ServerResponse);
@@ -54,7 +54,7 @@ function call(connection: Connection, { writableFinished = true } = {}) {
 }
 
 describe('a connection', () => {
-  test('has ten seconds for its first call, and may then be idle for ever', () => {
+  test('has ten seconds for its first call, and may then be idle forever', () => {
     call(connect('idle'));
     connect('silent');
     now = 9_999;
@@ -68,7 +68,7 @@ describe('a connection', () => {
     expect(closed).toEqual(['silent']);
   });
 
-  test('has ten seconds from the first of the calls whose answers are not taken', () => {
+  test('has ten seconds from the first call whose answer is not read', () => {
     const connection = connect('greedy');
     now = 5_000;
     call(connection, { writableFinished: false });
@@ -81,7 +81,7 @@ describe('a connection', () => {
     expect(closed).toEqual(['greedy']);
   });
 
-  test('counts as one whose handshake failed when it ends before that', () => {
+  test('counts as a failed handshake when it ends before its handshake', () => {
     const { socket } = connections.add(new FakeSocket('scan', '10.0.0.1') as unknown as Socket);
     socket.emit('close');
     connect('honest').socket.emit('close');
@@ -89,15 +89,15 @@ describe('a connection', () => {
   });
 });
 
-describe('of more connections than may be', () => {
-  test('the oldest of those that have not called gives way, where they are the most', () => {
+describe('of more connections than the limit', () => {
+  test('the oldest without a call gives way if these are the most', () => {
     call(connect('kept'));
     now = 1;
     for (const name of ['first', 'second', 'third', 'fourth']) connect(name);
     expect([closed, refused]).toEqual([['first'], ['too_many_connections']]);
   });
 
-  test('the one that has been idle for longest gives way, where these are the most', () => {
+  test('the one that has been idle for longest gives way if these are the most', () => {
     const active = connect('active');
     for (const name of ['idle', 'also idle']) call(connect(name));
     now = 1;
@@ -107,20 +107,20 @@ describe('of more connections than may be', () => {
     expect(closed).toEqual(['idle']);
   });
 
-  test('one of the address with the most gives way, however new it is', () => {
+  test('one of the address with the most connections gives way, however new it is', () => {
     for (const name of ['api server 1', 'api server 2']) connect(name, '10.0.0.9');
     now = 5_000;
     for (const name of ['flood 1', 'flood 2', 'flood 3']) connect(name);
     expect(closed).toEqual(['flood 1']);
   });
 
-  test('the new one gives way where all of the address were called within a second', () => {
+  test('the new one gives way if all others of the address were called within a second', () => {
     for (const name of ['a', 'b', 'c', 'd']) call(connect(name), { writableFinished: false });
     connect('new', '10.0.0.9');
     expect(closed).toEqual(['new']);
   });
 
-  test('the one that has been busy for longest gives way where all are, if that is longer than a second', () => {
+  test('the one that has been busy for longest gives way if all are busy, for more than a second', () => {
     for (const name of ['first', 'second', 'third', 'fourth']) {
       call(connect(name), { writableFinished: false });
       now += 400;
@@ -129,7 +129,7 @@ describe('of more connections than may be', () => {
     expect(closed).toEqual(['first']);
   });
 
-  test('the oldest of the address gives way where all are answered, however short, if the server wants that', () => {
+  test('the oldest of the address gives way if all are busy, even for a short time, with slowMs 0', () => {
     connections = bounded({ most: 4, busyMs: 10_000, slowMs: 0 });
     for (const name of ['a', 'b', 'c', 'd']) {
       call(connect(name), { writableFinished: false });

@@ -16,13 +16,13 @@ test.each([
   ['/inject?timeout=forever', 9000],
   ['/inject?timeout=5', 9000],
 ])(
-  'a call of %s has %d ms: nine tenths of what it is given, and of ten seconds at most',
+  'a call of %s has %d ms: nine tenths of its timeout, which is at most ten seconds',
   (url, milliseconds) => {
     expect(timeToAnswer(url)).toBe(milliseconds);
   },
 );
 
-/** A call that goes on until it is given up, and what it was given. */
+/** A call that runs until it is aborted, and its signal. */
 function callWithoutEnd() {
   const response = Object.assign(new EventEmitter(), { destroyed: false });
   let signal: CallSignal = () => AbortSignal.abort();
@@ -44,7 +44,7 @@ function callWithoutEnd() {
 test.each([
   ['at once', async () => {}],
   ['after a while', () => setImmediate()],
-])('a signal that is asked for once the caller has hung up, %s, is aborted', async (_, whenever) => {
+])('a signal that is created after the caller hung up, %s, is aborted', async (_, whenever) => {
   const { hangUp, answer, signal } = callWithoutEnd();
   await whenever();
   hangUp();
@@ -57,7 +57,7 @@ test.each([
   ['is answered after a while', () => setImmediate('answer')],
   ['fails at once', () => Promise.reject(new Error('broken'))],
   ['fails after a while', () => setImmediate().then(() => Promise.reject(new Error('broken')))],
-])('a call that %s listens and waits for nothing any more', async (_, work) => {
+])('a call that %s leaves no listener and no timer', async (_, work) => {
   const response = new EventEmitter();
   const before = waiting();
   await inTime({ url: '/' } as IncomingMessage, response as ServerResponse, work).catch(() => undefined);
@@ -65,7 +65,7 @@ test.each([
   expect(waiting()).toBeLessThanOrEqual(before);
 });
 
-test('the time of a call counts from when it came, however long the turn takes in which it came', async () => {
+test('the time of a call counts from its arrival, however long that turn of the event loop takes', async () => {
   const setTimer = jest.spyOn(globalThis, 'setTimeout');
   const now = jest.spyOn(performance, 'now').mockReturnValueOnce(1000).mockReturnValueOnce(1700);
   try {
@@ -80,7 +80,7 @@ test('the time of a call counts from when it came, however long the turn takes i
   }
 });
 
-/** How many timers and immediates keep the process going. */
+/** How many timers and immediates keep the process alive. */
 function waiting(): number {
   const kinds = process.getActiveResourcesInfo();
   return kinds.filter((kind) => kind === 'Timeout' || kind === 'Immediate').length;

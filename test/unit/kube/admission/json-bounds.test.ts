@@ -4,7 +4,7 @@ import { jsonExcess } from '../../../../src/kube/admission/json-bounds.ts';
 import { parseJson } from '../../../../src/kube/admission/parse-json.ts';
 
 const excess = (text: string) => jsonExcess(Buffer.from(text));
-/** So long that its bounds are looked at. */
+/** Long enough for a check of its bounds. */
 const filled = (text: string) => `${' '.repeat(64 * 1024)}${text}`;
 const list = (values: number) => `[${'0,'.repeat(values - 1)}0]`;
 const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`;
@@ -15,14 +15,14 @@ describe('a body', () => {
     expect(excess('['.repeat(64 * 1024))).toBeUndefined();
   });
 
-  test('may have 60,000 values, and no more', () => {
-    // The list is one of them, and what precedes the first comma is.
+  test('may have at most 60,000 values', () => {
+    // The list is one value, and so is the text before the first comma.
     expect(excess(list(59_999))).toBeUndefined();
     expect(excess(list(60_000))).toBe('has more than 60000 values');
     expect(excess('{},'.repeat(40_000))).toBe('has more than 60000 values');
   });
 
-  test('may nest 100 deep, and no deeper', () => {
+  test('may nest at most 100 levels deep', () => {
     expect(excess(filled(nested(100)))).toBeUndefined();
     expect(excess(filled(nested(102)))).toBe('nests lists and objects deeper than 100');
   });

@@ -23,7 +23,7 @@ async function write({ cert, key }: KeyPair): Promise<void> {
   await writeFile(files().keyFile, key);
 }
 
-/** Writes a Secret as the kubelet does: files through `..data`, which is swapped for another directory. */
+/** Writes a Secret like the kubelet: files behind the link `..data`, which is swapped to another directory. */
 async function project({ cert, key }: KeyPair, version: string): Promise<void> {
   const data = join(directory, version);
   await mkdir(data);
@@ -33,8 +33,8 @@ async function project({ cert, key }: KeyPair, version: string): Promise<void> {
   await rename(join(directory, '..data_tmp'), join(directory, '..data'));
 }
 
-describe('loading a key pair', () => {
-  test('gives certificate and key', async () => {
+describe('loadKeyPair', () => {
+  test('returns certificate and key', async () => {
     const keyPair = makeKeyPair();
     await write(keyPair);
     expect(await loadKeyPair(files())).toEqual(keyPair);
@@ -48,31 +48,31 @@ describe('loading a key pair', () => {
     );
   });
 
-  test('refuses files that are not there, or no PEM', async () => {
+  test('refuses files that do not exist or are not PEM', async () => {
     await expect(loadKeyPair(files())).rejects.toMatchObject({ code: 'ENOENT' });
     await write({ cert: 'none', key: makeKeyPair().key });
-    await expect(loadKeyPair(files())).rejects.toThrow(`${files().certFile} holds no PEM that can be read`);
+    await expect(loadKeyPair(files())).rejects.toThrow(`${files().certFile} is not valid PEM`);
     await write({ cert: makeKeyPair().cert, key: '' });
-    await expect(loadKeyPair(files())).rejects.toThrow(`${files().keyFile} holds no PEM that can be read`);
+    await expect(loadKeyPair(files())).rejects.toThrow(`${files().keyFile} is not valid PEM`);
   });
 });
 
-/** The next key pair that a watcher tells of; errors before it are those of files half written. */
+/** The next key pair that a watcher reports; it ignores errors of half-written files. */
 async function firstGood(next: () => Promise<unknown>): Promise<unknown> {
-  const told = await next();
-  return told !== null && typeof told === 'object' && 'cert' in told ? told : firstGood(next);
+  const report = await next();
+  return report !== null && typeof report === 'object' && 'cert' in report ? report : firstGood(next);
 }
 
-describe('watching a key pair', () => {
-  /** Runs a watcher while `body` runs; `next` resolves with what it tells of next. */
+describe('a watcher of a key pair', () => {
+  /** Runs a watcher while `body` runs; `next` resolves with its next report. */
   async function watching(
     current: KeyPair,
     body: (next: () => Promise<unknown>) => Promise<void>,
   ): Promise<void> {
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     let wake: () => void = () => {};
     const tell = (what: unknown) => {
-      told.push(what);
+      reports.push(what);
       wake();
     };
     const watcher = new FileWatcher({
@@ -85,8 +85,8 @@ describe('watching a key pair', () => {
     const stop = new AbortController();
     const running = watcher.run(stop.signal);
     const next = async () => {
-      while (told.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      return told.shift();
+      while (reports.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return reports.shift();
     };
     try {
       await body(next);
@@ -96,13 +96,13 @@ describe('watching a key pair', () => {
     }
   }
 
-  test('tells of a change that was made before it began', async () => {
+  test('reports a change that was made before its start', async () => {
     const [old, renewed] = [makeKeyPair(), makeKeyPair()];
     await write(renewed);
     await watching(old, async (next) => expect(await firstGood(next)).toEqual(renewed));
   });
 
-  test('tells of files that are written anew, the last good pair staying until both are', async () => {
+  test('reports rewritten files, and keeps the last valid pair until both are complete', async () => {
     const [old, renewed] = [makeKeyPair(), makeKeyPair()];
     await write(old);
     await watching(old, async (next) => {
@@ -113,7 +113,7 @@ describe('watching a key pair', () => {
     });
   });
 
-  test('tells of a Secret that the kubelet swaps behind a link', async () => {
+  test('reports a Secret that the kubelet swaps behind a link', async () => {
     const [old, renewed, third] = [makeKeyPair(), makeKeyPair(), makeKeyPair()];
     await project(old, 'v1');
     await symlink(join('..data', 'tls.crt'), files().certFile);
@@ -126,7 +126,7 @@ describe('watching a key pair', () => {
     });
   });
 
-  test('tells when the files go, and when they come back', async () => {
+  test('reports when the files are deleted and when they come back', async () => {
     const [old, renewed] = [makeKeyPair(), makeKeyPair()];
     await write(old);
     await watching(old, async (next) => {
@@ -137,7 +137,7 @@ describe('watching a key pair', () => {
     });
   });
 
-  test('tells when there is nothing to watch, and ends when it is told to', async () => {
+  test('reports when there is nothing to watch, and ends with its signal', async () => {
     await rm(directory, { recursive: true });
     await watching(makeKeyPair(), async (next) => expect(await next()).toMatchObject({ code: 'ENOENT' }));
     await mkdir(directory);

@@ -4,7 +4,7 @@ import { type AdmissionAnswer, formatReview } from '../../../../src/kube/admissi
 const response = (verdict: AdmissionAnswer) => JSON.parse(formatReview('u1', verdict));
 
 describe('the answer to a review', () => {
-  test('has the version and kind of the question, and its uid', () => {
+  test('has the version, the kind and the uid of the request', () => {
     expect(response({ allowed: true })).toEqual({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
@@ -12,11 +12,11 @@ describe('the answer to a review', () => {
     });
   });
 
-  test('has a patch in base64 and its type together', () => {
+  test('has a patch in base64, and its type', () => {
     const operations = [{ op: 'add', path: '/a', value: 'ü"😀>>>???' }] as const;
     const { patch, ...rest } = response({ allowed: true, operations }).response;
     expect(rest).toEqual({ uid: 'u1', allowed: true, patchType: 'JSONPatch' });
-    // Go's decoder takes the standard alphabet with padding, and nothing else.
+    // Go's decoder accepts only the standard alphabet with padding.
     expect(patch).toMatch(/^(?=.*[+/])[A-Za-z0-9+/]*={0,2}$/);
     expect(patch.length % 4).toBe(0);
     expect(JSON.parse(Buffer.from(patch, 'base64').toString())).toEqual(operations);
@@ -29,7 +29,7 @@ describe('the answer to a review', () => {
     });
   });
 
-  test('says why an object is refused', () => {
+  test('has the reason why an object is refused', () => {
     expect(response({ allowed: false, code: 403, message: 'no' }).response).toEqual({
       uid: 'u1',
       allowed: false,
@@ -45,7 +45,7 @@ describe('the answer to a review', () => {
     expect(warnings).toEqual(['a'.repeat(256), `${'b'.repeat(254)}…`]);
   });
 
-  test('has at most ten warnings, and tells how many there are', () => {
+  test('has at most ten warnings, and the number of the others', () => {
     const warnings = Array.from({ length: 25 }, (_, i) => `w${i}`);
     expect(response({ allowed: true, warnings }).response.warnings).toEqual([
       ...warnings.slice(0, 10),

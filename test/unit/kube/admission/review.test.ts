@@ -14,7 +14,7 @@ const message = (body: unknown) => {
 };
 
 describe('an AdmissionReview', () => {
-  test('of a new pod is narrowed to what is used', () => {
+  test('of a new pod is decoded to the used fields', () => {
     expect(parseReview(podReview())).toEqual(podRequest());
   });
 
@@ -30,7 +30,7 @@ describe('an AdmissionReview', () => {
     });
   });
 
-  test('of a cluster-scoped object has no namespace, and of a dry run says so', () => {
+  test('of a cluster-scoped object has no namespace, and of a dry run has dryRun', () => {
     const { namespace: _, ...request } = podReview({ dryRun: true }).request as Record<string, JsonValue>;
     expect(parseReview({ ...podReview(), request })).toMatchObject({ namespace: '', dryRun: true });
   });
@@ -47,12 +47,12 @@ describe('an AdmissionReview', () => {
     ['another kind', { ...podReview(), kind: 'Pod' }, 'kind: expected "AdmissionReview", got string'],
     ['no request', { ...podReview(), request: undefined }, 'request: expected an object, got undefined'],
     [
-      'a uid without end',
+      'a uid that is too long',
       podReview({ uid: 'x'.repeat(254) }),
       'request.uid: expected at most 253 characters, got 254',
     ],
     ['no uid', podReview({ uid: '' }), 'request.uid: expected a uid, got string'],
-    ['a uid that is no string', podReview({ uid: 7 }), 'request.uid: expected a string, got number'],
+    ['a uid that is not a string', podReview({ uid: 7 }), 'request.uid: expected a string, got number'],
     ['no kind', podReview({ kind: null }), 'request.kind.group: expected a string, got undefined'],
     [
       'no resource',
@@ -61,16 +61,16 @@ describe('an AdmissionReview', () => {
     ],
     ['no operation', podReview({ operation: null }), 'request.operation: expected a string, got null'],
     [
-      'a namespace that is no string',
+      'a namespace that is not a string',
       podReview({ namespace: [] }),
       'request.namespace: expected a string, got a list',
     ],
     [
-      'an object that is none',
+      'an object of the wrong type',
       podReview({ object: 'secret' }),
       'request.object: expected an object, got string',
     ],
-  ])('is none: %s', (_, body, want) => {
-    expect(message(body)).toBe(`no AdmissionReview: ${want}`);
+  ])('is refused with %s', (_, body, want) => {
+    expect(message(body)).toBe(`not an AdmissionReview: ${want}`);
   });
 });

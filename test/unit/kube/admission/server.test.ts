@@ -20,7 +20,7 @@ let keyPair: TestKeyPair;
 let otherKeyPair: TestKeyPair;
 let logged: MemoryLog;
 let answers: [string, number][];
-/** Calls that are not answered yet, by path. */
+/** Calls in flight, by path. */
 let underWay: Record<string, number>;
 /** Why calls and connections were refused. */
 let refusals: string[];
@@ -79,7 +79,7 @@ describe('a call', () => {
   test.each([
     ['an answer', async () => ({ allowed: true }) as const, 200],
     ['an error', () => Promise.reject(new Error('broken')), 500],
-  ])('is counted as under way until it has %s', async (_, outcome, expected) => {
+  ])('is counted as in flight until it has %s', async (_, outcome, expected) => {
     let during: number | undefined;
     handler = async () => {
       during = underWay['/inject'];
@@ -89,12 +89,12 @@ describe('a call', () => {
     expect([during, underWay]).toEqual([1, { '/inject': 0 }]);
   });
 
-  test('may say its charset', async () => {
+  test('may have a charset', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
     expect(await client.call('/inject', review, { headers })).toMatchObject({ status: 200 });
   });
 
-  test('may come in pieces, cut inside a character', async () => {
+  test('may arrive in pieces that are cut inside a character', async () => {
     let name: string | undefined;
     handler = async (request) => {
       name = request.name;
@@ -110,7 +110,7 @@ describe('a call', () => {
     expect(name).toBe('ü');
   });
 
-  test('may have the character in it that stands for bytes that are none', async () => {
+  test('may contain the replacement character', async () => {
     const body = JSON.stringify(podReview({ name: '\uFFFD' }));
     expect(await client.call('/inject', body)).toMatchObject({ status: 200 });
   });
@@ -122,15 +122,15 @@ describe('a call', () => {
 
   test.each(['GET', 'PUT', 'DELETE', 'OPTIONS'])('by %s is refused with 405', async (method) => {
     const { status, headers, body } = await client.call('/inject', '', { method });
-    expect([status, headers.allow, body]).toEqual([405, 'POST', 'only POST\n']);
-    // Nothing is left of the call that could be taken for the next.
+    expect([status, headers.allow, body]).toEqual([405, 'POST', 'expected POST\n']);
+    // Nothing of the call is left that the server could read as the next one.
     expect(headers.connection).toBe('keep-alive');
   });
 
   test.each(['/', '/Inject', '/inject/', '/inject/x', '/%', '/__proto__'])(
     'of %s is refused with 404',
     async (path) => {
-      expect(await client.call(path, review)).toMatchObject({ status: 404, body: 'no such path\n' });
+      expect(await client.call(path, review)).toMatchObject({ status: 404, body: 'unknown path\n' });
       expect(answers).toEqual([['', 404]]);
     },
   );
@@ -149,7 +149,11 @@ describe('a call', () => {
     ['empty', '', 'the body is empty\n'],
     ['cut off', review.slice(0, -9), 'the body is not JSON\n'],
     ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not UTF-8\n'],
-    ['no review', '{}', 'no AdmissionReview: apiVersion: expected "admission.k8s.io/v1", got undefined\n'],
+    [
+      'not a review',
+      '{}',
+      'not an AdmissionReview: apiVersion: expected "admission.k8s.io/v1", got undefined\n',
+    ],
   ])('whose body is %s is refused with 400', async (_, body, message) => {
     const answer = await client.call('/inject', body);
     expect([answer.status, answer.body, answer.headers['content-type']]).toEqual([
@@ -159,16 +163,16 @@ describe('a call', () => {
     ]);
   });
 
-  test('does not get what it sent into the log when it is refused', async () => {
+  test('that is refused does not get its body into the log', async () => {
     await client.call('/inject', '{"password": hunter2');
     expect(logged.lines).toMatchObject([{ level: 40, status: 400, msg: 'call refused' }]);
     expect(logged.text()).not.toContain('hunter2');
   });
 
   test.each([
-    ['as it says', { 'content-length': String(MAX_BODY_BYTES + 1) }],
-    ['without saying so', { 'transfer-encoding': 'chunked' }],
-  ])('that is too large %s is refused with 413, and the answer arrives', async (_, headers) => {
+    ['by its declared length', { 'content-length': String(MAX_BODY_BYTES + 1) }],
+    ['without a declared length', { 'transfer-encoding': 'chunked' }],
+  ])('that is too large (%s) is refused with 413, and the answer arrives', async (_, headers) => {
     const body = Buffer.alloc(MAX_BODY_BYTES + 1, 0x20);
     const answer = await client.call('/inject', body, { headers });
     expect(answer).toMatchObject({ status: 413, body: `the body is larger than ${MAX_BODY_BYTES} bytes\n` });
@@ -203,7 +207,7 @@ describe('a call', () => {
     });
   });
 
-  test('that comes in chunks of one byte is cut off', async () => {
+  test('that arrives in chunks of one byte is cut off', async () => {
     const socket = connect({ port, host: 'localhost', servername: 'localhost', ca: keyPair.cert });
     socket.on('error', () => {}).resume();
     const head = 'POST /inject HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
@@ -220,14 +224,14 @@ describe('a call', () => {
     expect(await answerTo(call)).toMatchObject({ status: 200 });
   });
 
-  test('whose body does not come in time is refused with 408', async () => {
+  test('whose body does not arrive in time is refused with 408', async () => {
     const call = client.start('/inject?timeout=20ms', { headers: { 'content-length': '1000' } });
     call.write('{');
     expect(await answerTo(call)).toMatchObject({ status: 408, headers: { connection: 'close' } });
     call.destroy();
   });
 
-  test('that breaks off is no error of ours', async () => {
+  test('that ends early is logged as a warning, not as an error', async () => {
     const call = client.start('/inject', { headers: { 'content-length': '1000' } });
     call.on('error', () => {});
     await new Promise((sent) => call.write('{', sent));
@@ -236,7 +240,7 @@ describe('a call', () => {
     expect(logged.lines).toMatchObject([{ level: 40, status: 499, reason: 'the caller hung up' }]);
   });
 
-  test('whose webhook fails is answered with 500, and the fault is logged once', async () => {
+  test('whose webhook fails is answered with 500, and the error is logged once', async () => {
     handler = async () => {
       throw new Error('broken inside');
     };
@@ -246,12 +250,12 @@ describe('a call', () => {
     ]);
   });
 
-  test('whose webhook takes too long is answered with 504, and the webhook is told', async () => {
-    let told: unknown;
+  test('whose webhook takes too long is answered with 504, and the signal of the webhook aborts', async () => {
+    let reason: unknown;
     handler = (_, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
-          told = signal.reason;
+          reason = signal.reason;
           reject(new Error('gave up'));
         });
       });
@@ -259,10 +263,10 @@ describe('a call', () => {
       status: 504,
       body: 'no answer within 18 ms\n',
     });
-    expect(told).toMatchObject({ status: 504 });
+    expect(reason).toMatchObject({ status: 504 });
   });
 
-  test('whose caller has hung up is given up', async () => {
+  test('whose caller has hung up is aborted', async () => {
     const given = new Promise((resolve) => {
       handler = (_, signal) =>
         new Promise((_resolve, reject) => {
@@ -293,12 +297,12 @@ describe('a call', () => {
   });
 });
 
-/** Resolves once the condition holds, looked at between the turns of the event loop. */
+/** Resolves once the condition holds; checks it between the turns of the event loop. */
 async function waitFor(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Shakes hands as a client would that takes any version of TLS. */
+/** Makes a handshake like a client that accepts any version of TLS. */
 async function handshake(options: { maxVersion?: 'TLSv1.1' | 'TLSv1.2'; minVersion?: 'TLSv1' } = {}) {
   const socket = connect({
     port,
@@ -317,7 +321,7 @@ async function handshake(options: { maxVersion?: 'TLSv1.1' | 'TLSv1.2'; minVersi
 }
 
 describe('the TLS server', () => {
-  test('speaks TLS 1.2 and newer, and nothing older', async () => {
+  test('supports only TLS 1.2 and newer', async () => {
     expect((await handshake()).protocol).toBe('TLSv1.3');
     expect((await handshake({ maxVersion: 'TLSv1.2' })).protocol).toBe('TLSv1.2');
     await expect(handshake({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
@@ -325,7 +329,7 @@ describe('the TLS server', () => {
     );
   });
 
-  test('shows a new certificate to new connections, and keeps the old ones', async () => {
+  test('presents a new certificate to new connections, and keeps the old connections', async () => {
     await client.call('/inject', review);
     server.setKeyPair(otherKeyPair);
     expect((await handshake()).cert).toBe(otherKeyPair.cert);
@@ -341,7 +345,7 @@ describe('the TLS server', () => {
     expect((await handshake()).cert).toBe(keyPair.cert);
   });
 
-  test('lets no client in before it is told whose certificates it trusts', async () => {
+  test('refuses all clients until it has the authorities that it trusts', async () => {
     const authority = await testAuthority();
     const { certPem: cert, keyPem: key } = await authority.client('api-server');
     const app = createApp({ routes: {}, log: logged.log, metrics: NO_WEBHOOK_METRICS, now: () => 0 });
@@ -365,7 +369,7 @@ describe('the TLS server', () => {
 });
 
 describe('closing', () => {
-  test('waits for the answers under way, and they arrive', async () => {
+  test('waits for the answers in flight, and they arrive', async () => {
     let finish: (verdict: AdmissionAnswer) => void = () => {};
     const entered = new Promise<void>((resolve) => {
       handler = () => {
@@ -390,7 +394,7 @@ describe('closing', () => {
     expect(logged.lines).toEqual([]);
   });
 
-  test('ends by force what does not end by itself', async () => {
+  test('closes by force the connections that do not end in time', async () => {
     handler = () => new Promise(() => {});
     const call = client.start('/inject');
     call.end(review);
@@ -398,10 +402,10 @@ describe('closing', () => {
     await waitForConnection();
     await server.close(1);
     expect(await broken).toMatchObject([{ code: 'ECONNRESET' }]);
-    expect(logged.lines[0]).toMatchObject({ msg: 'connections closed by force' });
+    expect(logged.lines[0]).toMatchObject({ msg: 'closed connections by force' });
   });
 
-  test('after draining finds callers that have gone elsewhere', async () => {
+  test('after a drain closes the connection with each answer', async () => {
     await client.call('/inject', review);
     server.drain();
     expect((await client.call('/inject', review)).headers.connection).toBe('close');
@@ -413,7 +417,7 @@ describe('closing', () => {
   });
 });
 
-/** Resolves once the server has a call under way. */
+/** Resolves once the server has a call in flight. */
 function waitForConnection(): Promise<void> {
   return new Promise((resolve) => {
     handler = () => {

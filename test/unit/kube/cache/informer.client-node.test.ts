@@ -28,7 +28,7 @@ const [a, b] = [configMap('a', 1), configMap('b', 2)];
 const VERBS = ['add', 'update', 'delete'] as const;
 
 /** The calls of callbacks of the three verbs, in order. */
-function told(): string[] {
+function recordCalls(): string[] {
   const heard: string[] = [];
   for (const verb of VERBS) setup.informer.on(verb, ({ metadata }) => heard.push(`${verb} ${metadata.name}`));
   return heard;
@@ -60,7 +60,7 @@ test('is the cache of the Network controller', () => {
 
 describe('callbacks', () => {
   test('of different verbs are called in the order of the changes', async () => {
-    const heard = told();
+    const heard = recordCalls();
     const watch = await startWith(a);
     watch.stream(deleted(a), added(a), modified(configMap('a', 11)), added(b), deleted(b));
     await until(() => heard.length === 6);
@@ -84,7 +84,7 @@ describe('callbacks', () => {
 
   test('that are added late first get the cached objects', async () => {
     await startWith(a, b);
-    const heard = told();
+    const heard = recordCalls();
     await until(() => heard.length === 2);
     expect(heard).toEqual(['add a', 'add b']);
   });
@@ -112,7 +112,7 @@ describe('callbacks', () => {
     const rejecting = async () => throwing();
     setup.informer.on('add', throwing);
     setup.informer.on('add', rejecting as () => void);
-    const heard = told();
+    const heard = recordCalls();
     await startWith(a);
     await settled();
     expect(heard).toEqual(['add a']);
@@ -158,7 +158,7 @@ describe('the cache', () => {
 
 describe('a stopped informer', () => {
   test('calls no handler, not even for waiting changes, and sends no request', async () => {
-    const heard = told();
+    const heard = recordCalls();
     const handler = recorded();
     setup.informer.addEventHandler(handler, { resyncMs: 1000 });
     const watch = await startWith(a);
@@ -172,7 +172,7 @@ describe('a stopped informer', () => {
   });
 
   test('that starts again reports waiting and missed changes in order, and once', async () => {
-    const heard = told();
+    const heard = recordCalls();
     const watch = await startWith(a);
     watch.stream(added(b));
     await until(() => setup.informer.list().length === 2);

@@ -84,7 +84,7 @@ describe('a listener', () => {
         throw new Error('handler');
       },
     ],
-  ])('a handler that %s is reported and goes on hearing', async (_, onAdd) => {
+  ])('reports a handler that %s, and keeps calling it', async (_, onAdd) => {
     const { heard, errors, listener, start } = newListener({}, { onAdd });
     start();
     listener.add('a', true);

@@ -39,8 +39,8 @@ test('an object whose last finalizer was removed is gone, even if the cache has 
   cache.set(before);
   copies.add({ metadata: { ...before.metadata, finalizers: [] } });
   expect(copies.get('default/a')?.metadata.finalizers).toEqual([]);
-  cache.set(version('12', 'made anew'));
-  expect(copies.get('default/a')?.metadata.uid).toBe('made anew');
+  cache.set(version('12', 'created again'));
+  expect(copies.get('default/a')?.metadata.uid).toBe('created again');
 });
 
 test('an object that was created again under the name is read as soon as either has it', () => {

@@ -7,19 +7,19 @@ let started: Started;
 afterEach(() => started.close());
 
 test('lists and events, bookmarks included, count as contact, and failures do not', async () => {
-  const told: string[] = [];
-  const heard = () => told.filter((line) => line === 'heard').length;
+  const calls: string[] = [];
+  const heard = () => calls.filter((line) => line === 'heard').length;
   const cacheMetrics = {
     started(resource: string) {
-      told.push(`started ${resource}`);
-      return { heard: () => void told.push('heard'), ended: () => void told.push('ended') };
+      calls.push(`started ${resource}`);
+      return { heard: () => void calls.push('heard'), ended: () => void calls.push('ended') };
     },
   };
   started = await startReflector({ backoff: { firstMs: 10, maxMs: 10 } }, { cacheMetrics });
   const { server, clock, errors, stop, running } = started;
   (await server.next()).fail(503);
   await until(() => errors.length === 1);
-  expect(told).toEqual(['started configmaps']);
+  expect(calls).toEqual(['started configmaps']);
   await clock.pass(10);
   (await server.next()).answer(listOf(10, [configMap('a', 1)]));
   const watch = await server.next();
@@ -35,5 +35,5 @@ test('lists and events, bookmarks included, count as contact, and failures do no
   await until(() => errors.length === 3);
   stop.abort();
   await running;
-  expect(told).toEqual(['started configmaps', 'heard', 'heard', 'heard', 'ended']);
+  expect(calls).toEqual(['started configmaps', 'heard', 'heard', 'heard', 'ended']);
 });

@@ -57,7 +57,7 @@ describe('the first list', () => {
     ['no list', { kind: 'ConfigMap' }],
     ['items that are no objects', listOf(10, [{ name: 'a' }])],
     ['no JSON', '<html>'],
-  ])('that is answered with %s is a failure like any other', async (_, answer) => {
+  ])('that is answered with %s is retried like any failure', async (_, answer) => {
     started = await startReflector();
     const { server, clock, seen } = started;
     (await server.next()).answer(answer);

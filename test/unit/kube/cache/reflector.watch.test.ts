@@ -132,7 +132,7 @@ describe('a watch that is put off is opened again later, without a list', () => 
     [5, 5000],
     [300, 300_000],
     [3600, 600_000],
-  ])('after what Retry-After asks for, within reason (%p s: %p ms)', async (seconds, delayMs) => {
+  ])('after Retry-After, within limits (%p s: %p ms)', async (seconds, delayMs) => {
     (await startWatching()).fail(429, {}, { 'retry-after': `${seconds}` });
     await started.clock.pass(delayMs);
     expect(asked(await started.server.next())).toBe('watch resourceVersion=10');

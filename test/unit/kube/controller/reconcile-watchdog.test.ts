@@ -83,7 +83,7 @@ describe('the watchdog of reconciles', () => {
     lead(() => hanging.promise);
     handlers.add('shop/net');
     await clock.advanceAsync(5 * MINUTE_MS + 1);
-    expect(watchdog.problem()).toContain('reconciled nothing for 300 s');
+    expect(watchdog.problem()).toContain('no reconcile and no heartbeat for 300 s');
     hanging.resolve({});
     await clock.advanceAsync(0);
     expect(watchdog.problem()).toBeUndefined();

@@ -65,8 +65,8 @@ describe('a request of the leader', () => {
   test('needs no lease without an election, but a running term', async () => {
     const { election, terms, stop, ended } = newLeadership(false);
     expect(() => election.assertLeading(terms[0])).not.toThrow();
-    stop.abort(new Error('told to end'));
-    await expect(ended).rejects.toThrow('told to end');
-    expect(() => election.assertLeading(terms[0])).toThrow('told to end');
+    stop.abort(new Error('stopped'));
+    await expect(ended).rejects.toThrow('stopped');
+    expect(() => election.assertLeading(terms[0])).toThrow('stopped');
   });
 });

@@ -226,7 +226,7 @@ describe('releasing', () => {
 
   test.each([
     ["another's", { holderIdentity: 'other' }],
-    ['nobody’s', { holderIdentity: '' }],
+    ['an unheld', { holderIdentity: '' }],
   ])('does not change %s Lease', async (_, spec) => {
     const { leases, candidate, tryAcquire } = setUp();
     await tryAcquire();

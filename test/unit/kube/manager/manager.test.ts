@@ -89,7 +89,7 @@ describe('a controller', () => {
       ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller }],
     });
     owned.stream(
-      added(configMap('of-nobody', 11)),
+      added(configMap('without-owner', 11)),
       added(configMap('of-another-kind', 12, owner('Pod', 'a'))),
       added(configMap('not-controlled', 13, owner('ConfigMap', 'a', false))),
       added(configMap('of-b', 14, owner('ConfigMap', 'b'))),

@@ -105,7 +105,7 @@ describe('addAfter', () => {
 test.each([
   ['shutDown', (queue: DelayingQueue<string>) => queue.shutDown()],
   ['shutDownWithDrain', (queue: DelayingQueue<string>) => queue.shutDownWithDrain()],
-])('%s drops the keys that wait, leaves no timer, and takes no more', async (_, shutDown) => {
+])('%s drops the keys that wait, leaves no timer, and accepts no more keys', async (_, shutDown) => {
   const { clock, queue } = setup();
   queue.addAfter('foo', 50);
   await shutDown(queue);

@@ -135,7 +135,7 @@ describe.each(shutDowns)('after %s', (_, shutDown) => {
     expect(queue.length).toBe(0);
   });
 
-  test('that its worker adds again is worked off', async () => {
+  test('a key that its worker adds again is worked off', async () => {
     const queue = newQueue<number>();
     const tries = new Map<number, number>();
     for (let key = 0; key < 50; key++) queue.add(key);

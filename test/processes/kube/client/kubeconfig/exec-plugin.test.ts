@@ -75,7 +75,7 @@ describe('a credential plugin', () => {
       { clientCertificateData: 'c', clientKeyData: 'k' },
       { cert: 'c', key: 'k', expiresAt: Number.POSITIVE_INFINITY },
     ],
-  ])('gives %j', async (status, credential) => {
+  ])('returns %j', async (status, credential) => {
     expect(await run(answers(status))).toEqual(credential);
   });
 
@@ -120,7 +120,7 @@ describe('a credential plugin', () => {
     ],
     ['is no program', '', { command: '/etc/passwd' }, '/etc/passwd cannot be run: spawn /etc/passwd EACCES'],
     ['is missing, without a hint', '', { command: '/nowhere/plugin' }, '/nowhere/plugin is not installed'],
-  ])('that %s is an error that names it', async (_, script, exec, message) => {
+  ])('that %s fails with an error that names it', async (_, script, exec, message) => {
     const error: unknown = await run(script, exec).catch((thrown: unknown) => thrown);
     expect(String(error)).toContain(`the credential plugin ${exec.command ?? process.execPath} `);
     expect(String(error)).toContain(message);

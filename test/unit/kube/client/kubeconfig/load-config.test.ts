@@ -114,10 +114,10 @@ describe('without a flag', () => {
 
 describe('a kubeconfig that cannot be used', () => {
   test.each<[string, string | object, string]>([
-    ['is no YAML', '{', 'config: expected YAML: '],
-    ['is no object', '- 1', 'config: expected an object, got a list'],
+    ['is not YAML', '{', 'config: expected YAML: '],
+    ['is not an object', '- 1', 'config: expected an object, got a list'],
     [
-      'names a context that is not there',
+      'names a context that does not exist',
       { ...CONFIG, contexts: [] },
       'names the context "now", which does not exist',
     ],
@@ -127,7 +127,7 @@ describe('a kubeconfig that cannot be used', () => {
       'names the user "me", which does not exist',
     ],
     [
-      'names a cluster that is not there',
+      'names a cluster that does not exist',
       { ...CONFIG, clusters: [] },
       'names the cluster "there", which does not exist',
     ],
@@ -136,7 +136,7 @@ describe('a kubeconfig that cannot be used', () => {
       { ...CONFIG, contexts: [{ name: 'now', context: { cluster: 'there' } }] },
       'the current context "now" names no user',
     ],
-  ])('%s: the error says so', async (_, content, message) => {
+  ])('is refused by an error when it %s', async (_, content, message) => {
     await writeFile(kubeconfig, typeof content === 'string' ? content : JSON.stringify(content));
     expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(message);
     expect(() => loadKubeConfig({ kubeconfig, master: undefined })).not.toThrow('\n');

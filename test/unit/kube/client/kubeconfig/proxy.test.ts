@@ -52,7 +52,7 @@ describe('the proxy of the environment', () => {
 });
 
 /** The cases of golang.org/x/net/http/httpproxy (proxy_test.go, TestUseProxy). */
-describe('NO_PROXY means what it means to Go', () => {
+describe('NO_PROXY has its meaning of Go', () => {
   const NO_PROXY =
     'foobar.com, .barbaz.net, *.wildcard.io, 192.168.1.1, 192.168.1.2:81, 192.168.1.3:80, 10.0.0.0/30, 2001:db8::52:0:1, [2001:db8::52:0:2]:443, [2001:db8::52:0:3]:80, 2002:db8:a::45/64';
   const CASES: readonly (readonly [string, boolean])[] = [
