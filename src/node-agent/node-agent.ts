@@ -11,6 +11,7 @@ import {
   NETWORKS,
   type NetworkAttachmentDefinition,
 } from '../network/api/resources.ts';
+import { pickSubnet } from '../network/api/subnet.ts';
 import type { Network } from '../network/api/types.ts';
 import { installPlugins } from './cni-plugins.ts';
 import { Host } from './host.ts';
@@ -95,13 +96,8 @@ function setUp(manager: Manager, options: NodeAgentOptions): void {
 
 /** Keeps the fields of a Network that only the operator writes. */
 function statusOnly({ metadata, spec, status }: Network): Network {
-  const { cidr, gateway, mtu, vni } = status ?? {};
-  const kept = {
-    ...(cidr !== undefined && { cidr }),
-    ...(gateway !== undefined && { gateway }),
-    ...(mtu !== undefined && { mtu }),
-    ...(vni !== undefined && { vni }),
-  };
+  const { vni } = status ?? {};
+  const kept = { ...pickSubnet(status ?? {}), ...(vni !== undefined && { vni }) };
   return { ...nameOnly({ metadata }), spec, status: kept };
 }
 

@@ -1,5 +1,5 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
-import { type Subnet, sameSubnet } from '../api/subnet.ts';
+import { describeSubnet, type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
 import type { ProviderReason } from '../providers/index.ts';
 import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
@@ -116,8 +116,8 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
 
 /** Describes a real network. A network to which no pod can attach is also Ready, for other users of its provider. */
 function made(subnet: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'status'> {
-  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describe(subnet)}` };
-  const message = `${describe(subnet)} exists; pods cannot attach to networks of this provider`;
+  if (attachesPods) return { reason: 'Ready', message: `pods can attach to ${describeSubnet(subnet)}` };
+  const message = `${describeSubnet(subnet)} exists; pods cannot attach to networks of this provider`;
   return { reason: 'ProviderCannotAttach', message };
 }
 
@@ -135,7 +135,7 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
     return { status: 'False', reason: specError.reason, message: 'waiting for a spec that can be accepted' };
   const target = targetOf(observed);
   if (target && !sameSubnet(target, desired)) {
-    const message = `changes to ${describe(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
+    const message = `changes to ${describeSubnet(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
     return { status: 'True', reason: 'InUse', message };
   }
   return { status: 'False', reason: 'UpToDate', message: 'the network matches the spec' };
@@ -146,8 +146,4 @@ function inUse(usage: Usage | undefined): ConditionUpdate {
     return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
   if (usage.pods.length === 0) return { status: 'False', reason: 'NoPods', message: 'no pod is attached' };
   return { status: 'True', reason: 'PodsAttached', message: `attached: ${namePods(usage.pods)}` };
-}
-
-function describe({ cidr, gateway, mtu }: Subnet): string {
-  return `${cidr}, gateway ${gateway}${mtu === undefined ? '' : `, MTU ${mtu}`}`;
 }

@@ -1,6 +1,6 @@
 import type { EventDetails } from '../../kube/events/events.ts';
 import { conditionOf } from '../api/conditions.ts';
-import { recordedSubnet, type Subnet, sameSubnet } from '../api/subnet.ts';
+import { recordedSubnet, sameSubnet, subnetChanges } from '../api/subnet.ts';
 import type { Network, NetworkStatus } from '../api/types.ts';
 import type { Outcome } from './condition-plan.ts';
 
@@ -42,7 +42,12 @@ function readiness(
   if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
   if (subnet && !sameSubnet(previous, subnet)) {
     return [
-      { type: 'Normal', reason: 'Updated', action: 'Update', note: `${changes(previous, subnet)}: ${note}` },
+      {
+        type: 'Normal',
+        reason: 'Updated',
+        action: 'Update',
+        note: `${subnetChanges(previous, subnet)}: ${note}`,
+      },
     ];
   }
   if (outcome.change === 'restored') {
@@ -51,13 +56,4 @@ function readiness(
   }
   if (was?.status === is.status && was.reason === is.reason) return [];
   return [{ type: 'Normal', reason: is.reason, action: 'Reconcile', note }];
-}
-
-/** `cidr 10.0.0.0/16 to 10.1.0.0/16, gateway 10.0.0.1 to 10.1.0.1`. */
-function changes(before: Subnet, after: Subnet): string {
-  const fields = ['cidr', 'gateway', 'mtu'] as const;
-  return fields
-    .filter((field) => before[field] !== after[field])
-    .map((field) => `${field} ${before[field] ?? 'unset'} to ${after[field] ?? 'unset'}`)
-    .join(', ');
 }

@@ -12,7 +12,7 @@ import {
   NETWORKS,
   type NetworkAttachmentDefinition,
 } from '../../api/resources.ts';
-import type { Subnet } from '../../api/subnet.ts';
+import { isSubnet, pickSubnet, type Subnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { cniConfig, isVni, type Mesh, meshIn } from './cni-config.ts';
 
@@ -64,9 +64,7 @@ export function attachmentFor(network: Network, subnet: Subnet, mesh?: Mesh): Wa
 /** The subnet that the operator recorded in the attachment; undefined if it is not readable. */
 export function subnetIn(attachment: NetworkAttachmentDefinition): Subnet | undefined {
   const value = recorded(attachment);
-  if (!isSubnet(value)) return undefined;
-  const { cidr, gateway, mtu } = value;
-  return { cidr, gateway, ...(mtu !== undefined && { mtu }) };
+  return isSubnet(value) ? pickSubnet(value) : undefined;
 }
 
 /** The recorded VXLAN identifier, for attachments of releases that did not write it into the status. */
@@ -103,16 +101,5 @@ export function isMadeFor(object: KubeObject, { metadata: { uid } }: Network): b
     uid !== undefined &&
     annotations?.[UID_ANNOTATION] === uid &&
     !ownerReferences.some(({ controller }) => controller)
-  );
-}
-
-function isSubnet(value: unknown): value is Subnet {
-  if (typeof value !== 'object' || value === null) return false;
-  if (!('cidr' in value && 'gateway' in value)) return false;
-  const mtu = 'mtu' in value ? value.mtu : undefined;
-  return (
-    typeof value.cidr === 'string' &&
-    typeof value.gateway === 'string' &&
-    (mtu === undefined || typeof mtu === 'number')
   );
 }

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import {
+  describeSubnet,
+  isSubnet,
+  pickSubnet,
+  recordedSubnet,
+  SUBNET_FIELDS,
+  type Subnet,
+  sameSubnet,
+  subnetChanges,
+  subnetOf,
+} from '../../../../src/network/api/subnet.ts';
+import { newNetwork } from '../networks.ts';
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+const crd = load(readFileSync('crd/networks.yaml', 'utf8')) as {
+  readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
+};
+const fieldsOf = (part: string) =>
+  Object.keys(crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.[part]?.properties ?? {});
+
+/** Fields of the spec that say how the network is handled, and not what it is. */
+const HANDLING = ['provider', 'deletionPolicy'];
+const NAMES = Object.keys(SUBNET_FIELDS) as readonly (keyof Subnet)[];
+
+const subnet: Subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1', mtu: 1400 };
+const other: Subnet = { cidr: '10.1.0.0/16', gateway: '10.1.0.1', mtu: 9000 };
+
+test('the table has every field of the spec, and the status records each', () => {
+  expect([...NAMES, ...HANDLING].sort()).toEqual(fieldsOf('spec').sort());
+  expect(fieldsOf('status')).toEqual(expect.arrayContaining([...NAMES]));
+});
+
+describe.each(NAMES)('the field %s', (name) => {
+  const changed: Subnet = { ...subnet, [name]: other[name] };
+
+  test('makes subnets different, and the change names it', () => {
+    expect(sameSubnet(subnet, { ...subnet })).toBe(true);
+    expect(sameSubnet(subnet, changed)).toBe(false);
+    expect(subnetChanges(subnet, changed)).toBe(`${name} ${subnet[name]} to ${other[name]}`);
+  });
+
+  test('is taken from the spec and from the status, and described', () => {
+    const spec = { ...newNetwork().spec, ...changed };
+    expect(subnetOf(spec)[name]).toBe(other[name]);
+    expect(recordedSubnet(newNetwork({ status: changed }))?.[name]).toBe(other[name]);
+    expect(describeSubnet(changed)).toContain(`${other[name]}`);
+  });
+
+  test('of another type is no subnet', () => {
+    expect(isSubnet(changed)).toBe(true);
+    expect(isSubnet({ ...changed, [name]: [] })).toBe(false);
+  });
+});
+
+test('unset fields and further ones are left out', () => {
+  const { mtu: _, ...unset } = subnet;
+  expect(pickSubnet({ ...unset, vni: 7 })).toEqual(unset);
+  expect(describeSubnet(unset)).toBe('10.0.0.0/16, gateway 10.0.0.1');
+  expect(subnetChanges(unset, subnet)).toBe('mtu unset to 1400');
+});
+
+test.each([undefined, null, 'text', {}, { cidr: '10.0.0.0/16' }])('%j is no subnet', (value) => {
+  expect(isSubnet(value)).toBe(false);
+});
