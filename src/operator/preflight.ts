@@ -22,7 +22,7 @@ export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
   };
   manager.everyReplica('preflight', look, {
     retryMs: RETRY_MS,
-    failed: (err) => log.warn({ err }, 'cannot read the API server version, retrying'),
+    failed: (err) => log.warn({ err }, 'preflight failed, retrying'),
   });
 }
 

@@ -66,7 +66,7 @@ export class LeaderElector {
     });
   }
 
-  /** Whether this process leads now. True to the clock, even if the event loop was blocked and no timer has fired. */
+  /** Whether this process leads now. It reads the clock, since a blocked event loop delays timers. */
   isLeader(): boolean {
     return this.#renewer.leftMs() > 0;
   }

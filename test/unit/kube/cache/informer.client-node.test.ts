@@ -199,7 +199,7 @@ describe('a stopped informer', () => {
     expect(setup.informer.hasSynced()).toBe(false);
   });
 
-  test('that never ran can be stopped', async () => {
+  test('that never ran can start later', async () => {
     await setup.informer.stop();
     await startWith(a);
     expect(setup.informer.list().length).toBe(1);
