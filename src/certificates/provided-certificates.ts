@@ -46,7 +46,9 @@ export class ProvidedCertificates {
     const { configurationName: name = PROGRAM } = options;
     this.#options = options;
     this.#targets = WEBHOOK_CONFIGURATIONS.map((resource) => ({
-      ...{ resource, name, informer: this.#informer(resource, name) },
+      resource,
+      name,
+      informer: this.#informer(resource, name),
     }));
     this.#following = new Loop({ ...options, name: 'certificates', reconcile: async () => this.#report() });
   }

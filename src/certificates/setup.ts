@@ -93,7 +93,10 @@ function follow<T>(manager: Manager, { files, load, use, changed, failed }: Foll
   });
   manager.everyReplica(`files ${files.join()}`, (signal) =>
     new FileWatcher({
-      ...{ files, load, current, failed },
+      files,
+      load,
+      current,
+      failed,
       changed(content: T) {
         use(content);
         changed();

@@ -87,20 +87,20 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     nodeAgentNamespace === undefined
       ? undefined
       : setUpMeshNodes(manager, {
-          ...{
-            namespace: options.namespace,
-            nodeAgentNamespace,
-            resyncMs,
-            nodes,
-            onReach,
-            after: cachesKnown,
-          },
+          namespace: options.namespace,
+          nodeAgentNamespace,
+          resyncMs,
+          nodes,
+          onReach,
+          after: cachesKnown,
           pods: pods.lister,
           onReport: (key) => controllers.queue.add(key),
         });
   const users = new NetworkUsers(pods.lister);
   const context: ProviderContext = {
-    ...{ namespace: options.namespace, neutronSecret: options.neutronSecret, after: cachesKnown },
+    namespace: options.namespace,
+    neutronSecret: options.neutronSecret,
+    after: cachesKnown,
     networks: networks.lister,
     enqueue: (key: ObjectKey) => controllers.queue.add(key),
     enqueueAll: () => {

@@ -87,7 +87,11 @@ function setUp(manager: Manager, options: NodeAgentOptions): void {
   });
   if (!joinNodes || nodeName === undefined) return;
   setUpMesh(manager, {
-    ...{ host, node: nodeName, operatorNamespace, networks, needed },
+    host,
+    node: nodeName,
+    operatorNamespace,
+    networks,
+    needed,
     namespace: ownNamespace(),
     intervalMs: sweepInterval,
     onReport: (report) => metrics.joined(Object.keys(report.networks).length, report.problem !== undefined),

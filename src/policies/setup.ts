@@ -49,7 +49,10 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
     live,
     templates: () => template.templates.state,
     compile: {
-      ...{ keys: keysFor(annotation), requireAnnotation, operatorNamespace, name: options.initializerName },
+      keys: keysFor(annotation),
+      requireAnnotation,
+      operatorNamespace,
+      name: options.initializerName,
       // The webhook runs too, and rejects pods if it must.
       alone: false,
     },

@@ -59,7 +59,10 @@ export class SharedWatch {
     const reader = objectReader({ ...options, onError: unread });
     const lastVersion = () => this.#reflector?.lastSyncResourceVersion ?? '';
     const informer = new Informer<T>({
-      ...{ ...options, client, clock, onError },
+      ...options,
+      client,
+      clock,
+      onError,
       source: {
         get lastSyncResourceVersion() {
           return lastVersion();

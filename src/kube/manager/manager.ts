@@ -74,12 +74,23 @@ export class Manager implements Informers {
     this.registry = registry;
     this.client = api.client;
     this.#recorder = new QueuedEventRecorder({
-      ...{ client: api.client, clock, wallClock, random, log, metrics: eventMetrics(registry) },
+      client: api.client,
+      clock,
+      wallClock,
+      random,
+      log,
+      metrics: eventMetrics(registry),
       source: { controller: name, instance: identity },
     });
     this.events = this.#recorder;
     this.#election = leadership({
-      ...{ enabled, clock, wallClock, random, log, events: this.#recorder, client: api.leaseClient },
+      enabled,
+      clock,
+      wallClock,
+      random,
+      log,
+      events: this.#recorder,
+      client: api.leaseClient,
       lease: { namespace, name },
       identity: `${identity}_${randomUUID()}`,
       ...(enabled && { metrics: leaderMetrics(registry, name) }),
@@ -90,7 +101,8 @@ export class Manager implements Informers {
     watchdogMetrics(registry, this.#watchdog, Date.now);
     this.#makeController = controllerMaker({ registry, clock, log, watchdog: this.#watchdog });
     this.#informers = new SharedInformers({
-      ...{ client: api.client, clock },
+      client: api.client,
+      clock,
       onError: (plural) => informerLog(log, plural),
     });
     this.#webhooks = webhook && new Webhooks({ ...webhook, clock, log, metrics: webhookMetrics(registry) });
@@ -127,7 +139,9 @@ export class Manager implements Informers {
   /** Adds a controller of the leader. */
   controller(name: string, workers = 1): ManagedController {
     const controller = new ManagedController({
-      ...{ controller: this.#makeController(name, workers), informers: this, client: this.leaderClient },
+      controller: this.#makeController(name, workers),
+      informers: this,
+      client: this.leaderClient,
     });
     this.#controllers.push(controller);
     this.#leading.push(controller.run);
@@ -169,7 +183,12 @@ export class Manager implements Informers {
     const debug = { controllers: () => this.#controllers.map((controller) => controller.debug()) };
     const stuck = () => this.#election.healthProblem() ?? this.#watchdog.problem();
     return runProcess({
-      ...{ stop, shutdown, clock, log, preparations: this.#preparations, webhooks: this.#webhooks },
+      stop,
+      shutdown,
+      clock,
+      log,
+      preparations: this.#preparations,
+      webhooks: this.#webhooks,
       probes: probes && {
         port: probes.port,
         server: createProbesServer({ ...probes, clock, registry, checks: this.#checks, stuck, debug }),

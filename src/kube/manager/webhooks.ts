@@ -30,7 +30,9 @@ export class Webhooks {
         app ??= createApp({ routes: this.#routes, log, metrics, now: () => clock.now() });
         return app(request, response, isLast);
       },
-      ...{ log, metrics, verifyClients },
+      log,
+      metrics,
+      verifyClients,
     });
   }
 

@@ -138,8 +138,11 @@ export class RangeClaims {
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
     const nothing = {
-      ...{ wants: undefined, holds: [], isPresumed: false },
-      ...{ blockedBy: undefined, isDecided: false },
+      wants: undefined,
+      holds: [],
+      isPresumed: false,
+      blockedBy: undefined,
+      isDecided: false,
     };
     const claimant: Claimant = { key, uid, createdAt, ...nothing };
     this.#claimants.set(key, claimant);

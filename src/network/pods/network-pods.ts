@@ -48,7 +48,10 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace);
   return {
     metadata: {
-      ...{ name, namespace, uid, resourceVersion },
+      name,
+      namespace,
+      uid,
+      resourceVersion,
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     },
     ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),

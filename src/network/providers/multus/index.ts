@@ -20,7 +20,11 @@ export const multus = {
     const { networks, enqueue, usageOf, reach } = context;
     const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
     const provider = new MultusProvider({
-      ...{ client: manager.leaderClient, networks, attachments, usageOf, reach },
+      client: manager.leaderClient,
+      networks,
+      attachments,
+      usageOf,
+      reach,
     });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);

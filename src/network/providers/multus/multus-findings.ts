@@ -27,7 +27,10 @@ export function unavailable(): NotReady {
   const message =
     'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, the operator retries every 10 s';
   return {
-    ...{ kind: 'notReady', reason: 'ProviderUnavailable', message, keepsKnown: true },
+    kind: 'notReady',
+    reason: 'ProviderUnavailable',
+    message,
+    keepsKnown: true,
     retryAfterMs: UNAVAILABLE_RETRY_MS,
   };
 }
