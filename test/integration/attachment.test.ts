@@ -121,7 +121,7 @@ describe('the walk: a Network', () => {
       expect(described).toContain(line);
     }
     expect(await shown('explain network.spec')).toContain('-required-');
-    expect(await shown('explain network.status.attachedPods')).toContain('How many pods are attached');
+    expect(await shown('explain network.status.attachedPods')).toContain('The number of attached pods');
   });
 
   test('is updated, and its real network with it', async () => {
@@ -182,7 +182,7 @@ describe('a pod that asks for a Network', () => {
     await fixture.apply(network('right'), pod('fickle', 'wrong'));
     await untilEvent('pod/fickle', 'WaitsForNetwork', 'default/wrong');
     await kubectl(`annotate --overwrite pod fickle ${ASKED}=right`);
-    await untilEvent('pod/fickle', 'InvalidNetworkAnnotation', 'create the pod again');
+    await untilEvent('pod/fickle', 'InvalidNetworkAnnotation', 'recreate the pod');
     await untilGates('fickle', [GATE]);
   });
 

@@ -195,7 +195,7 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking(envoy({ image: 'mine' })),
       asked: true,
-      warning: /^the pod has a container envoy of its own: .* set its image to auto$/,
+      warning: /^the pod has its own container envoy: .* set its image to auto$/,
     },
     {
       name: 'of an earlier injection',
@@ -219,7 +219,7 @@ export const REASON_CASES: Readonly<
       namespace: 'opted-in',
       pod: appPod({}, { initContainers: [{ name: 'envoy', image: 'mine' }] }),
       asked: true,
-      warning: /^the pod has a container envoy of its own/,
+      warning: /^the pod has its own container envoy/,
     },
   ],
   'invalid-override': [
