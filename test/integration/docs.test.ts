@@ -156,6 +156,8 @@ describe('beside an operator, with something to look at', () => {
     await kubectl('delete', 'pod', 'network-pod', '--now');
   });
 
+  test('docs/networks.md: a role for tenants', () => follow(reader, 'docs/networks.md', '## Tenants'));
+
   test('docs/operations.md: missed and stale pods', async () => {
     await kubectl('create', 'namespace', 'web');
     await kubectl('label', 'namespace', 'web', 'initializer.kubernetes.io/envoy=true');

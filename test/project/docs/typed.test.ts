@@ -20,6 +20,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/install.md # The template': DOCS,
   'docs/networks.md # A walk': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
+  'docs/networks.md # Tenants': DOCS,
   'docs/operations.md # Missed and stale pods': DOCS,
   'docs/reasons.md # Why a pod has no sidecar': DOCS,
   'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
