@@ -28,7 +28,7 @@ const TYPED: Readonly<Record<string, string>> = {
 
 /** Why the commands of a section are not typed as printed, and which test does the same. */
 const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
-  'README.md # Two commands': 'CI runs make test; test/integration/demo.test.ts runs what make run does',
+  'README.md # Try it': 'CI runs make test; test/integration/demo.test.ts runs what make run does',
   'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
   'docs/adr/0007-nodes-have-numbers-and-slices.md # Decision':
     'node agents write these; test/e2e/mesh.test.ts reads them',
