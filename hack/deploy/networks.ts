@@ -46,7 +46,7 @@ export async function deleteNetworks(kubectl: Kubectl, timeoutSeconds: number): 
   while (remaining.length > 0) {
     if (performance.now() > deadline) {
       throw new Refusal(
-        `after ${timeoutSeconds} s these Networks still exist: ${named(remaining)}. See docs/install.md#a-network-that-does-not-go, and retry`,
+        `after ${timeoutSeconds} s these Networks still exist: ${named(remaining)}. See docs/install.md#a-network-that-is-stuck-in-deletion, and retry`,
       );
     }
     await delay(POLL_MS);

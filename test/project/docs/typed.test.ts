@@ -46,7 +46,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # Upgrade': 'test/integration/docs.test.ts compares the same with what is installed',
   'docs/install.md # Uninstall': 'test/integration/undeploy.test.ts runs make undeploy',
-  'docs/install.md # A Network that does not go':
+  'docs/install.md # A Network that is stuck in deletion':
     'test/integration/undeploy.test.ts runs make undeploy FORCE=1',
   'docs/library.md # Use it': 'test/integration/library.test.ts does it in an empty project',
   'docs/networks.md # Several nodes':
