@@ -193,8 +193,9 @@ capture-image: ## Build the image of the init container of deploy/transparent (C
 		$(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) deploy/transparent
 
 .PHONY: release
-release: node_modules/.installed ## Build, push and sign the image, with its SBOM and provenance (IMAGE=registry/name:tag KEY=cosign.key; docs/install.md)
-	@node hack/release/cli.ts release --image '$(IMAGE)' --key '$(KEY)' --builder '$(BUILDER)' $(if $(BASE),--base '$(BASE)') \
+release: node_modules/.installed ## Build, push and sign the image (IMAGE=registry/name KEY=cosign.key); VERSION=1.2.3 makes a release, DRY_RUN=1 only shows it (CONTRIBUTING.md)
+	@node hack/release/cli.ts release $(if $(VERSION),--version '$(VERSION)') $(if $(DRY_RUN),--dry-run) \
+		--image '$(IMAGE)' --key '$(KEY)' --builder '$(BUILDER)' $(if $(BASE),--base '$(BASE)') \
 		$(if $(PUSH_FLAGS),--push-flags='$(PUSH_FLAGS)') $(if $(FORCE),--force) $(if $(TLOG),--transparency-log)
 
 .PHONY: base-digest

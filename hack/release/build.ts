@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import type { ReleaseSettings } from './obstacles.ts';
 import { Refusal } from './run.ts';
 
-/** Builds the image with `make image`, and shows its output. */
-export async function build({ image, base, builder }: ReleaseSettings): Promise<void> {
+/** Builds the image of a checkout with its `make image`, and shows the output. */
+export async function build({ image, base, builder }: ReleaseSettings, tree: string): Promise<void> {
   const variables = [`IMAGE=${image}`, `BASE=${base}`, `BUILDER=${builder}`];
   const make = spawn('make', ['--no-print-directory', 'image', ...variables], {
-    cwd: projectDirectory(),
+    cwd: tree,
     // Standard output is for the result of the release.
     stdio: ['ignore', 2, 2],
   });

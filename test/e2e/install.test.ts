@@ -2,6 +2,7 @@ import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { deploy } from '../../hack/deploy/deploy.ts';
+import { VERSION } from '../../src/kube/util/version.ts';
 import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -134,13 +135,13 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
       const { own } = cluster;
       if (own === undefined) return;
       const current = await readlink(linkOf(own.images, parseReference('envoy-initializer:0.0.1')));
-      await own.loadImage('envoy-initializer:0.0.2', current);
+      await own.loadImage('envoy-initializer:next', current);
       const api = connect(cluster.kubeconfigPath);
       const load = new AdmissionLoad(api.client, NAMESPACE);
       load.start();
       const kubectlOf = (args: readonly string[], options?: { readonly input?: string }) =>
         cluster.kubectl(args, options);
-      for (const tag of ['0.0.2', '0.0.1']) {
+      for (const tag of ['next', VERSION]) {
         const image = `envoy-initializer:${tag}`;
         await deploy({ kubectl: kubectlOf, overlay: 'default', image, timeoutSeconds: 120, say: () => {} });
         const running = await operator.kubectl(

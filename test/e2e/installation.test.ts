@@ -19,7 +19,7 @@ const PREPARATION_MS = 60 * 60_000;
 jest.setTimeout(240_000);
 
 const IMAGE = 'envoy-initializer:0.0.1';
-const NEXT = 'envoy-initializer:0.0.2';
+const NEXT = 'envoy-initializer:next';
 
 let cluster: Cluster;
 let installation: Installation;

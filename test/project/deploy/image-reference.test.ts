@@ -3,7 +3,7 @@ import { imageParts } from '../../../hack/deploy/image-reference.ts';
 
 describe('an image reference', () => {
   test.each([
-    ['envoy-initializer:0.0.1', { newName: 'envoy-initializer', newTag: '0.0.1' }],
+    ['envoy-initializer:v1', { newName: 'envoy-initializer', newTag: 'v1' }],
     [
       'registry.example.com:5000/team/app:v2',
       { newName: 'registry.example.com:5000/team/app', newTag: 'v2' },
