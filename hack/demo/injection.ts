@@ -19,12 +19,20 @@ async function byAnnotation(stage: Stage): Promise<void> {
   const pod = JSON.parse(await quietly(stage, ['get', 'pod', 'myapp-pod', '-o', 'json']));
   const volumes = pod.spec.volumes.map(({ name }: { name: string }) => name);
   const isAdded = names === 'myapp-container envoy' && volumes.includes('envoy-conf');
-  narrator.claim('envoy is added after its own container, with its volume', isAdded, `${names}, ${volumes}`);
+  narrator.claim(
+    "the container envoy and its volume are added after the pod's own",
+    isAdded,
+    `${names}, ${volumes}`,
+  );
 
   const manifest = ['create', '--dry-run=client', '-o', 'json', '-f', 'deploy/examples/myapp-pod.yaml'];
   const patch = await admit(stage, JSON.parse(await quietly(stage, manifest)));
   const onlyAdds = patch.length > 0 && patch.every(({ op }) => op === 'add');
-  narrator.claim("the webhook's patch only adds", onlyAdds, JSON.stringify(patch));
+  narrator.claim(
+    "the webhook's patch adds fields, and changes or removes none",
+    onlyAdds,
+    JSON.stringify(patch),
+  );
   const again = await admit(stage, pod);
   narrator.claim('a second review adds nothing', again.length === 0, JSON.stringify(again));
 
@@ -62,7 +70,7 @@ async function notOptedIn(stage: Stage, withoutUs: string): Promise<void> {
   const before = await injectionRequests(stage.metricsUrl);
   await change(stage, ['apply', '-f', 'deploy/examples/myapp-pod-plain.yaml']);
   const stored = await storedPod(stage, 'myapp-pod-plain');
-  narrator.claim('it is stored as without the operator', stored === withoutUs, stored);
+  narrator.claim('it is stored unchanged', stored === withoutUs, stored);
   const after = await injectionRequests(stage.metricsUrl);
   narrator.claim('the API server did not call the webhook', before === after, `${after - before} requests`);
 }

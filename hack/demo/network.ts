@@ -68,5 +68,5 @@ async function remove(stage: Stage): Promise<void> {
     '-o',
     'name',
   ]);
-  narrator.claim('the deletion leaves nothing', left === '', left);
+  narrator.claim('the deletion leaves nothing behind', left === '', left);
 }
