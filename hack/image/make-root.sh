@@ -30,13 +30,14 @@ echo 'nonroot:x:65532:' >"$root/node/etc/group"
 
 mkdir -p "$root/packages/app"
 cp -R node_modules "$root/packages/app"
-# Types, source maps and manuals are for development; licences stay.
-find "$root/packages" -type f \
-  \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' -exec rm {} +
 rm -f "$root/packages/app/node_modules/.package-lock.json"
 
 mkdir -p "$root/program/app"
 cp -R package.json sbom.cdx.json dist "$root/program/app"
+
+# Types, source maps and manuals are for development; licences stay.
+find "$root/packages" "$root/program" -type f \
+  \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' -exec rm {} +
 
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$time" {} +
