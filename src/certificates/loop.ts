@@ -1,3 +1,4 @@
+import type { Informer } from '../kube/cache/informer.ts';
 import { Controller, type Result } from '../kube/controller/controller.ts';
 import { ReconcileHistory } from '../kube/controller/reconcile-history.ts';
 import type { Logger } from '../kube/util/log.ts';
@@ -47,5 +48,34 @@ export class Loop {
   run(signal: AbortSignal): Promise<void> {
     this.wake();
     return this.#controller.run(signal);
+  }
+}
+
+/** Loops that the same changes wake, each for as long as it runs. */
+export class Loops {
+  readonly #running = new Set<Loop>();
+
+  /** Requests a reconcile of every loop that runs. */
+  readonly wake = (): void => {
+    for (const loop of this.#running) loop.wake();
+  };
+
+  /** Runs the loop until the signal aborts. */
+  async run(loop: Loop, signal: AbortSignal): Promise<void> {
+    this.#running.add(loop);
+    try {
+      await loop.run(signal);
+    } finally {
+      this.#running.delete(loop);
+    }
+  }
+
+  /** Wakes the loops when an informer has synced, because a missing object has no event. Never rejects. */
+  async wakeWhenSynced(
+    informers: readonly Pick<Informer<never>, 'waitForSync'>[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const synced = informers.map((each) => each.waitForSync(signal).then(this.wake, () => undefined));
+    await Promise.all(synced);
   }
 }

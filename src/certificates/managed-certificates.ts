@@ -17,7 +17,7 @@ import { type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
 import { CertificateController, trusted } from './certificate-controller.ts';
 import { CertificateSecret, type CertificateSecretOptions } from './certificate-secret.ts';
 import { type KeyPair, KeyPairSource } from './key-pair-source.ts';
-import { Loop } from './loop.ts';
+import { Loop, Loops } from './loop.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { TLS_SECRET } from './names.ts';
 import { NamespaceOwner } from './namespace-owner.ts';
@@ -60,7 +60,7 @@ export class ManagedCertificates {
   readonly #following: Loop;
   readonly #newController: () => CertificateController;
   /** One while this replica leads; two for a moment if it leads again before its last term has ended. */
-  readonly #terms = new Set<Loop>();
+  readonly #loops = new Loops();
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
@@ -87,11 +87,10 @@ export class ManagedCertificates {
   /** Runs every replica's part until the signal aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = [this.#secrets, ...this.#configurations.map(({ informer }) => informer)];
-    // A missing object has no event, so a sync must wake the loop. Rejects only when the signal aborts.
-    const synced = informers.map((informer) =>
-      informer.waitForSync(signal).then(this.#wake, () => undefined),
-    );
-    await Promise.all([...synced, this.#following.run(signal)]);
+    await Promise.all([
+      this.#loops.wakeWhenSynced(informers, signal),
+      this.#loops.run(this.#following, signal),
+    ]);
   }
 
   /** Runs the leader's part until the signal aborts. Call it once per term, while run() runs. */
@@ -99,13 +98,8 @@ export class ManagedCertificates {
     // Each term measures itself for how long the caBundle has been in place.
     const controller = this.#newController();
     const reconcile = (stop: AbortSignal) => controller.reconcile(stop);
-    const term = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
-    this.#terms.add(term);
-    try {
-      await term.run(signal);
-    } finally {
-      this.#terms.delete(term);
-    }
+    const loop = new Loop({ ...this.#options, name: 'certificate-keeper', reconcile });
+    await this.#loops.run(loop, signal);
   }
 
   /**
@@ -140,17 +134,13 @@ export class ManagedCertificates {
     return seen && holdsBundle(seen, bundle);
   }
 
-  readonly #wake = (): void => {
-    this.#following.wake();
-    for (const term of this.#terms) term.wake();
-  };
-
   #informer<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Informer<T> {
     const informer = this.#options.informers.informer(resource, {
       namespace,
       fieldSelector: `metadata.name=${name}`,
     });
-    informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
+    const { wake } = this.#loops;
+    informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
     return informer;
   }
 }

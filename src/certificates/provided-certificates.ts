@@ -8,7 +8,7 @@ import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { type BundleTarget, observe } from './ca-bundle.ts';
-import { Loop } from './loop.ts';
+import { Loop, Loops } from './loop.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
 import { type Certificate, readCertificates } from './x509/certificate.ts';
@@ -38,7 +38,7 @@ export class ProvidedCertificates {
   readonly #options: ProvidedCertificatesOptions;
   readonly #targets: readonly (BundleTarget & { readonly informer: Informer<WebhookConfiguration> })[];
   readonly #following: Loop;
-  readonly #terms = new Set<Loop>();
+  readonly #loops = new Loops();
   #chain: readonly Certificate[] | undefined;
   #wasTrusted = false;
 
@@ -58,17 +58,16 @@ export class ProvidedCertificates {
     this.#chain = readCertificates(pem);
     const [leaf] = this.#chain;
     if (leaf) this.#options.metrics?.expires('serving', leaf.notAfter / 1000);
-    this.#wake();
+    this.#loops.wake();
   }
 
   /** Runs every replica's part until the signal aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const informers = this.#targets.map(({ informer }) => informer);
-    // A missing object has no event, so a sync must wake the loop. Rejects only when the signal aborts.
-    const synced = informers.map((informer) =>
-      informer.waitForSync(signal).then(this.#wake, () => undefined),
-    );
-    await Promise.all([...synced, this.#following.run(signal)]);
+    await Promise.all([
+      this.#loops.wakeWhenSynced(informers, signal),
+      this.#loops.run(this.#following, signal),
+    ]);
   }
 
   /** Runs the leader's part until the signal aborts. Call it once per term, while run() runs. */
@@ -79,13 +78,8 @@ export class ProvidedCertificates {
       await ownIfAllowed(owner, observe(this.#targets) ?? [], log, stop);
       return {};
     };
-    const term = new Loop({ ...this.#options, name: 'namespace-owner', reconcile });
-    this.#terms.add(term);
-    try {
-      await term.run(signal);
-    } finally {
-      this.#terms.delete(term);
-    }
+    const loop = new Loop({ ...this.#options, name: 'namespace-owner', reconcile });
+    await this.#loops.run(loop, signal);
   }
 
   /** Why this replica is not ready. After the first success this stays undefined: see ManagedCertificates. */
@@ -113,14 +107,10 @@ export class ProvidedCertificates {
     return chain && seen?.every(({ configuration }) => isTrusted(chain, configuration));
   }
 
-  readonly #wake = (): void => {
-    this.#following.wake();
-    for (const term of this.#terms) term.wake();
-  };
-
   #informer(resource: Resource<WebhookConfiguration>, name: string): Informer<WebhookConfiguration> {
     const informer = this.#options.informers.informer(resource, { fieldSelector: `metadata.name=${name}` });
-    informer.addEventHandler({ onAdd: this.#wake, onUpdate: this.#wake, onDelete: this.#wake });
+    const { wake } = this.#loops;
+    informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
     return informer;
   }
 }
