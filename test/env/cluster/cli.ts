@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { shellExports } from '../control-plane/shell-exports.ts';
+import { runCli } from '../run-cli.ts';
 import { ALL_IMAGES } from './images.ts';
 import { findKeptCluster, keepCluster, untilNoneIsKept } from './kept-cluster.ts';
 import { insideMachine, sweepMachines } from './machine.ts';
@@ -122,16 +123,4 @@ function logFile(): string {
   return join(cacheRoot(process.env), 'cluster.log');
 }
 
-const commands: Readonly<Record<string, () => Promise<void>>> = { build, prove, up, down, keep };
-const command = commands[process.argv.slice(2).join(' ')];
-if (command === undefined) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  try {
-    await command();
-  } catch (err) {
-    say(err instanceof Error && err.cause === undefined ? err.message : String(err));
-    process.exitCode = 1;
-  }
-}
+await runCli({ build, prove, up, down, keep }, USAGE);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { delimiter, dirname } from 'node:path';
+import { runCli } from '../run-cli.ts';
 import { ensureBinaries, findBinaries } from './build.ts';
 import { shellExports } from './shell-exports.ts';
 import { startControlPlane } from './start.ts';
@@ -39,16 +40,4 @@ async function up(): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-const commands: Readonly<Record<string, () => Promise<void>>> = { build, up, path };
-const command = commands[process.argv.slice(2).join(' ')];
-if (command === undefined) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  try {
-    await command();
-  } catch (err) {
-    say(err instanceof Error && err.cause === undefined ? err.message : String(err));
-    process.exitCode = 1;
-  }
-}
+await runCli({ build, up, path }, USAGE);

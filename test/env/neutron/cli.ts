@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runCli } from '../run-cli.ts';
 import { ensureEnvironment, environmentDirectory } from './python-environment.ts';
 import { type RunningNeutron, startNeutron } from './start.ts';
 
@@ -59,16 +60,4 @@ async function writeClouds({ directory, keystone }: RunningNeutron): Promise<str
   return file;
 }
 
-const commands: Readonly<Record<string, () => Promise<void>>> = { install, up, path };
-const command = commands[process.argv.slice(2).join(' ')];
-if (command === undefined) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  try {
-    await command();
-  } catch (err) {
-    say(err instanceof Error && err.cause === undefined ? err.message : String(err));
-    process.exitCode = 1;
-  }
-}
+await runCli({ install, up, path }, USAGE);
