@@ -279,8 +279,8 @@ deployment/web in namespace plain
 
   test.each<[readonly string[], RegExp]>([
     [['deploy/gone', '-n', 'plain'], /^error: deploy\/gone does not exist in namespace plain\n$/],
-    [['service/web'], /^error: cannot check "service\/web": write a kind and a name/],
-    [[], /^error: write either a target/],
+    [['service/web'], /^error: unknown kind "service": use one of deployment, /],
+    [[], /^error: nothing to check: use a target/],
   ])('fails on %j', async (args, message) => {
     const { code, stderr } = await cli(['check', ...args]);
     expect(stderr).toMatch(message);

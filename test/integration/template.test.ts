@@ -109,7 +109,7 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     [
       'bad YAML',
       { config: 'containers: [' },
-      'data.config: line 1, column 14: unexpected end of the stream within a flow collection',
+      'data.config: line 1, column 14: invalid YAML: unexpected end of the stream within a flow collection',
     ],
     [
       'a container without name',
@@ -170,7 +170,7 @@ describe('kubectl apply of a template', () => {
     const config = GOOD.replace(':v1', '');
     const warnings = await accepted(configMap({ config, optoins: 'onConflict: deny' }), '--dry-run=server');
     expect(warnings.split('\n').slice(0, -1)).toEqual([
-      'Warning: config: line 3, column 3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
+      'Warning: config:3:3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
       'Warning: optoins: unknown key: did you mean options?',
     ]);
   });

@@ -184,7 +184,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: annotated({ [`${OPT_IN}-templates`]: 'config,nope' }),
       asked: true,
-      warning: /^annotation \S+-templates names template "nope", which does not exist$/,
+      warning:
+        /^annotation \S+-templates names template "nope", which does not exist: use another, or add it to the ConfigMap$/,
     },
   ],
   // A second call for an injected pod is in the test itself.
@@ -238,7 +239,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] }),
       asked: true,
-      warning: /^spec\.volumes\[name=envoy-conf\]: the template has another volume of this name$/,
+      warning:
+        /^spec\.volumes\[name=envoy-conf\]: the template has another volume of this name: rename one of them$/,
     },
     {
       name: 'over a port',
@@ -264,7 +266,7 @@ export const REASON_CASES: Readonly<
       pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
       asked: true,
       warning:
-        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4$/,
+        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
     },
   ],
   'pod-security': [

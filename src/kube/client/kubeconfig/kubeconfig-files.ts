@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { load } from 'js-yaml';
+import { fileProblem } from '../../util/file-problem.ts';
 import { toError } from '../../util/to-error.ts';
 import { Fields } from './kubeconfig-fields.ts';
 import type { Environment } from './proxy.ts';
@@ -14,11 +15,14 @@ export interface KubeconfigEntry {
   readonly directory: string;
 }
 
+type EntryKind = 'cluster' | 'user' | 'context';
+
 /** The merged content of kubeconfig files. If two have the same entry, the first file wins, as in client-go. */
 export interface Kubeconfig {
   readonly files: readonly string[];
   readonly currentContext: string | undefined;
-  entry(kind: 'cluster' | 'user' | 'context', name: string): KubeconfigEntry | undefined;
+  entry(kind: EntryKind, name: string): KubeconfigEntry | undefined;
+  names(kind: EntryKind): readonly string[];
 }
 
 /** The files that kubectl reads when no flag names one: those of $KUBECONFIG that exist, else ~/.kube/config. */
@@ -44,16 +48,26 @@ export function readKubeconfigs(files: readonly string[]): Kubeconfig {
       }
       return undefined;
     },
+    names: (kind) => [
+      ...new Set(
+        documents.flatMap(({ fields }) => fields.list(`${kind}s`).map((item) => item.text('name') ?? '')),
+      ),
+    ],
   };
 }
 
 function parse(file: string): unknown {
-  const text = readFileSync(file, 'utf8');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`cannot read ${file}: ${fileProblem(cause)}`, { cause });
+  }
   try {
     return load(text);
   } catch (cause) {
     // The lines after the first quote the file, secrets included.
     const [reason] = toError(cause).message.split('\n');
-    throw new Error(`${file}: expected YAML: ${reason}`, { cause });
+    throw new Error(`${file}: invalid YAML: ${reason}`, { cause });
   }
 }
