@@ -103,7 +103,7 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       name: name === undefined ? undefined : clip(name, MAX_NAME),
       decision,
       reason,
-      warnings: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
+      told: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
       dryRun: request.dryRun,
       milliseconds,
       operations: operations.length,

@@ -58,7 +58,7 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
     await manager.run(stop);
     return 0;
   } catch (err) {
-    log.fatal({ err }, 'fatal error, exiting');
+    log.fatal({ err }, 'cannot go on');
     return 2;
   }
 }

@@ -39,7 +39,7 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
     await manager.run(stop).finally(() => heap.cancel());
     return 0;
   } catch (err) {
-    log.fatal({ err }, 'fatal error, exiting');
+    log.fatal({ err }, 'cannot go on');
     return 1;
   }
 }

@@ -51,9 +51,10 @@ const MAX_EXPRESSION = 100_000;
  * other pods stay unchanged and reach the webhook.
  */
 export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
+  const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
   const left = [...set.templates.keys()]
     .filter((name) => name !== DEFAULT_TEMPLATE)
-    .map((name) => `template "${name}": only the webhook injects it, because pods select it by annotation`);
+    .map((name) => `template "${name}": ${others}, because pods select it by annotation`);
   const template = set.templates.get(DEFAULT_TEMPLATE);
   if (!template) return { objects: [], left };
   try {
@@ -66,14 +67,14 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     ];
     const levels = broken.map(
       (level) =>
-        `template "config": the policies leave namespaces that enforce ${level} pod security to the webhook, which injects only pods that meet it with the sidecar`,
+        `template "config": no policy injects pods in namespaces that enforce ${level} pod security${options.alone ? '' : ': there the webhook injects those that still meet the level'}`,
     );
     return { objects, left: [...levels, ...left] };
   } catch (error) {
     if (!(error instanceof UnsupportedInCel)) throw error;
     return {
       objects: [],
-      left: [`template "config": only the webhook injects it: ${error.message}`, ...left],
+      left: [`template "config": ${others}: ${error.message}`, ...left],
     };
   }
 }

@@ -22,7 +22,7 @@ test('prints policies that kubectl can apply, and what they leave out', async ()
     ['ValidatingAdmissionPolicyBinding', undefined],
   ]);
   expect(stderr).toMatch(
-    /^template "config": the policies leave namespaces that enforce restricted pod security/,
+    /^template "config": no policy injects pods in namespaces that enforce restricted pod security\n/,
   );
   expect(code).toBe(0);
 });
@@ -49,7 +49,7 @@ test('returns 1 if no policy can express the template', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toBe('template "config": only the webhook injects it: it is too long for a policy\n');
+  expect(stderr).toBe('template "config": no policy injects it: it is too long for a policy\n');
 });
 
 test('returns 2 without a file', async () => {

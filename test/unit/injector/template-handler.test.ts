@@ -47,7 +47,10 @@ describe('createTemplateHandler', () => {
         },
       });
       expect(logged.lines).toEqual([
-        expect.objectContaining({ level: 40, faults: faults.map((fault) => `config: ${fault}`) }),
+        expect.objectContaining({
+          level: 40,
+          faults: faults.map((fault) => fault.replace(/^line (\d+), column (\d+)/, 'config:$1:$2')),
+        }),
       ]);
     },
   );
