@@ -329,7 +329,7 @@ describe('lint --server', () => {
     await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
     const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
     expect(stdout).toMatch(
-      /template\.yaml:\d+:\d+: config: the API server refuses a pod with this template: .*violates PodSecurity/,
+      /template\.yaml:\d+:\d+: template "config": the API server refuses a pod with this template: .*violates PodSecurity/,
     );
     expect(code).toBe(1);
   });
