@@ -97,14 +97,15 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ os: { name: 'windows' } }),
       asked: true,
-      warning: /^spec\.os\.name is windows$/,
+      warning: /^spec\.os\.name is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'by its node selector',
       namespace: 'plain',
       pod: asking({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
       asked: true,
-      warning: /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows$/,
+      warning:
+        /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'that did not ask itself',
