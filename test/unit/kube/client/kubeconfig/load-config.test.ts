@@ -116,6 +116,15 @@ describe('without a flag', () => {
 });
 
 describe('a kubeconfig that cannot be used', () => {
+  test('is refused with the place of the entry and the field that was meant', async () => {
+    const { users: _, ...rest } = CONFIG;
+    const others = Object.entries(rest).map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`);
+    await writeFile(kubeconfig, `users:\n  - name: me\n    user: {tokn: secret}\n${others.join('')}`);
+    expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(
+      `${kubeconfig}:2:5: user "me": unknown field "tokn": did you mean token?`,
+    );
+  });
+
   test.each<[string, string | object, string]>([
     ['is not YAML', '{', 'config: invalid YAML: '],
     [
