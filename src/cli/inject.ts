@@ -7,6 +7,7 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/rules/index.ts';
+import { addInputOptions, type InputOptions } from './input-files.ts';
 import { text } from './option-values.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { templatesOf } from './template-source.ts';
@@ -14,13 +15,13 @@ import type { ExitCode, Terminal } from './terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
-  filenameOption,
   namespaceOption,
   podTemplateOption,
 } from './tool-options.ts';
 
-export interface InjectOptions extends ClusterOptions {
-  readonly filename: readonly string[];
+type Left = ReturnType<typeof injectManifests>['left'][number];
+
+export interface InjectOptions extends ClusterOptions, InputOptions {
   readonly template?: string;
   readonly all?: boolean;
   readonly namespace?: string;
@@ -28,8 +29,7 @@ export interface InjectOptions extends ClusterOptions {
 }
 
 export function addInjectOptions(command: Command): Command {
-  command
-    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+  addInputOptions(command, 'manifests, YAML or JSON')
     .addOption(
       new Option(
         '--template <file>',
@@ -56,20 +56,26 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
     namespace: options.namespace ?? 'default',
     podTemplates: options.podTemplatePath ?? [],
   };
-  const results = await rewriteFiles(terminal, options.filename, (input) => injectManifests(input, settings));
-  for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
+  const files = await rewriteFiles(terminal, options, (input) => injectManifests(input, settings));
+  const results = files.flatMap((file) => file.results);
+  const lines = [...results.flatMap(report), ...files.flatMap(({ left }) => left.map(reportLeft))];
+  for (const line of lines) terminal.err(`${line}\n`);
   return results.some(isFinding) ? 1 : 0;
 }
 
-function report({ site, injection, mistakes }: SiteResult): string[] {
+function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
-  const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
+  const hints = [...notes, ...mistakes].map((hint) => `${name}: note: ${hint}`);
   if (injection.outcome === 'injected') {
     const ignored = injection.ignored ? explain(injection.ignored) : [];
     return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
   }
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
+}
+
+function reportLeft([object, { kind, podMetadata }]: Left): string {
+  return `${describeObject(object)}: note: ${kind} has no pod template, so only the webhook can inject its pods: their opt-in belongs into ${podMetadata}`;
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */

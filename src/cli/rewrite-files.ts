@@ -1,27 +1,21 @@
 import { PatchError } from '../json/patch.ts';
 import { ManifestError } from '../json/yaml-edit/manifests.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
-import { nameOfInput, readInput, type Terminal } from './terminal.ts';
-
-/** The result for one file. */
-export interface Rewritten<R> {
-  readonly text: string;
-  readonly results: readonly R[];
-}
+import { type InputOptions, readInputs } from './input-files.ts';
+import { nameOfInput, type Terminal } from './terminal.ts';
 
 /** Rewrites files to standard output. Prints nothing if one fails, so that no incomplete output is applied. */
-export async function rewriteFiles<R>(
+export async function rewriteFiles<R extends { readonly text: string }>(
   terminal: Terminal,
-  files: readonly string[],
-  rewrite: (text: string) => Rewritten<R>,
+  options: InputOptions,
+  rewrite: (text: string) => R,
 ): Promise<readonly R[]> {
-  const rewritten: Rewritten<R>[] = [];
-  for (const file of files) {
-    const input = await readInput(terminal, file);
-    rewritten.push(explained(nameOfInput(file), () => rewrite(input)));
+  const rewritten: R[] = [];
+  for (const { file, text } of await readInputs(terminal, options)) {
+    rewritten.push(explained(nameOfInput(file), () => rewrite(text)));
   }
   terminal.out(joinManifests(rewritten.map(({ text }) => text)));
-  return rewritten.flatMap(({ results }) => results);
+  return rewritten;
 }
 
 /** Calls `work`. @throws UsageError that begins with the place of the error, such as `web.yaml:3:5: …`. */

@@ -3,7 +3,7 @@ import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
-import { describeObject, type PodSite } from '../../podspec/workload.ts';
+import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
@@ -20,7 +20,7 @@ export interface OfflineBasis extends Basis {
 
 /** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  return decided(site, fresh(site.pod, basis), basis).report;
+  return decided(site, fresh(site, basis), basis).report;
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
@@ -28,7 +28,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   const { client, namespace, webhooks, exists } = basis;
   const known = await labelsOf(client, namespace);
   const labels = known ?? { 'kubernetes.io/metadata.name': namespace };
-  const pod = fresh(site.pod, basis);
+  const pod = fresh(site, basis);
   const { report, injection, optIn } = decided(site, pod, { ...basis, labels });
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
@@ -55,9 +55,9 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   };
 }
 
-/** The pod as a user creates it: without the sidecar that it may already have. */
-function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
-  return uninject(pod, keys) ?? pod;
+/** The pod as it is created: without the sidecar that it may already have. */
+function fresh({ object, pod }: PodSite, { decide: { keys } }: Basis): JsonObject {
+  return createdPod(object, uninject(pod, keys) ?? pod);
 }
 
 function decided(

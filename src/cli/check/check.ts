@@ -7,17 +7,17 @@ import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/work
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceLabels, namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
+import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
 import { explained } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import { nameOfInput, type Terminal } from '../terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
-  filenameOption,
   namespaceOption,
   podTemplateOption,
 } from '../tool-options.ts';
@@ -26,8 +26,7 @@ import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
-export interface CheckOptions extends ClusterOptions {
-  readonly filename?: readonly string[];
+export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
   readonly template?: string;
   readonly output: OutputFormat;
@@ -37,9 +36,8 @@ export interface CheckOptions extends ClusterOptions {
 }
 
 export function addCheckOptions(command: Command): Command {
-  command
-    .argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0')
-    .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
+  command.argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0');
+  addInputOptions(command, 'manifests to check instead of a target')
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
       new Option('--template <file>', 'check files with this template, without a cluster').argParser(text),
@@ -57,7 +55,7 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if ((target === undefined) === (options.filename === undefined)) {
+  if ((target === undefined) !== hasInput(options)) {
     throw new UsageError('write either a target such as deploy/web, or -f FILE');
   }
   if (target !== undefined && options.template !== undefined) {
@@ -86,9 +84,8 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
 
 async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
-  for (const file of options.filename ?? []) {
-    const input = await readInput(terminal, file);
-    const items = explained(nameOfInput(file), () => readManifests(input));
+  for (const { file, text } of await readInputs(terminal, options)) {
+    const items = explained(nameOfInput(file), () => readManifests(text));
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
