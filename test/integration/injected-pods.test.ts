@@ -52,7 +52,8 @@ function comparable({ code, message, pod }: Admission): unknown {
   if (code !== 201) return { code, message: message.replaceAll(/\\?"[^"]*"/g, '""') };
   const { uid, creationTimestamp, namespace, managedFields, annotations, ...metadata } = metadataOf(pod);
   const status = parseStatus(ownString(annotations, STATUS));
-  const laidOver = status && { ...status, overlaid: Object.keys(status.overlaid) };
+  // What the API server had filled in before it asked is what `uninject` restores.
+  const laidOver = status && { ...status, overlaid: Object.keys(status.overlaid), requests: undefined };
   return {
     spec: pod.spec,
     metadata,

@@ -10,7 +10,7 @@ import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { explained } from '../rewrite-files.ts';
+import { explained, warnOfDuplicates } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode } from '../terminal.ts';
@@ -86,6 +86,7 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
   const documents: JsonObject[] = [];
   for (const { file, text } of await readInputs(terminal, options)) {
     const items = explained(nameOfInput(file), () => readManifests(text));
+    warnOfDuplicates(terminal, file, text);
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
