@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
+import { describeObject, missingSpec, type PodTemplateRule } from '../podspec/workload.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import {
   type InjectManifestsOptions,
@@ -7,7 +7,7 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/rules/index.ts';
-import { addInputOptions, type InputOptions } from './input-files.ts';
+import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
 import { text } from './option-values.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { templatesOf } from './template-source.ts';
@@ -30,6 +30,7 @@ export interface InjectOptions extends ClusterOptions, InputOptions {
 
 export function addInjectOptions(command: Command): Command {
   addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
     .addOption(
       new Option(
         '--template <file>',
@@ -46,17 +47,19 @@ export function addInjectOptions(command: Command): Command {
 
 /** Prints the manifests with their pods injected, and the result for each object on standard error. */
 export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
-  const settings: InjectManifestsOptions = {
-    decide: {
-      keys: keysFor(options.annotation),
-      requireAnnotation: !options.all,
-      operatorNamespace: options.operatorNamespace,
-    },
-    state: { set: await templatesOf(terminal, options) },
-    namespace: options.namespace ?? 'default',
-    podTemplates: options.podTemplatePath ?? [],
-  };
-  const files = await rewriteFiles(terminal, options, (input) => injectManifests(input, settings));
+  const files = await rewriteFiles(terminal, options, async () => {
+    const settings: InjectManifestsOptions = {
+      decide: {
+        keys: keysFor(options.annotation),
+        requireAnnotation: !options.all,
+        operatorNamespace: options.operatorNamespace,
+      },
+      state: { set: await templatesOf(terminal, options) },
+      namespace: options.namespace ?? 'default',
+      podTemplates: options.podTemplatePath ?? [],
+    };
+    return (input) => injectManifests(input, settings);
+  });
   const results = files.flatMap((file) => file.results);
   const lines = [...results.flatMap(report), ...files.flatMap(({ left }) => left.map(reportLeft))];
   for (const line of lines) terminal.err(`${line}\n`);
@@ -67,9 +70,11 @@ function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
   const hints = [...notes, ...mistakes].map((hint) => `${name}: note: ${hint}`);
   if (injection.outcome === 'injected') {
-    const ignored = injection.ignored ? explain(injection.ignored) : [];
-    return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
+    const ignored = injection.ignored?.messages ?? [];
+    return [`${name}: injected`, ...ignored.map((line) => `${name}: override ignored: ${line}`), ...hints];
   }
+  const missing = missingSpec(site);
+  if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
 }
@@ -79,7 +84,8 @@ function reportLeft([object, { kind, podMetadata }]: Left): string {
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */
-function isFinding({ injection, mistakes }: SiteResult): boolean {
+function isFinding({ site, injection, mistakes }: SiteResult): boolean {
+  if (missingSpec(site) !== undefined) return true;
   const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
   return warned || mistakes.length > 0;
 }

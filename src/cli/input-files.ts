@@ -12,10 +12,12 @@ export interface InputOptions {
 }
 
 /** A text of manifests. */
-interface Input {
+export interface Input {
   /** The file, for messages. */
   readonly file: string;
   readonly text: string;
+  /** Whether a flag names the file itself, and not its directory. */
+  readonly isNamed: boolean;
 }
 
 /** The files that kubectl takes from a directory. */
@@ -38,20 +40,27 @@ export function hasInput({ filename, kustomize }: InputOptions): boolean {
   return filename !== undefined || kustomize !== undefined;
 }
 
+/** Requires `-f` or `-k`, but after commander has reported unknown flags. */
+export function requireInput(command: Command): void {
+  if (hasInput(command.opts<InputOptions>())) return;
+  command.error(
+    "error: option '-f, --filename <file>' is missing: use -f FILE, -f - for standard input, or -k DIRECTORY",
+  );
+}
+
 /** Reads all that the flags name. @throws UsageError */
 export async function readInputs(
   terminal: Terminal,
   { filename, recursive = false, kustomize }: InputOptions,
 ): Promise<readonly Input[]> {
   if (kustomize !== undefined) {
-    if (filename || recursive) throw new UsageError('-k works alone: leave out -f and -R');
-    return [{ file: kustomize, text: await built(terminal, kustomize) }];
+    if (filename || recursive) throw new UsageError('-k cannot be used with -f or -R: use one of them');
+    return [{ file: kustomize, text: await built(terminal, kustomize), isNamed: true }];
   }
-  if (!filename) throw new UsageError('write -f FILE, or -k DIRECTORY');
   const inputs: Input[] = [];
-  for (const name of filename) {
+  for (const name of filename ?? []) {
     for (const file of await filesOf(terminal, name, recursive)) {
-      inputs.push({ file, text: await readInput(terminal, file) });
+      inputs.push({ file, text: await readInput(terminal, file), isNamed: file === name });
     }
   }
   return inputs;
@@ -62,9 +71,7 @@ async function filesOf(terminal: Terminal, name: string, recursive: boolean): Pr
   if (!listed) return [name];
   const files = listed.filter((file) => EXTENSIONS.includes(extname(file)));
   if (files.length > 0) return files;
-  throw new UsageError(
-    `the directory ${name} has no file ${EXTENSIONS.join(', ')}: name a file, or write -R`,
-  );
+  throw new UsageError(`the directory ${name} has no file ${EXTENSIONS.join(', ')}: use a file, or -R`);
 }
 
 async function built(terminal: Terminal, directory: string): Promise<string> {

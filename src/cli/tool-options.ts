@@ -33,6 +33,15 @@ export function operatorNamespaceOption(): Option {
     .default(ownNamespace());
 }
 
+/** Requires `-f`, but after commander has reported unknown flags. */
+export function requireFilename(command: Command): void {
+  if (command.opts().filename === undefined) {
+    command.error(
+      "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
+    );
+  }
+}
+
 export function namespaceOption(help: string): Option {
   return new Option('-n, --namespace <name>', help).argParser(dnsName);
 }
@@ -51,7 +60,7 @@ function podTemplateRule(value: string): PodTemplateRule {
   const path = parseTemplatePath(steps.replace(/^\./, ''));
   if (kind === undefined || path === undefined) {
     throw new InvalidArgumentError(
-      'Write a kind and a path such as Gang=spec.template or Gang=spec.roles[].template.',
+      'Use a kind and a path such as Gang=spec.template or Gang=spec.roles[].template.',
     );
   }
   return { kind, group, version, path };

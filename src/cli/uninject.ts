@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
-import { keysFor } from '../sidecar/keys.ts';
-import { uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
-import { addInputOptions, type InputOptions } from './input-files.ts';
+import { type Keys, keysFor } from '../sidecar/keys.ts';
+import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
+import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { serveOption } from './serve-options.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
@@ -15,6 +15,7 @@ export interface UninjectOptions extends InputOptions {
 
 export function addUninjectOptions(command: Command): Command {
   return addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
     .addOption(podTemplateOption())
     .addOption(serveOption('annotation'));
 }
@@ -22,11 +23,20 @@ export function addUninjectOptions(command: Command): Command {
 /** Prints the manifests as they were before inject. Needs no cluster and no template. */
 export async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
-  const files = await rewriteFiles(terminal, options, (input) =>
-    uninjectManifests(input, keys, options.podTemplatePath ?? []),
+  const files = await rewriteFiles(
+    terminal,
+    options,
+    async () => (input) => uninjectManifests(input, keys, options.podTemplatePath ?? []),
   );
-  for (const { site, restored } of files.flatMap(({ results }) => results)) {
-    terminal.err(`${describeObject(site.object)}: ${restored ? 'sidecar removed' : 'was not injected'}\n`);
+  const results = files.flatMap((file) => file.results);
+  for (const { site, outcome } of results) {
+    terminal.err(`${describeObject(site.object)}: ${describeOutcome(outcome, keys)}\n`);
   }
-  return 0;
+  return results.some(({ outcome }) => outcome === 'unreadable') ? 1 : 0;
+}
+
+function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string {
+  if (outcome === 'restored') return 'sidecar removed';
+  if (outcome === 'untouched') return 'was not injected';
+  return `not changed: annotation ${keys.status} cannot be read: recreate the object from its source`;
 }

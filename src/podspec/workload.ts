@@ -20,6 +20,8 @@ export interface PodTemplateRule {
   readonly version?: string | undefined;
   /** The steps down to the object with the pods' `metadata` and `spec`. */
   readonly path: readonly PathStep[];
+  /** Whether an object without that template is right. */
+  readonly isOptional?: boolean;
 }
 
 /** A key, or all items of a list, or all values of a mapping. */
@@ -43,7 +45,7 @@ const KNOWN: readonly PodTemplateRule[] = [
     ...(formerGroup === undefined ? [] : [{ kind, group: formerGroup, path }]),
   ]),
   ...CUSTOM_KINDS.flatMap(({ kind, group, paths }) =>
-    paths.map((path) => ({ kind, group, path: parseTemplatePath(path) ?? [] })),
+    paths.map((path) => ({ kind, group, path: parseTemplatePath(path) ?? [], isOptional: true })),
   ),
 ];
 
@@ -69,14 +71,17 @@ export function* objectsOf(document: JsonValue, path: Path = []): Generator<read
 }
 
 /**
- * Every pod and pod template of a document, in the order of the text. Rules of users for a kind replace those that are
- * known.
+ * Every pod and pod template of a document, in the order of the text; `pod` is empty if a workload has no template.
+ * Rules of users for a kind replace those that are known.
  */
 export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[] = []): Generator<PodSite> {
   for (const [object, path] of objectsOf(document)) {
     const given = rules.filter((rule) => fits(rule, object));
     const all = given.length > 0 ? given : KNOWN.filter((rule) => fits(rule, object));
-    for (const rule of all) yield* sitesAt(object, path, object, rule.path);
+    const sites = all.flatMap((rule) => [...sitesAt(object, path, object, rule.path)]);
+    yield* sites;
+    const keys = all.find(({ isOptional }) => !isOptional)?.path.filter((step) => typeof step === 'string');
+    if (sites.length === 0 && keys) yield { object, path: [...path, ...keys], pod: {} };
   }
 }
 
@@ -136,6 +141,14 @@ export function* templateless(document: JsonValue): Generator<readonly [JsonObje
     const known = TEMPLATELESS_KINDS.find((rule) => fits(rule, object));
     if (known) yield [object, known];
   }
+}
+
+/** The path of the spec that the pod or pod template of an object lacks, such as `spec.template.spec`. */
+export function missingSpec({ path, pod }: PodSite): string | undefined {
+  if (isObject(own(pod, 'spec'))) return undefined;
+  // Of the path in the document, the part in the object begins after the items of Lists.
+  const inObject = path.slice(path.findLastIndex((segment) => typeof segment === 'number') + 1);
+  return [...inObject, 'spec'].join('.');
 }
 
 function fits(rule: Pick<PodTemplateRule, 'kind' | 'group' | 'version'>, object: JsonObject): boolean {

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
-import { readManifests } from '../../json/yaml-edit/manifests.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
@@ -10,11 +9,10 @@ import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { explained, warnOfDuplicates } from '../rewrite-files.ts';
+import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
-import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, type Terminal } from '../terminal.ts';
+import type { ExitCode, Terminal } from '../terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
@@ -23,7 +21,7 @@ import {
 } from '../tool-options.ts';
 import { type CheckReport, formatReport } from './check-report.ts';
 import { checkLive, checkOffline } from './check-site.ts';
-import { getTarget } from './check-target.ts';
+import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {
@@ -40,7 +38,10 @@ export function addCheckOptions(command: Command): Command {
   addInputOptions(command, 'manifests to check instead of a target')
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
-      new Option('--template <file>', 'check files with this template, without a cluster').argParser(text),
+      new Option(
+        '--template <file>',
+        'template for the files of -f, instead of the live ConfigMap; needs no cluster',
+      ).argParser(text),
     )
     .addOption(podTemplateOption())
     .addOption(serveOption('initializer-name'))
@@ -55,11 +56,14 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if ((target === undefined) !== hasInput(options)) {
-    throw new UsageError('write either a target such as deploy/web, or -f FILE');
+  if (target === undefined && !hasInput(options)) {
+    throw new UsageError('nothing to check: use a target such as deploy/web, or -f FILE');
+  }
+  if (target !== undefined && hasInput(options)) {
+    throw new UsageError(`${target} and -f cannot be used together: use one of them`);
   }
   if (target !== undefined && options.template !== undefined) {
-    throw new UsageError('--template works with files only: leave it out, or write -f FILE');
+    throw new UsageError('--template works with files only: leave it out, or use -f FILE');
   }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
@@ -71,9 +75,10 @@ export async function checkCommand(
 }
 
 async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
+  const parsed = parseTarget(target);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    const object = await getTarget(cluster.client, namespace, target).catch((cause: unknown) => {
+    const object = await getTarget(cluster.client, namespace, parsed).catch((cause: unknown) => {
       if (isNotFound(cause))
         throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
@@ -84,14 +89,14 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
 
 async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
-  for (const { file, text } of await readInputs(terminal, options)) {
-    const items = explained(nameOfInput(file), () => readManifests(text));
-    warnOfDuplicates(terminal, file, text);
+  for (const input of await readInputs(terminal, options)) {
+    const items = readObjects(input);
+    warnOfDuplicates(terminal, input);
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
   if (sites.length === 0)
-    throw new UsageError('the input has no pod and no workload: write a file that has one');
+    throw new UsageError('the files contain no pod and no workload: use a file that has one');
   if (options.template === undefined) {
     return await withCluster(options, (cluster) =>
       reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false),

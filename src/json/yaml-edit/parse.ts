@@ -1,6 +1,7 @@
 import { constructFromEvents, type Event, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../diagnostic.ts';
 import { locationsIn } from '../locations.ts';
+import { yamlProblem } from '../yaml.ts';
 import { type Insertion, missingIndentation } from './continuation-lines.ts';
 import { missingSeparators } from './json-stream.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
@@ -47,7 +48,7 @@ function parseIndented(given: string, first: YAMLException): ParsedText {
   }
   const { reason, mark } = first;
   const origin = originIn(missingSeparators(given));
-  throw new ManifestError(reason, mark && locationsIn(given)(origin(mark.position)));
+  throw new ManifestError(yamlProblem(reason), mark && locationsIn(given)(origin(mark.position)));
 }
 
 function parseWith(given: string, insertions: readonly Insertion[]): ParsedText {

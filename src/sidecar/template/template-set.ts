@@ -105,7 +105,8 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
     .digest('hex');
 }
 
-function templateName(key: string): string | undefined {
+/** The template of a key of the ConfigMap; undefined for another key. */
+export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
 }

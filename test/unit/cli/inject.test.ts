@@ -12,6 +12,18 @@ const FILES = {
   'mistyped.yaml': pod('mistyped', 'ture'),
   'broken.yaml': 'a: [\n',
   'odd.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}, annotations: [1]}\nspec: {containers: [{name: app}]}\n`,
+  'empty.yaml': '# nothing\n',
+  'text.yaml': 'just text\n',
+  'binary.yaml': 'a\0b',
+  'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
+  'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
+  'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
+  'twice.yaml': pod('good', 'false').replace('name: good', 'name: first, name: good'),
+  'folder/a.yaml': pod('good', 'false'),
+  'folder/b.yaml': '# nothing\n',
+  'built/built': pod('good', 'false'),
+  'workflow.yaml': 'apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\n',
+  'secret.yaml': `${DEMO_TEMPLATE}imagePullSecrets: [{name: registry}]\n`,
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -43,16 +55,75 @@ describe('inject', () => {
     expect(stdout).toBe(`${FILES['out.yaml']}---\n${FILES['out.yaml']}`);
   });
 
+  test('reads a key that is given twice, with a warning', async () => {
+    const { code, stdout, stderr } = await run('inject', '--template', 'template.yaml', '-f', 'twice.yaml');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: FILES['twice.yaml'] });
+    expect(stderr).toMatch(
+      /^twice\.yaml:3:25: warning: "name" is given again: kubectl takes this value, remove the other\npod\/good: /,
+    );
+    const checked = await run('check', '--template', 'template.yaml', '-f', 'twice.yaml');
+    expect(checked.stderr).toMatch(/^twice\.yaml:3:25: warning: /);
+  });
+
+  test('reads a directory, of which a file may be empty, and what kustomize builds', async () => {
+    for (const input of [
+      ['-f', 'folder'],
+      ['-k', 'built'],
+    ]) {
+      const { code, stdout } = await run('inject', '--template', 'template.yaml', ...input);
+      expect({ code, text: stdout.slice(0, FILES['folder/a.yaml'].length) }).toEqual({
+        code: 0,
+        text: FILES['folder/a.yaml'],
+      });
+      expect((await run('check', '--template', 'template.yaml', ...input)).stdout).toContain('pod/good');
+    }
+  });
+
+  test('says what only the webhook can inject, and what the pods lose', async () => {
+    const { stderr } = await run(
+      'inject',
+      '--template',
+      'secret.yaml',
+      '-f',
+      'good.yaml',
+      '-f',
+      'workflow.yaml',
+    );
+    expect(stderr).toBe(`pod/good: injected
+pod/good: note: its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets
+workflow/a: note: Workflow has no pod template, so only the webhook can inject its pods: their opt-in belongs into spec.podMetadata
+`);
+  });
+
   test('prints the place of a syntax error', async () => {
     const { stderr } = await run('inject', '--template', 'template.yaml', '-f', 'broken.yaml');
     expect(stderr).toMatch(/^error: broken\.yaml:2:1: /);
+  });
+
+  test.each([
+    ['empty.yaml', 2, 'error: empty.yaml contains no Kubernetes object\n'],
+    ['text.yaml', 2, 'error: text.yaml: expected a Kubernetes object, not text\n'],
+    ['binary.yaml', 2, 'error: binary.yaml is a binary file: use YAML or JSON\n'],
+    ['no-spec.yaml', 1, 'deployment/web: not injected: spec.template.spec is missing\n'],
+    [
+      'loud.yaml',
+      1,
+      `pod/loud: injected\npod/loud: override ignored: annotation ${OPT_IN}-concurrency is "many": write a number of threads, or 0 for one per CPU\n`,
+    ],
+  ])('says what is wrong with %s', async (file, code, stderr) => {
+    expect(await run('inject', '--template', 'template.yaml', '-f', file)).toMatchObject({ code, stderr });
+  });
+
+  test('reports a missing file before a fault of the template', async () => {
+    const { stderr } = await run('inject', '--template', 'broken-template.yaml', '-f', 'gone.yaml');
+    expect(stderr).toBe('error: cannot read gone.yaml: the file does not exist\n');
   });
 
   test('prints the fault of a template', async () => {
     const { code, stderr } = await run('inject', '--template', 'broken-template.yaml', '-f', 'good.yaml');
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'error: broken-template.yaml: config: line 1, column 1: containers: must be a list, not 5\n',
+      stderr: 'error: broken-template.yaml:1:1: template "config": containers: must be a list, not 5\n',
     });
   });
 });
@@ -65,5 +136,14 @@ describe('uninject', () => {
     expect(await runCli(argv, terminal)).toBe(0);
     expect(terminal.stdout).toBe(`${FILES['good.yaml']}---\n${FILES['out.yaml']}`);
     expect(terminal.stderr).toBe('pod/good: sidecar removed\npod/out: was not injected\n');
+  });
+
+  test('says that a status cannot be read', async () => {
+    const { code, stdout, stderr } = await run('uninject', '-f', 'garbage.yaml');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: FILES['garbage.yaml'],
+      stderr: `pod/odd: not changed: annotation ${OPT_IN}-status cannot be read: recreate the object from its source\n`,
+    });
   });
 });
