@@ -174,6 +174,7 @@ const FILES: readonly OddText[] = [
   ['empty documents', `---\n---\n# a\n---\n${POD}---\n\n`],
   ['a document in flow style', `{${JSON_POD}}\n`],
   ['a document in flow style, not closed where it began', `---\n{${JSON_POD.replaceAll(', "', ',\n"')}\n}\n`],
+  ['braces in a comment of a document in flow style', `{ # }{\n${JSON_POD}}\n`],
   ['a List', `apiVersion: v1\nkind: List\nitems:\n- ${POD.trimEnd().replaceAll('\n', '\n  ')}\n`],
 ];
 

@@ -1,4 +1,4 @@
-import { constructFromEvents, type Event, parseEvents, YAMLException } from 'js-yaml';
+import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../diagnostic.ts';
 import { locationsIn } from '../locations.ts';
 import { yamlProblem } from '../yaml.ts';
@@ -31,24 +31,33 @@ export interface ParsedText {
 /** @throws ManifestError */
 export function parseText(given: string): ParsedText {
   try {
-    return parseWith(given, missingSeparators(given));
+    return parseWith(given, []);
   } catch (err) {
-    if (!(err instanceof YAMLException)) throw err;
-    return parseIndented(given, err);
+    const insertions = missingIn(given, err);
+    if (insertions.length === 0) throw explained(err, given, insertions);
+    try {
+      return parseWith(given, insertions);
+    } catch (again) {
+      throw explained(again, given, insertions);
+    }
   }
 }
 
-/** Parses again with the indentation that lines lack. @throws ManifestError for the first error if there are others. */
-function parseIndented(given: string, first: YAMLException): ParsedText {
-  const insertions = first.reason === 'deficient indentation' ? missingIndentation(given) : [];
-  try {
-    if (insertions.length > 0) return parseWith(given, insertions);
-  } catch (err) {
-    if (!(err instanceof YAMLException)) throw err;
-  }
-  const { reason, mark } = first;
-  const origin = originIn(missingSeparators(given));
-  throw new ManifestError(yamlProblem(reason), mark && locationsIn(given)(origin(mark.position)));
+/** What the parser wants and kubectl does not, from the parser's error. */
+function missingIn(given: string, err: unknown): readonly Insertion[] {
+  const reason = err instanceof YAMLException ? err.reason : '';
+  if (reason === 'deficient indentation') return missingIndentation(given);
+  return reason.startsWith('end of the stream') ? missingSeparators(given) : [];
+}
+
+/** An error of the parser, with its place in the given text. */
+function explained(err: unknown, given: string, insertions: readonly Insertion[]): unknown {
+  if (!(err instanceof YAMLException)) return err;
+  const { reason, mark } = err;
+  return new ManifestError(
+    yamlProblem(reason),
+    mark && locationsIn(given)(originIn(insertions)(mark.position)),
+  );
 }
 
 function parseWith(given: string, insertions: readonly Insertion[]): ParsedText {
@@ -56,7 +65,7 @@ function parseWith(given: string, insertions: readonly Insertion[]): ParsedText 
   const events = parseEvents(text, {});
   // Of keys that are given twice kubectl takes the last.
   const documents = constructFromEvents(events, { source: text, schema: KUBECTL_SCHEMA, json: true });
-  return { documents, text, roots: () => syntaxTrees(text, events as Event[]), origin: originIn(insertions) };
+  return { documents, text, roots: () => syntaxTrees(text, events), origin: originIn(insertions) };
 }
 
 function insertAll(text: string, insertions: readonly Insertion[]): string {
