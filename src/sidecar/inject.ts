@@ -1,7 +1,8 @@
 import { MAX_LENGTH } from '../json/annotation-json.ts';
 import { own } from '../json/json.ts';
 import { type PatchOperation, PodDraft } from '../json/patch.ts';
-import { annotation, containers, nameOf, type Pod } from '../podspec/pod.ts';
+import { annotation, containers, nameOf, type Pod, specField } from '../podspec/pod.ts';
+import { grownRequests } from '../podspec/rules/pod-resources.ts';
 import { decide } from './decide.ts';
 import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
@@ -59,6 +60,10 @@ export function inject(input: DecideInput): Injection {
     if ('obstacle' in merged) return refused(merged.obstacle);
     ignored.push(...merged.ignored);
     if (status.isTooLong) return refused(tooMuchAdded(input));
+  }
+  for (const [name, request] of grownRequests(input.pod, draft.pod)) {
+    status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
+    draft.set(['spec', 'resources', 'requests'], name, request);
   }
   const refusal = predictRejection(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };

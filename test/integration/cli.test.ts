@@ -1,10 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
 import { runCli } from '../../src/cli/program.ts';
 import { processTerminal } from '../../src/cli/terminal.ts';
+import { lookUpBinaries } from '../env/control-plane/binaries.ts';
+import { cacheDirectory, hostTarget } from '../env/control-plane/cache-directory.ts';
+import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
 import { OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
@@ -114,6 +119,46 @@ describe('what inject prints is accepted wherever its input was', () => {
     };
     const { stdout } = await cli(['inject', '-f', '-'], JSON.stringify(pod));
     expect(await create(stdout)).toEqual(await create(JSON.stringify(pod)));
+  });
+});
+
+describe('-k', () => {
+  const main = join(projectDirectory(), 'dist/main.js');
+  const run = (PATH: string, directory: string) =>
+    runCommand(process.execPath, [main, 'uninject', '-k', directory], { PATH }, '');
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-kustomize-'));
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'app' } };
+    await writeFile(join(directory, 'pod.yaml'), dump(pod));
+    await writeFile(join(directory, 'kustomization.yaml'), 'namePrefix: my-\nresources: [pod.yaml]\n');
+  });
+
+  afterAll(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  test('reads what kubectl kustomize prints', async () => {
+    const cache = cacheDirectory(process.env, await readPinnedModule(), hostTarget());
+    const path = dirname(lookUpBinaries(process.env, cache).binaries.kubectl);
+    const built = await run(path, directory);
+    expect(built).toEqual({
+      code: 0,
+      stdout: await fixture.kubectl('kustomize', directory),
+      stderr: 'pod/my-app: was not injected\n',
+    });
+    expect(await run(path, join(directory, 'gone'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: cannot build .*gone: error: /),
+    });
+  });
+
+  test('needs kubectl', async () => {
+    expect(await run('', directory)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/: kubectl is not on the PATH: install it\n$/),
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
-import { describeObject, type PodSite } from '../../podspec/workload.ts';
+import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
@@ -23,7 +23,7 @@ export interface OfflineBasis extends Basis {
 
 /** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  return decided(site, site.pod, basis).report;
+  return decided(site, createdPod(site.object, site.pod), basis).report;
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
@@ -32,7 +32,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const settings = namespaceSettings({ ...known, labels }, basis.decide.keys);
-  const pod = exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod;
+  const pod = createdPod(site.object, exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);

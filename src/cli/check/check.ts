@@ -6,17 +6,16 @@ import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/work
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
+import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { readObjects } from '../rewrite-files.ts';
+import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
-import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import type { ExitCode, Terminal } from '../terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
-  filenameOption,
   namespaceOption,
   podTemplateOption,
 } from '../tool-options.ts';
@@ -25,8 +24,7 @@ import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
-export interface CheckOptions extends ClusterOptions {
-  readonly filename?: readonly string[];
+export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
   readonly template?: string;
   readonly output: OutputFormat;
@@ -36,9 +34,8 @@ export interface CheckOptions extends ClusterOptions {
 }
 
 export function addCheckOptions(command: Command): Command {
-  command
-    .argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0')
-    .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
+  command.argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0');
+  addInputOptions(command, 'manifests to check instead of a target')
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
       new Option(
@@ -59,10 +56,10 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (target === undefined && options.filename === undefined) {
+  if (target === undefined && !hasInput(options)) {
     throw new UsageError('nothing to check: use a target such as deploy/web, or -f FILE');
   }
-  if (target !== undefined && options.filename !== undefined) {
+  if (target !== undefined && hasInput(options)) {
     throw new UsageError(`${target} and -f cannot be used together: use one of them`);
   }
   if (target !== undefined && options.template !== undefined) {
@@ -92,9 +89,9 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
 
 async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
-  for (const file of options.filename ?? []) {
-    const input = await readInput(terminal, file);
-    const items = readObjects(nameOfInput(file), input);
+  for (const input of await readInputs(terminal, options)) {
+    const items = readObjects(input);
+    warnOfDuplicates(terminal, input);
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
