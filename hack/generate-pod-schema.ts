@@ -46,7 +46,7 @@ const NAME = { required: true, format: 'dns-subdomain' } as const;
  */
 const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
-  'CSIVolumeSource.driver': { format: 'dns-subdomain' },
+  'CSIVolumeSource.driver': { format: 'csi-driver' },
   'ConfigMapEnvSource.name': NAME,
   'ConfigMapKeySelector.name': NAME,
   'ConfigMapProjection.name': NAME,

@@ -7,6 +7,8 @@ import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
+import type { Template } from './template/template.ts';
 import { forWorkload } from './workload-name.ts';
 
 /** The result for a pod. */
@@ -41,11 +43,8 @@ export function inject(input: DecideInput): Injection {
   const ignored: string[] = [];
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
-      options,
-      status,
-      overrides,
-    });
+    const named = forWorkload(template, input.pod, input.workload);
+    const merged = misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides });
     if ('obstacle' in merged) {
       const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
       return { outcome, skip: toSkip(input, merged.obstacle) };
@@ -65,6 +64,17 @@ export function inject(input: DecideInput): Injection {
     status: done,
     ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
   };
+}
+
+/** The API server refuses pods of this shape with the template. */
+function misfit({ name, misfits }: Template, pod: Pod): { readonly obstacle: Obstacle } | undefined {
+  const found = misfits.filter(({ shape }) => hasShape(pod, shape));
+  if (found.length === 0) return undefined;
+  const messages = found.map(
+    ({ shape, message }) =>
+      `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+  );
+  return { obstacle: { reason: 'conflict', messages } };
 }
 
 /** The API server would reject the pod because of its annotations. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { dryRunPod } from '../../src/cli/dry-run.ts';
+import { dryRunPod } from '../../src/kube/client/dry-run.ts';
 import { containers, nameOf, type Pod } from '../../src/podspec/pod.ts';
 import { eventually } from '../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../env/operator.ts';
@@ -241,7 +241,7 @@ describe('with an operator again', () => {
           ? containers(answer.pod as Pod)
               .map(nameOf)
               .join(' ')
-          : answer.message,
+          : answer.error.message,
       );
       created += 1;
     };

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { dryRunPod } from '../../src/cli/dry-run.ts';
 import { createInjectHandler } from '../../src/injector/inject-handler.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../src/json/json.ts';
 import { createApp } from '../../src/kube/admission/handler.ts';
@@ -8,6 +7,7 @@ import type { ReviewHandler } from '../../src/kube/admission/response.ts';
 import { WebhookServer } from '../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
+import { dryRunPod } from '../../src/kube/client/dry-run.ts';
 import { label } from '../../src/podspec/pod.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../src/policies/compile.ts';
 import { POLICIES, POLICY_BINDINGS } from '../../src/policies/resources.ts';
@@ -142,7 +142,7 @@ export class PolicyLab {
       ...pod,
       metadata: { ...metadata, name: 'asked', labels },
     });
-    return answer.accepted ? comparable(answer.pod as JsonObject) : { refused: answer.message };
+    return answer.accepted ? comparable(answer.pod as JsonObject) : { refused: answer.error.message };
   }
 
   async #startWebhook(): Promise<() => Promise<void>> {
@@ -227,7 +227,8 @@ function comparable(pod: JsonObject): JsonObject {
 }
 
 /** Pods are admitted once it is there. */
-async function serviceAccount(controlPlane: ControlPlane, namespace: string): Promise<void> {
+/** Resolves when the namespace has the account without which no pod is made there. */
+export async function serviceAccount(controlPlane: ControlPlane, namespace: string): Promise<void> {
   const args = controlPlane.hasControllerManager
     ? ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s']
     : ['create', 'serviceaccount', 'default', '-n', namespace];

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
+import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { annotation } from '../../podspec/pod.ts';
 import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
-import { dryRunPod } from '../dry-run.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 
@@ -25,8 +25,9 @@ export async function tryDryRun(
   });
   if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
-    const reason = answer.message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
-    return { text: 'the API server refuses the pod', findings: [{ reason, message: answer.message }] };
+    const { message } = answer.error;
+    const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
+    return { text: 'the API server refuses the pod', findings: [{ reason, message }] };
   }
   const admitted = isObject(answer.pod) ? answer.pod : {};
   const status = parseStatus(annotation(admitted, keys.status));

@@ -1,6 +1,7 @@
 import { type JsonObject, own, ownObjects } from '../../json/json.ts';
 import { CEL_ALL_CONTAINERS, celAnyOf, celStrings } from '../../podspec/cel.ts';
 import type { MergeRule } from '../rule.ts';
+import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 
 export const conflict = {
@@ -21,6 +22,7 @@ function conflicts(template: Template): readonly string[] {
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
     inContainers('volumeMounts', 'm', 'mountPath', template.volumeMounts),
+    ...template.misfits.map(({ shape }) => celHasShape(shape)),
   ].filter((expression) => expression !== undefined);
 }
 

@@ -105,6 +105,11 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
     .digest('hex');
 }
 
+/** The key of a template in the ConfigMap. */
+export function templateKey(name: string): string {
+  return name === DEFAULT_TEMPLATE ? name : `${FURTHER_PREFIX}${name}`;
+}
+
 function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
