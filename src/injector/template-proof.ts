@@ -1,5 +1,6 @@
-import { type Fault, formatFault } from '../json/diagnostic.ts';
+import type { Fault } from '../json/diagnostic.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
+import { formatPath } from '../json/path.ts';
 import type { ApiError } from '../kube/api/api-error.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../kube/client/dry-run.ts';
@@ -10,8 +11,9 @@ import { TokenBucket } from '../kube/workqueue/token-bucket.ts';
 import { annotation } from '../podspec/pod.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { type Misfit, POD_SHAPES, type PodShape } from '../sidecar/template/pod-shapes.ts';
+import type { Template } from '../sidecar/template/template.ts';
 import { type TemplateSet, templateKey } from '../sidecar/template/template-set.ts';
-import { refusalFaults } from '../sidecar/template-field.ts';
+import { refusalFaults, refusedFields } from '../sidecar/template-field.ts';
 import { plainPod, trialPod } from '../sidecar/trial-pod.ts';
 
 /** What the API server thinks of templates. */
@@ -108,18 +110,22 @@ class Trial {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const names = [...this.#set.templates.keys()];
-    if (names.length > MAX_TEMPLATES)
-      this.#doubts.add(`only the first ${MAX_TEMPLATES} templates are proved`);
-    const fitting: string[] = [];
-    for (const name of names.slice(0, MAX_TEMPLATES)) {
-      const refusal = await this.#refusal(name, undefined, signal);
-      if (refusal === 'none') fitting.push(name);
-      else if (refusal !== 'unknown') this.#faults.push(...refusal);
+    const templates = [...this.#set.templates.values()];
+    if (templates.length > MAX_TEMPLATES) this.doubt(`only the first ${MAX_TEMPLATES} templates are proved`);
+    const fitting: Template[] = [];
+    for (const template of templates.slice(0, MAX_TEMPLATES)) {
+      const refused = await this.#refused(template, undefined, signal);
+      if (refused === 'nothing') fitting.push(template);
+      else if (refused !== 'unknown') this.#blame(template, refused);
     }
     // A set with a fault is not used.
     if (this.#faults.length > 0) return;
-    for (const name of fitting) await this.#proveShapes(name, signal);
+    for (const template of fitting) await this.#proveShapes(template, signal);
+  }
+
+  #blame(template: Template, refused: ReturnType<typeof refusedFields>): void {
+    const text = this.#texts[templateKey(template.name)] ?? '';
+    this.#faults.push(...refusalFaults(template, text, refused));
   }
 
   doubt(error: unknown): void {
@@ -136,35 +142,34 @@ class Trial {
     return { set: { ...this.#set, templates }, faults: this.#faults, doubts: [...this.#doubts] };
   }
 
-  async #proveShapes(name: string, signal: AbortSignal): Promise<void> {
+  async #proveShapes(template: Template, signal: AbortSignal): Promise<void> {
     for (const shape of POD_SHAPES) {
-      const refusal = await this.#refusal(name, shape, signal);
-      if (typeof refusal === 'string') continue;
-      const message = refusal
-        .map((fault) => [fault.path, fault.message].filter(Boolean).join(': '))
+      const refused = await this.#refused(template, shape, signal);
+      if (typeof refused === 'string') continue;
+      const message = refused
+        .map(({ path, message: said }) => (path ? `${formatPath(path)}: ${said}` : said))
         .join('; ');
-      this.#misfits.set(name, [...(this.#misfits.get(name) ?? []), { shape, message }]);
+      const before = this.#misfits.get(template.name) ?? [];
+      this.#misfits.set(template.name, [...before, { shape, message }]);
     }
   }
 
-  /** What the API server refuses in a pod of this shape because of the template. */
-  async #refusal(
-    name: string,
+  /** What the API server refuses in a pod of this shape because of the template: nothing, or not known to be anything. */
+  async #refused(
+    template: Template,
     shape: PodShape | undefined,
     signal: AbortSignal,
-  ): Promise<readonly Fault[] | 'none' | 'unknown'> {
-    const template = this.#set.templates.get(name);
-    if (!template) return 'none';
-    const trial = trialPod(this.#set, name, this.#options.keys, shape);
-    if ('obstacle' in trial)
-      return this.#unknown(`a plain pod does not get ${templateKey(name)}: ${trial.obstacle}`);
+  ): Promise<ReturnType<typeof refusedFields> | 'nothing' | 'unknown'> {
+    const trial = trialPod(this.#set, template.name, this.#options.keys, shape);
+    const key = templateKey(template.name);
+    if ('obstacle' in trial) return this.#unknown(`a plain pod does not get ${key}: ${trial.obstacle}`);
     const verdict = verdictOf(await this.#ask(trial.pod, signal));
-    if (verdict === 'accepted') return 'none';
+    if (verdict === 'accepted') return 'nothing';
     if ('doubt' in verdict) return this.#unknown(verdict.doubt);
-    const text = this.#texts[templateKey(name)] ?? '';
-    const faults = refusalFaults(template, text, trial.pod, verdict.refusal);
     const excuse = await this.#excuse(shape, signal);
-    return excuse === undefined ? faults : this.#unknown(`${excuse}; ${faults.map(formatFault).join('; ')}`);
+    return excuse === undefined
+      ? refusedFields(template, trial.pod, verdict.refusal)
+      : this.#unknown(`${excuse}; ${key}: ${verdict.refusal.message}`);
   }
 
   /** Why the template may not be to blame: the API server refuses or changes pods without a template, too. */

@@ -12,25 +12,34 @@ interface Refusal {
   readonly fields: readonly { readonly field: string; readonly message: string }[];
 }
 
-/** The refusal of an injected pod as faults of its template, at their places in its text. */
-export function refusalFaults(
+/** What the API server refuses, and the field of the template, if the template is to blame for it. */
+interface RefusedField {
+  readonly path: Path | undefined;
+  readonly message: string;
+}
+
+/** The refusal of an injected pod by the fields of its template. */
+export function refusedFields(
   template: Template,
-  text: string,
   pod: Pod,
   { message, fields }: Refusal,
-): readonly Fault[] {
-  const fault = (path: Path | undefined, said: string) =>
-    faultAt(
-      templateKey(template.name),
-      text,
-      path,
-      `the API server refuses a pod with this template: ${said}`,
-    );
-  if (fields.length === 0) return [fault(undefined, message)];
+): readonly RefusedField[] {
+  if (fields.length === 0) return [{ path: undefined, message }];
   return fields.slice(0, MAX_FAULTS).map(({ field, message: said }) => {
     const path = templateField(template, pod, field);
-    return fault(path, path ? said : `${field}: ${said}`);
+    return { path, message: path ? said : `${field}: ${said}` };
   });
+}
+
+/** Fields that are refused in every pod, as faults at their places in the text of the template. */
+export function refusalFaults(
+  { name }: Template,
+  text: string,
+  refused: readonly RefusedField[],
+): readonly Fault[] {
+  return refused.map(({ path, message }) =>
+    faultAt(templateKey(name), text, path, `the API server refuses a pod with this template: ${message}`),
+  );
 }
 
 /**

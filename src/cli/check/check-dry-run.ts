@@ -1,9 +1,13 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
-import { isForbidden } from '../../kube/api/api-error.ts';
+import { formatPath } from '../../json/path.ts';
+import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { annotation } from '../../podspec/pod.ts';
+import type { Injection } from '../../sidecar/inject.ts';
 import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
+import { templateKey } from '../../sidecar/template/template-set.ts';
+import { templateField } from '../../sidecar/template-field.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 
@@ -13,10 +17,10 @@ export interface DryRunReport {
   readonly findings: readonly CheckFinding[];
 }
 
-/** Creates the pod as a dry run. `wanted`: a pod without a sidecar is a finding. */
+/** Creates the pod as a dry run. If it should be injected, a pod without a sidecar is a finding. */
 export async function tryDryRun(
   pod: JsonObject,
-  wanted: boolean,
+  injection: Injection,
   { client, namespace, decide: { keys }, state }: LiveBasis,
 ): Promise<DryRunReport> {
   const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
@@ -25,7 +29,7 @@ export async function tryDryRun(
   });
   if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
-    const { message } = answer.error;
+    const message = `${answer.error.message}${originOf(answer.error, injection, state)}`;
     const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
     return { text: 'the API server refuses the pod', findings: [{ reason, message }] };
   }
@@ -36,7 +40,7 @@ export async function tryDryRun(
       'the API server admits the pod without its sidecar, because it got no answer from the webhook or did not call it: read the log of the operator';
     return {
       text: 'accepted without the sidecar',
-      findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
+      findings: injection.outcome === 'injected' ? [{ reason: 'webhook-silent', message }] : [],
     };
   }
   const current = sidecarState(admitted, keys, state) === 'current';
@@ -46,6 +50,18 @@ export async function tryDryRun(
     text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
     findings: current ? [] : [{ reason: 'webhook-behind', message }],
   };
+}
+
+/** Names the fields of templates that the API server refuses in the injected pod. */
+function originOf({ kind, fields }: ApiError, injection: Injection, { set }: LiveBasis['state']): string {
+  if (injection.outcome !== 'injected' || kind !== 'Pod') return '';
+  const { status, pod } = injection;
+  const found = status.templates.flatMap(({ name }) => {
+    const template = set.templates.get(name);
+    const paths = fields.map(({ field }) => template && templateField(template, pod, field));
+    return paths.flatMap((path) => (path ? [`${templateKey(name)}: ${formatPath(path)}`] : []));
+  });
+  return found.length === 0 ? '' : ` (in the template: ${[...new Set(found)].join(', ')})`;
 }
 
 /** The pod as a new one: without the fields that the API server and the scheduler set. */

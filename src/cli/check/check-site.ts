@@ -8,6 +8,7 @@ import { type Injection, inject } from '../../sidecar/inject.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
 import type { Obstacle } from '../../sidecar/rules/index.ts';
+import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
@@ -24,8 +25,9 @@ export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
-export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, exists } = basis;
+export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
+  const { client, namespace, webhooks, exists } = given;
+  const basis = { ...given, state: await provenState(site, given) };
   const known = await labelsOf(client, namespace);
   const labels = known ?? { 'kubernetes.io/metadata.name': namespace };
   const pod = fresh(site.pod, basis);
@@ -33,7 +35,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
-  const dryRun = await tryDryRun(pod, wanted, basis);
+  const dryRun = await tryDryRun(pod, injection, basis);
   const pods = exists ? await existingPods(site, basis, wanted) : { list: undefined, findings: [] };
   const { findings, ...rest } = report;
   return {
@@ -53,6 +55,16 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
       ...pods.findings,
     ],
   };
+}
+
+/** Longest proof, in milliseconds. */
+const PROOF_MS = 10_000;
+
+/** The templates, proved as the operator proves them if the pod has a shape that they may not fit. */
+async function provenState({ pod }: PodSite, { state, prover }: LiveBasis): Promise<LiveBasis['state']> {
+  if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
+  const { signal } = new AbortController();
+  return { set: (await prover.prove(state.set, {}, PROOF_MS, signal)).set };
 }
 
 /** The pod as a user creates it: without the sidecar that it may already have. */

@@ -6,7 +6,7 @@ import { compilePolicies } from '../../policies/compile.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { readTemplateFile, type TextSource } from '../../sidecar/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet, templateKey } from '../../sidecar/template/template-set.ts';
-import { refusalFaults } from '../../sidecar/template-field.ts';
+import { refusalFaults, refusedFields } from '../../sidecar/template-field.ts';
 import { trialPod } from '../../sidecar/trial-pod.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
 import { type OutputFormat, outputOption } from '../output.ts';
@@ -109,8 +109,8 @@ async function askServer(
       }
       const answer = await dryRunPod(client, options.namespace ?? namespace, trial.pod);
       if (answer.accepted) continue;
-      for (const fault of refusalFaults(template, source.data[key] ?? '', trial.pod, answer.error))
-        report(fault);
+      const refused = refusedFields(template, trial.pod, answer.error);
+      for (const fault of refusalFaults(template, source.data[key] ?? '', refused)) report(fault);
     }
   }
   return findings;

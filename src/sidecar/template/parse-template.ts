@@ -62,8 +62,9 @@ export function parseTemplate(source: string, name: string, text: string): Parse
  * for the whole text.
  */
 export function faultAt(source: string, text: string, path: Path | undefined, message: string): Fault {
+  if (path === undefined) return { source, path: '', message };
   const parsed = parseYaml(text);
-  if (path === undefined || 'error' in parsed) return { source, path: '', message };
+  if ('error' in parsed) return { source, path: formatPath(path), message };
   const { whole } = partsOf(parsed.value);
   const full = whole && path[0] !== 'metadata' ? ['spec', ...path] : path;
   return { source, path: formatPath(full), ...parsed.locate(full), message };

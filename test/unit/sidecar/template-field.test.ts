@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { formatFault } from '../../../src/json/diagnostic.ts';
 import { formatPath } from '../../../src/json/path.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
-import { refusalFaults, templateField } from '../../../src/sidecar/template-field.ts';
+import { refusalFaults, refusedFields, templateField } from '../../../src/sidecar/template-field.ts';
 import { decideInput, podWith, templateSet } from '../../support/demo.ts';
 
 const TEXT = `\
@@ -72,12 +72,12 @@ test('a refusal is a fault at each field, at its place in the text', () => {
   const fields = ['spec.containers[1].env[0].name', 'metadata.labels', 'spec.hostname'];
   const refusal = { message: 'invalid', fields: fields.map((field) => ({ field, message: 'no' })) };
   const said = 'the API server refuses a pod with this template';
-  expect(refusalFaults(template, TEXT, pod, refusal).map(formatFault)).toEqual([
+  expect(refusalFaults(template, TEXT, refusedFields(template, pod, refusal)).map(formatFault)).toEqual([
     `config: line 3, column 52: spec.containers[0].env[0].name: ${said}: no`,
     `config: line 1, column 12: metadata.labels: ${said}: no`,
     `config: ${said}: spec.hostname: no`,
   ]);
-  expect(refusalFaults(template, TEXT, pod, { message: 'invalid', fields: [] }).map(formatFault)).toEqual([
-    `config: ${said}: invalid`,
+  expect(refusedFields(template, pod, { message: 'invalid', fields: [] })).toEqual([
+    { path: undefined, message: 'invalid' },
   ]);
 });
