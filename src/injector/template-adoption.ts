@@ -8,13 +8,13 @@ export interface TemplateAdoptionOptions {
   readonly prover: Pick<TemplateProver, 'prove'>;
   /** Called when the warnings of the proof change. */
   readonly warned: (warnings: readonly string[]) => void;
-  /** The time from a proof that failed to the next one, in milliseconds. */
+  /** The time from the first proof that failed to the next one, in milliseconds. It doubles each time. */
   readonly retryMs?: number;
 }
 
 /** Longest proof. A new ConfigMap waits for the proof of the previous one. */
 const PROOF_MS = 10_000;
-const RETRY_MS = 300_000;
+const [RETRY_MS, MOST_RETRY_MS] = [2_000, 300_000];
 
 /**
  * Proves each version of the ConfigMap, and adopts it unless the API server refuses it. Pods get the last templates meanwhile.
@@ -26,6 +26,8 @@ export class TemplateAdoption {
   #latest: TemplateConfigMap | undefined;
   #state: 'none' | 'waiting' | 'settled' = 'none';
   #warnings: readonly string[] = [];
+  /** Proofs of the current ConfigMap that failed. */
+  #failures = 0;
 
   constructor(options: TemplateAdoptionOptions) {
     this.#options = options;
@@ -39,6 +41,7 @@ export class TemplateAdoption {
   /** Takes the current ConfigMap; undefined if it does not exist any more. */
   seen(configMap: TemplateConfigMap | undefined): void {
     this.#latest = configMap;
+    this.#failures = 0;
     if (this.#state === 'none') this.#state = 'waiting';
     this.#changed.fire();
   }
@@ -70,7 +73,8 @@ export class TemplateAdoption {
     templates.decide(proof);
     this.#state = 'settled';
     this.#warn(proofWarnings(proof));
-    return proof.doubts.length > 0 ? retryMs : maxTimerMs;
+    if (proof.doubts.length === 0) return maxTimerMs;
+    return Math.min(retryMs * 2 ** this.#failures++, MOST_RETRY_MS);
   }
 
   #warn(warnings: readonly string[]): void {

@@ -268,6 +268,22 @@ describe('with an operator again', () => {
     expect([...seen].sort()).toEqual(['app envoy', 'app second', 'app third']);
   });
 
+  test('a policy skips the pods that the API server refuses with the template, and the webhook says so', async () => {
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await useTemplate(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const shape = 'object.spec.?restartPolicy == optional.of("Never")';
+    await eventually('the policy has the condition', async () => {
+      return (await fixture.kubectl('get', 'mutatingadmissionpolicy', POLICY, '-o', 'json')).includes(
+        JSON.stringify(shape).slice(1, -1),
+      );
+    });
+    const once = { ...asking, spec: { restartPolicy: 'Never' } };
+    expect(await admitted(once)).toEqual(['app']);
+    expect(await admitted(asking)).toEqual(['app', 'envoy']);
+    await useTemplate(DEMO_TEMPLATE);
+    await eventually('it fits again', async () => isInjected(await admitted(once, '--dry-run=server')));
+  });
+
   test('a template that a policy cannot have leaves all to the webhook, and one that it can is a policy again', async () => {
     const long = JSON.stringify('x'.repeat(100_001));
     await useTemplate(DEMO_TEMPLATE.replace('args:', `workingDir: ${long}\n    args:`));

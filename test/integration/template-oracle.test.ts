@@ -15,9 +15,9 @@ import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 import { podRequest } from '../support/admission-review.ts';
 import { type ApiAccess, connect } from '../support/api-access.ts';
+import { serviceAccount } from '../support/default-account.ts';
 import { decideInput, podWith } from '../support/demo.ts';
 import { memoryLog } from '../support/memory-log.ts';
-import { serviceAccount } from '../support/policy-lab.ts';
 import { RICH_TEMPLATE, type TemplateFault, templateFaults } from '../support/template-faults.ts';
 
 /** ORACLE_FAULTS=2000 for a full run; ORACLE_SEED=… replays one. */

@@ -16,6 +16,7 @@ import type { TemplateSet } from '../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 import { connect } from './api-access.ts';
+import { serviceAccount } from './default-account.ts';
 import { templateSet } from './demo.ts';
 import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
 import { testAuthority } from './test-authority.ts';
@@ -227,11 +228,3 @@ function comparable(pod: JsonObject): JsonObject {
 }
 
 /** Pods are admitted once it is there. */
-/** Resolves when the namespace has the account without which no pod is made there. */
-export async function serviceAccount(controlPlane: ControlPlane, namespace: string): Promise<void> {
-  const args = controlPlane.hasControllerManager
-    ? ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s']
-    : ['create', 'serviceaccount', 'default', '-n', namespace];
-  const { code, stderr } = await controlPlane.kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-}
