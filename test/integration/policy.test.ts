@@ -271,14 +271,13 @@ describe('with an operator again', () => {
   test('a policy skips the pods that the API server refuses with the template, and the webhook says so', async () => {
     const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
     await useTemplate(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
-    const shape = 'object.spec.?restartPolicy == optional.of("Never")';
-    await eventually('the policy has the condition', async () => {
-      return (await fixture.kubectl('get', 'mutatingadmissionpolicy', POLICY, '-o', 'json')).includes(
-        JSON.stringify(shape).slice(1, -1),
-      );
-    });
+    const condition = JSON.stringify('object.spec.?restartPolicy == optional.of("Never")').slice(1, -1);
+    const policy = ['get', 'mutatingadmissionpolicy', POLICY, '-o', 'json'] as const;
+    await eventually('the policy has the condition', async () =>
+      (await fixture.kubectl(...policy)).includes(condition),
+    );
     const once = { ...asking, spec: { restartPolicy: 'Never' } };
-    expect(await admitted(once)).toEqual(['app']);
+    await eventually('it is in effect', async () => `${await admitted(once, '--dry-run=server')}` === 'app');
     expect(await admitted(asking)).toEqual(['app', 'envoy']);
     await useTemplate(DEMO_TEMPLATE);
     await eventually('it fits again', async () => isInjected(await admitted(once, '--dry-run=server')));

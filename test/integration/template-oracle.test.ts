@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTemplateHandler } from '../../src/injector/template-handler.ts';
 import { TemplateProver } from '../../src/injector/template-proof.ts';
@@ -20,7 +19,7 @@ import { decideInput, podWith } from '../support/demo.ts';
 import { memoryLog } from '../support/memory-log.ts';
 import { RICH_TEMPLATE, type TemplateFault, templateFaults } from '../support/template-faults.ts';
 
-/** ORACLE_FAULTS=2000 for a full run; ORACLE_SEED=… replays one. */
+/** `make oracle` sets more; ORACLE_SEED=… takes others. */
 const COUNT = Number(process.env.ORACLE_FAULTS ?? 150);
 const SEED = Number(process.env.ORACLE_SEED ?? 1);
 const HOME = 'envoy-initializer';
@@ -118,10 +117,9 @@ test('the rich template is accepted, with every shape', async () => {
 test(`of ${COUNT} templates with a fault, none is adopted with which the API server refuses a pod`, async () => {
   const judged: Judged[] = [];
   for (const fault of templateFaults(COUNT, SEED)) judged.push(await judge(fault));
-  if (process.env.ORACLE_REPORT)
-    await writeFile(process.env.ORACLE_REPORT, JSON.stringify(judged, undefined, 1));
   expect(judged.filter(({ missed }) => missed.length > 0)).toEqual([]);
-  for (const judge of ['lint', 'API server', undefined]) {
-    expect(judged.filter(({ refusedBy }) => refusedBy === judge).length).toBeGreaterThan(COUNT / 50);
-  }
+  const countOf = (by: string | undefined) => judged.filter(({ refusedBy }) => refusedBy === by).length;
+  const counts = { lint: countOf('lint'), server: countOf('API server'), adopted: countOf(undefined) };
+  process.stderr.write(`${JSON.stringify(counts)}\n`);
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(COUNT / 50);
 }, 3_600_000);
