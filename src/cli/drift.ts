@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
-import { parseTarget } from './check/check-target.ts';
+import { parseTarget, type Target } from './check/check-target.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
 import { serveOption } from './serve-options.ts';
@@ -53,12 +53,13 @@ export function addDriftOptions(command: Command): Command {
 /** Lists the pods with a missing or stale sidecar, or restarts a workload. */
 export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.namespace !== undefined && options.allNamespaces) {
-    throw new UsageError('write either --namespace or --all-namespaces');
+    throw new UsageError('--namespace and --all-namespaces cannot be used together: use one of them');
   }
+  const target = options.restart === undefined ? undefined : restartable(options.restart);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    if (options.restart !== undefined) {
-      terminal.out(`${await restart(cluster.client, namespace, options.restart)}\n`);
+    if (target) {
+      terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
       return 0;
     }
     const drifted = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
@@ -130,13 +131,18 @@ async function* pages(client: KubeClient, namespace: string | undefined): AsyncG
 /** The annotation that kubectl rollout restart writes. */
 const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
 
-/** Restarts a workload with its own update strategy, and returns a line that says so. */
-async function restart(client: KubeClient, namespace: string, target: string): Promise<string> {
-  const { workload, resource, name } = parseTarget(target);
-  if (!workload.isRolling) {
+/** @throws UsageError if the kind does not recreate its pods after a change of their template. */
+function restartable(text: string): Target {
+  const target = parseTarget(text);
+  if (!target.workload.isRolling) {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
-    throw new UsageError(`cannot restart a ${resource.kind}: write one of ${kinds}, or delete the pods`);
+    throw new UsageError(`cannot restart a ${target.resource.kind}: use one of ${kinds}, or delete the pods`);
   }
+  return target;
+}
+
+/** Restarts a workload with its own update strategy, and returns a line that says so. */
+async function restart(client: KubeClient, namespace: string, { resource, name }: Target): Promise<string> {
   const annotations = { [RESTARTED_AT]: new Date().toISOString() };
   const patch = { spec: { template: { metadata: { annotations } } } };
   await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });

@@ -16,7 +16,7 @@ export interface InjectionAnswer {
 }
 
 const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
-  injected: '',
+  injected: 'sidecar added, override ignored: ',
   skipped: 'no sidecar: ',
   denied: 'the sidecar cannot be added: ',
   failed: '',

@@ -19,14 +19,18 @@ interface TemplateObserver {
 /** The current templates: the last valid ones of the ConfigMap. */
 export class LiveTemplates {
   readonly #observer: TemplateObserver;
+  readonly #configMap: string;
   #set: TemplateSet | undefined;
   /** The last ones that the API server has accepted. */
   #proved: TemplateSet | undefined;
-  #faults: readonly Fault[] = [missing('the ConfigMap is not read yet')];
+  #faults: readonly Fault[];
   #generation = 0;
 
-  constructor(observer: TemplateObserver) {
+  /** `configMap`: its namespace and name, for messages. */
+  constructor(observer: TemplateObserver, configMap: string) {
     this.#observer = observer;
+    this.#configMap = configMap;
+    this.#faults = [missing(`ConfigMap ${configMap} is not read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */
@@ -44,9 +48,17 @@ export class LiveTemplates {
     return this.#generation;
   }
 
+  /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
+  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
+    if (configMap) return parseTemplateSet(configMap.data ?? {});
+    return {
+      faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
+    };
+  }
+
   /** Takes the current ConfigMap without a proof; undefined if it does not exist. */
   update(configMap: TemplateConfigMap | undefined): void {
-    const parsed = readTemplates(configMap);
+    const parsed = this.read(configMap);
     if ('faults' in parsed) this.#reject(parsed.faults);
     else this.#adopt(parsed.set);
   }
@@ -82,15 +94,6 @@ export class LiveTemplates {
   }
 }
 
-/** The templates of the ConfigMap, or what is wrong with it. */
-export function readTemplates(
-  configMap: TemplateConfigMap | undefined,
-): { readonly set: TemplateSet } | { readonly faults: readonly Fault[] } {
-  return configMap
-    ? parseTemplateSet(configMap.data ?? {})
-    : { faults: [missing('the ConfigMap does not exist')] };
-}
-
 /** For each template, the shapes of pods that it does not fit. */
 export function misfitsOf({ templates }: TemplateSet): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
@@ -99,7 +102,7 @@ export function misfitsOf({ templates }: TemplateSet): Readonly<Record<string, r
 }
 
 function missing(message: string): Fault {
-  return { source: 'ConfigMap', path: '', message };
+  return { source: '', path: '', message };
 }
 
 /** A resync delivers the same ConfigMap again, which needs no second Event. */

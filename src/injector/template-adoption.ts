@@ -1,10 +1,10 @@
 import { maxTimerMs } from '../kube/workqueue/clock.ts';
 import { Trigger } from '../kube/workqueue/trigger.ts';
-import { type LiveTemplates, readTemplates, type TemplateConfigMap } from './live-templates.ts';
+import type { LiveTemplates, TemplateConfigMap } from './live-templates.ts';
 import { proofWarnings, type TemplateProver } from './template-proof.ts';
 
 export interface TemplateAdoptionOptions {
-  readonly templates: Pick<LiveTemplates, 'update' | 'decide'>;
+  readonly templates: Pick<LiveTemplates, 'read' | 'update' | 'decide'>;
   readonly prover: Pick<TemplateProver, 'prove'>;
   /** Called when the warnings of the proof change. */
   readonly warned: (warnings: readonly string[]) => void;
@@ -57,7 +57,7 @@ export class TemplateAdoption {
   async #settle(signal: AbortSignal): Promise<number> {
     const { templates, prover, retryMs = RETRY_MS } = this.#options;
     const configMap = this.#latest;
-    const read = readTemplates(configMap);
+    const read = templates.read(configMap);
     if ('faults' in read) {
       templates.update(configMap);
       this.#state = 'settled';

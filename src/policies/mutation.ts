@@ -23,7 +23,7 @@ export interface Mutation {
  * @throws UnsupportedInCel
  */
 export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
-  if (template.namesWorkload) throw new UnsupportedInCel('contains the name of the workload');
+  if (template.namesWorkload) throw new UnsupportedInCel('it contains the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];

@@ -63,7 +63,10 @@ function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Fin
   const list = containers(pod).some((container) => nameOf(container) === name)
     ? 'containers'
     : 'initContainers';
-  found.push({ path: `spec.${list}[name=${name}]`, message: 'the template has a container of this name' });
+  found.push({
+    path: `spec.${list}[name=${name}]`,
+    message: 'the template has a container of this name: rename one of them',
+  });
 }
 
 /** Containers that run at the same time share the pod's ports. Init containers that end do not. */
@@ -73,7 +76,10 @@ function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Con
     for (const { owner, port: other, field } of taken.collisionsOf(port)) {
       const [list, neighbour] = owner;
       const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-      found.push({ path, message: `the template's container ${sidecar.name} uses it too` });
+      found.push({
+        path,
+        message: `the template's container ${sidecar.name} uses it too: change one of the ports`,
+      });
     }
   }
 }
@@ -101,7 +107,7 @@ function volumeConflicts(volume: JsonObject, findVolume: Find, found: Conflict[]
   if (!existing || sameVolume(existing, volume)) return;
   found.push({
     path: `spec.volumes[name=${nameOf(volume)}]`,
-    message: 'the template has another volume of this name',
+    message: 'the template has another volume of this name: rename one of them',
   });
 }
 
@@ -121,7 +127,7 @@ function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[
   if (wanted.every((hostname) => known.has(hostname))) return;
   found.push({
     path: `spec.hostAliases[ip=${ip}]`,
-    message: 'the template has other names for this address',
+    message: 'the template has other names for this address: add them to the entry of the pod',
   });
 }
 
@@ -135,7 +141,7 @@ function mountConflicts(container: JsonObject, mount: JsonObject, findMount: Fin
   const existing = findMount(mountPath);
   if (!existing || nameOf(existing) === nameOf(mount)) return;
   const path = `spec.containers[name=${nameOf(container)}].volumeMounts[mountPath=${mountPath}]`;
-  found.push({ path, message: `the template mounts ${nameOf(mount)} there` });
+  found.push({ path, message: `the template mounts ${nameOf(mount)} there: change one of the mount paths` });
 }
 
 /** Finds what the container mounts at a path. */

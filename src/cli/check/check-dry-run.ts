@@ -45,7 +45,7 @@ export async function tryDryRun(
   }
   const current = sidecarState(admitted, keys, state) === 'current';
   const message =
-    'the webhook injects another version of the template than the ConfigMap holds: read the Events of the ConfigMap';
+    'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
   return {
     text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
     findings: current ? [] : [{ reason: 'webhook-behind', message }],

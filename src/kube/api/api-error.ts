@@ -1,3 +1,5 @@
+import { isRecord } from '../../json/json.ts';
+
 /** A field that the API server's validation refused. */
 export interface InvalidField {
   /** Such as `spec.containers[0].image`. */
@@ -149,8 +151,4 @@ export function isNamespaceTerminating(error: unknown): boolean {
 function seconds(value: unknown): number | undefined {
   const parsed = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof parsed === 'number' && Number.isFinite(parsed) && parsed >= 0 ? parsed * 1000 : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import type { Template } from '../template/template.ts';
 
 export const conflict = {
   reason: 'conflict',
-  help: 'the pod and the template conflict',
+  help: 'the pod already uses a port, name or path of the template',
   warn: true,
   // An item with the template's name may be equal to the template's: the webhook checks it.
   cel({ template }) {

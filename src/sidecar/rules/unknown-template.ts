@@ -10,6 +10,6 @@ export const unknownTemplate = {
   find({ unknownTemplates: [name], options }) {
     return name === undefined
       ? undefined
-      : `annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist`;
+      : `annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist: use another, or add it to the ConfigMap`;
   },
 } as const satisfies PodRule;

@@ -110,7 +110,8 @@ export function templateKey(name: string): string {
   return name === DEFAULT_TEMPLATE ? name : `${FURTHER_PREFIX}${name}`;
 }
 
-function templateName(key: string): string | undefined {
+/** The template of a key of the ConfigMap; undefined for another key. */
+export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
 }

@@ -17,11 +17,14 @@ function setUp() {
   const events: string[] = [];
   const verdicts = new Map<unknown, 'bad' | 'slow' | 'doubtful'>();
   const proofs: (() => void)[] = [];
-  const templates = new LiveTemplates({
-    adopted: (set) => events.push(`adopted ${imageOf(set)}`),
-    rejected: (faults, staying) =>
-      events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatFault)}`),
-  });
+  const templates = new LiveTemplates(
+    {
+      adopted: (set) => events.push(`adopted ${imageOf(set)}`),
+      rejected: (faults, staying) =>
+        events.push(`rejected, staying ${imageOf(staying)}: ${faults.map(formatFault)}`),
+    },
+    'operator/template',
+  );
   const adoption = new TemplateAdoption({
     templates,
     prover: {
@@ -46,7 +49,7 @@ function setUp() {
     for (const proof of proofs) proof();
     await running;
   };
-  const until = (event: string) => untilTrue(async () => events.includes(event));
+  const until = (event: string) => untilTrue(async () => events.includes(event) || stop.signal.aborted);
   const image = () => ('set' in templates.state ? imageOf(templates.state.set) : templates.state.fault);
   return { adoption, verdicts, events, proofs, image, until, end };
 }
@@ -59,7 +62,7 @@ describe('TemplateAdoption', () => {
     adoption.seen(withImage('one'));
     await until('proof of one');
     expect(adoption.isSettled).toBe(false);
-    expect(image()).toBe('ConfigMap: the ConfigMap is not read yet');
+    expect(image()).toBe('ConfigMap operator/template is not read yet');
     proofs[0]?.();
     await until('adopted one');
     expect(adoption.isSettled).toBe(true);
@@ -99,7 +102,9 @@ describe('TemplateAdoption', () => {
     await until('rejected, staying undefined: config: required, but the key is missing');
     expect(adoption.isSettled).toBe(true);
     adoption.seen(undefined);
-    await until('rejected, staying undefined: ConfigMap: the ConfigMap does not exist');
+    await until(
+      'rejected, staying undefined: ConfigMap operator/template does not exist: create it with the key config',
+    );
     await end();
     expect(events).toHaveLength(2);
   });

@@ -103,7 +103,7 @@ describe('a template that the API server refuses', () => {
     expect(await prove({ config: GOOD, 'config.other': `spec:\n  ${BAD.replaceAll('\n', '\n  ')}` })).toEqual(
       {
         faults: [
-          `config.other: line 4, column 5: spec.containers[0].image: ${said}: no`,
+          `config.other:4:5: spec.containers[0].image: ${said}: no`,
           `config.other: ${said}: spec.hostname: no`,
         ],
         doubts: [],

@@ -133,14 +133,14 @@ describe('compilePolicies', () => {
 describe('compilePolicies leaves to the webhook', () => {
   test('a template that pods select by name', () => {
     expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
-      'config.other: pods select it by annotation: only the webhook injects it',
+      'template "other": only the webhook injects it, because pods select it by annotation',
     ]);
   });
 
   test('namespaces whose pod security the template breaks', () => {
     const { left } = compile({ config: DEMO_TEMPLATE });
     expect(left).toEqual([
-      'config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it',
+      'template "config": no policy injects pods in namespaces that enforce restricted pod security: there the webhook injects those that still meet the level',
     ]);
     expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',
@@ -162,7 +162,7 @@ spec:
     const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: contains the name of the workload: only the webhook injects'],
+      left: ['template "config": only the webhook injects it: it contains the name of the workload'],
     });
   });
 
@@ -170,7 +170,7 @@ spec:
     const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: is too long for a policy: only the webhook injects'],
+      left: ['template "config": only the webhook injects it: it is too long for a policy'],
     });
   });
 });

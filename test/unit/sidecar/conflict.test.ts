@@ -22,57 +22,57 @@ describe('inject reports by its path', () => {
     [
       'an init container with that name',
       { initContainers: [app({ name: 'setup' })] },
-      'spec.initContainers[name=setup]: the template has a container of this name',
+      'spec.initContainers[name=setup]: the template has a container of this name: rename one of them',
     ],
     [
       "a container of an init container's name",
       { containers: [app({ name: 'setup' })] },
-      'spec.containers[name=setup]: the template has a container of this name',
+      'spec.containers[name=setup]: the template has a container of this name: rename one of them',
     ],
     [
       'a port',
       ports({ containerPort: 80 }),
-      "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy uses it too",
+      "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
       'a port of a native sidecar',
       { initContainers: [app({ name: 'mesh', restartPolicy: 'Always', ports: [{ containerPort: 80 }] })] },
-      "spec.initContainers[name=mesh].ports[containerPort=80/TCP]: the template's container envoy uses it too",
+      "spec.initContainers[name=mesh].ports[containerPort=80/TCP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
       'a host port',
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '0.0.0.0' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too",
+      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
       'a host port of one address',
       ports({ containerPort: 1, protocol: 'UDP', hostPort: 5353, hostIP: '10.0.0.1' }),
-      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too",
+      "spec.containers[name=app].ports[hostPort=5353/UDP]: the template's container envoy uses it too: change one of the ports",
     ],
     [
       'a volume of another source',
       { volumes: [{ name: 'conf', emptyDir: {} }] },
-      'spec.volumes[name=conf]: the template has another volume of this name',
+      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
     ],
     [
       'a volume of another ConfigMap',
       { volumes: [{ name: 'conf', configMap: { name: 'mine' } }] },
-      'spec.volumes[name=conf]: the template has another volume of this name',
+      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
     ],
     [
       'a volume with other modes',
       { volumes: [{ name: 'conf', configMap: { name: 'envoy', defaultMode: 256 } }] },
-      'spec.volumes[name=conf]: the template has another volume of this name',
+      'spec.volumes[name=conf]: the template has another volume of this name: rename one of them',
     ],
     [
       'other names of an address',
       { hostAliases: [{ ip: '10.1.1.1', hostnames: ['a.example'] }] },
-      'spec.hostAliases[ip=10.1.1.1]: the template has other names for this address',
+      'spec.hostAliases[ip=10.1.1.1]: the template has other names for this address: add them to the entry of the pod',
     ],
     [
       'another mount at a path',
       { containers: [app({ volumeMounts: [{ name: 'mine', mountPath: '/tmp/envoy' }] })] },
-      'spec.containers[name=app].volumeMounts[mountPath=/tmp/envoy]: the template mounts tmp there',
+      'spec.containers[name=app].volumeMounts[mountPath=/tmp/envoy]: the template mounts tmp there: change one of the mount paths',
     ],
   ])('%s', (_, spec, message) => {
     expect(inject(decideInput(podWith(spec), { state: state() }))).toEqual({

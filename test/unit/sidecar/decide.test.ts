@@ -298,7 +298,9 @@ describe('an injected pod', () => {
     const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
     expect(decide(decideInput(stale))).toMatchObject({
       reason: 'container-exists',
-      messages: ['the pod has container envoy from an earlier injection with another state of the template'],
+      messages: [
+        'the pod has container envoy from an earlier injection with another version of the template: recreate the pod from its workload, or remove the container and the status annotation',
+      ],
     });
   });
 

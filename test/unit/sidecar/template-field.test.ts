@@ -73,8 +73,8 @@ test('a refusal is a fault at each field, at its place in the text', () => {
   const refusal = { message: 'invalid', fields: fields.map((field) => ({ field, message: 'no' })) };
   const said = 'the API server refuses a pod with this template';
   expect(refusalFaults(template, TEXT, refusedFields(template, pod, refusal)).map(formatFault)).toEqual([
-    `config: line 3, column 52: spec.containers[0].env[0].name: ${said}: no`,
-    `config: line 1, column 12: metadata.labels: ${said}: no`,
+    `config:3:52: spec.containers[0].env[0].name: ${said}: no`,
+    `config:1:12: metadata.labels: ${said}: no`,
     `config: ${said}: spec.hostname: no`,
   ]);
   expect(refusedFields(template, pod, { message: 'invalid', fields: [] })).toEqual([

@@ -126,7 +126,7 @@ deployment/web in namespace shop
     expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: the input has no pod and no workload: write a file that has one\n',
+      stderr: 'error: the files contain no pod and no workload: use a file that has one\n',
     });
   });
 });
