@@ -63,6 +63,10 @@ golden: build/.compiled ## Rewrite the expected files of test/golden from curren
 faults: build/.compiled control-plane ## Run the fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
+.PHONY: oracle
+oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none that is adopted may be refused in a pod (5 minutes; ORACLE_SEED=7 for others)
+	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/template-oracle
+
 .PHONY: outages
 outages: dist/.built control-plane ## Compare real operators in API server outages of 9 to 20 s (25 minutes; OUTAGE_ROUNDS=10; test/outages/README.md)
 	@node test/outages/main.ts

@@ -11,6 +11,8 @@ import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
+import type { Template } from './template/template.ts';
 import type { Selection } from './template/template-set.ts';
 import { forWorkload } from './workload-name.ts';
 
@@ -52,11 +54,8 @@ export function inject(input: DecideInput): Injection {
   if (ignored.length > 0 && options.onConflict === 'deny') return refused(invalidOverride(ignored));
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
-      options,
-      status,
-      overrides,
-    });
+    const named = forWorkload(template, input.pod, input.workload);
+    const merged = misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides });
     if ('obstacle' in merged) return refused(merged.obstacle);
     ignored.push(...merged.ignored);
     if (status.isTooLong) return refused(tooMuchAdded(input));
@@ -79,6 +78,17 @@ export function inject(input: DecideInput): Injection {
     selectedBy: decision.selectedBy,
     ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
   };
+}
+
+/** The API server refuses pods of this shape with the template. */
+function misfit({ name, misfits }: Template, pod: Pod): { readonly obstacle: Obstacle } | undefined {
+  const found = misfits.filter(({ shape }) => hasShape(pod, shape));
+  if (found.length === 0) return undefined;
+  const messages = found.map(
+    ({ shape, message }) =>
+      `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+  );
+  return { obstacle: { reason: 'conflict', messages } };
 }
 
 /** The API server would reject the pod because of its annotations. */

@@ -10,7 +10,7 @@ import { cacheDirectory, hostTarget } from '../env/control-plane/cache-directory
 import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
-import { OPT_IN } from '../support/demo.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../support/varied-manifests.ts';
@@ -330,6 +330,28 @@ deployment/web in namespace plain
     const { code, stderr } = await cli(['check', ...args]);
     expect(stderr).toMatch(message);
     expect(code).toBe(2);
+  });
+
+  test('proves the template, as the operator does, for a pod that may not fit it', async () => {
+    const use = async (config: string) => {
+      const patch = JSON.stringify({ data: { config } });
+      const flags = ['-n', 'envoy-initializer', '--type=merge', '--patch', patch];
+      await fixture.kubectl('patch', 'configmap', 'envoy-initializer', ...flags);
+    };
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const file = join(fixture.controlPlane.directory, 'once.yaml');
+    const metadata = { name: 'once', namespace: 'plain', annotations: { [OPT_IN]: 'true' } };
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'busybox' }] };
+    await writeFile(file, dump({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+    const { report, reasons } = await check('-f', file);
+    expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
+    expect(reasons).toEqual(['conflict']);
+    expect(report.findings[0].message).toMatch(
+      /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
+    );
+    await use(DEMO_TEMPLATE);
+    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject' });
   });
 
   test('sees that the webhook does not answer, or is not there', async () => {

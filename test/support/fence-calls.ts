@@ -20,6 +20,13 @@ MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
 -----END CERTIFICATE-----
 `);
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+/** What keeps to the pod security of the operator's namespace. */
+const SAFE = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
 
 const object = (
   apiVersion: string,
@@ -80,6 +87,18 @@ const event = (reportingController: string, name = 'event') =>
 const lease = (name: string, metadata: object = {}) =>
   object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
 const inOurs = { namespace: 'envoy-initializer' };
+const PROVEN = object(
+  'v1',
+  'Pod',
+  'proof',
+  {
+    spec: {
+      serviceAccountName: 'envoy-initializer',
+      containers: [{ name: 'app', image: 'app', securityContext: SAFE }],
+    },
+  },
+  inOurs,
+);
 
 /** What there is, made by the admin, for the account to be held back from. */
 export const FENCED_OBJECTS: readonly object[] = [
@@ -144,6 +163,7 @@ const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
 
 const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
+const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer, envoy and envoy-initializer-nodes/;
 const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, and elsewhere envoy/;
@@ -227,7 +247,13 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
     MAY_NOT,
   ],
-  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), MAY_NOT],
+  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), PROOF],
+  ['creates a pod in its own namespace', create(PROVEN), PROOF],
+  [
+    'tries a pod in another namespace',
+    { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
+    PROOF,
+  ],
   ['deletes a pod', remove('pod/gated'), MAY_NOT],
   ['deletes all pods', { args: ['delete', '--raw', '/api/v1/namespaces/default/pods'] }, MAY_NOT],
   [
@@ -463,6 +489,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
       ]),
     ),
   ],
+  ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
   ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],

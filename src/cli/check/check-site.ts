@@ -10,6 +10,7 @@ import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespa
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
 import type { Obstacle } from '../../sidecar/rules/index.ts';
+import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import type { Selection } from '../../sidecar/template/template-set.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
@@ -27,8 +28,9 @@ export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
-export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, exists } = basis;
+export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
+  const { client, namespace, webhooks, exists } = given;
+  const basis = { ...given, state: await provenState(site, given) };
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const settings = namespaceSettings({ ...known, labels }, basis.decide.keys);
@@ -37,7 +39,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
-  const dryRun = await tryDryRun(pod, wanted, settings, basis);
+  const dryRun = await tryDryRun(pod, injection, settings, basis);
   const pods = exists ? await existingPods(site, basis, wanted, settings) : { list: undefined, findings: [] };
   const { findings, ...rest } = report;
   return {
@@ -57,6 +59,16 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
       ...pods.findings,
     ],
   };
+}
+
+/** Longest proof, in milliseconds. */
+const PROOF_MS = 10_000;
+
+/** The templates, proved as the operator proves them if the pod has a shape that they may not fit. */
+async function provenState({ pod }: PodSite, { state, prover }: LiveBasis): Promise<LiveBasis['state']> {
+  if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
+  const { signal } = new AbortController();
+  return { set: (await prover.prove(state.set, {}, PROOF_MS, signal)).set };
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */

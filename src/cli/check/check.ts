@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
+import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
@@ -124,12 +126,16 @@ async function reportLive(
 ): Promise<readonly CheckReport[]> {
   const state = { set: await templatesOfCluster(cluster, options) };
   const webhooks = await appliedWebhooks(cluster.client, options);
+  const { client } = cluster;
+  const keys = keysFor(options.annotation);
+  const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);
     reports.push(
       await checkLive(site, {
-        client: cluster.client,
+        client,
+        prover,
         decide: decideOptions(options),
         state,
         namespace,

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../../src/policies/compile.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
+import { withMisfit } from '../../support/misfit.ts';
 
 const OPTIONS: CompileOptions = {
   keys: keysFor(),
@@ -95,6 +96,16 @@ describe('compilePolicies', () => {
       `(has(${annotations}) && "${OPT_IN}-templates" in ${annotations}) ||\n` +
         '(size(bytes(variables.status)) + (has(object.metadata.annotations) ? object.metadata.annotations.map(key, size(bytes(key)) + size(bytes(object.metadata.annotations[key]))).sum() : 0) > 262004)',
     );
+  });
+
+  test('skips pods of a shape that the API server refuses with the template, and no level of pod security', () => {
+    const set = templateSet({ config: RESTRICTED });
+    const { objects, left } = compilePolicies(withMisfit(set), OPTIONS);
+    expect(objects[0]?.spec.matchConditions).toContainEqual({
+      name: 'conflict',
+      expression: '!((object.spec.?restartPolicy == optional.of("Never")))',
+    });
+    expect(left).toEqual([]);
   });
 
   test('adds no condition for conflicts if the template cannot conflict', () => {

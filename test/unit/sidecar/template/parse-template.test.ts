@@ -43,6 +43,13 @@ spec:
     expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
   });
 
+  test.each([
+    ['a CSI driver with capitals', volume('csi: {driver: CSI.example.com}')],
+    ['the root as a DNS search', `${container('')}\ndnsConfig: {searches: [.]}`],
+  ])('may have %s', (_, text) => {
+    expect(faults(text)).toEqual([]);
+  });
+
   test('has a hash that depends on the content, not on the layout', () => {
     const same = `
 # a comment
