@@ -109,7 +109,7 @@ describe('check of a file without a cluster', () => {
     expect(stdout).toBe(`\
 deployment/web in namespace shop
   decision  without the sidecar (not-opted-in)
-  asked by  no label or annotation
+  opt-in    no label or annotation
             neither the pod nor its namespace has ${YES}
   ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
 `);
