@@ -54,3 +54,21 @@ test('the code contains each message that docs/troubleshooting.md quotes', () =>
     .filter((part) => !source.includes(part));
   expect(missing).toEqual([]);
 });
+
+test('docs/operations.md has each metric of the code, with its type, and no other', () => {
+  const source = globSync('src/**/*.ts').map(read).join('\n');
+  const named = /'((?:envoy_initializer|controller_runtime|workqueue|rest_client|leader_election)_\w+)'/g;
+  const inCode = new Set([...source.matchAll(named)].map(([, name = '']) => name));
+  const rows = [...monitoring.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)];
+  const types = new Map(rows.map(([, name = '', type = '']) => [name, type]));
+  // Those of node agents stand in a sentence.
+  const inDocument = [...types.keys(), ...(monitoring.match(/\benvoy_initializer_node_\w+/g) ?? [])];
+  expect(inDocument.toSorted()).toEqual([...inCode].toSorted());
+  const declared = new Map(
+    [...source.matchAll(/new (Counter|Gauge|Histogram)\(\{\s*name: '(\w+)'/g)].map(
+      ([, type = '', name = '']) => [name, type.toLowerCase()],
+    ),
+  );
+  const wrong = [...types].filter(([name, type]) => (declared.get(name) ?? type) !== type);
+  expect(wrong).toEqual([]);
+});
