@@ -5,8 +5,8 @@ import { addServeOptions } from '../src/cli/serve-options.ts';
 import { RULES } from '../src/sidecar/rules/index.ts';
 
 /**
- * Writes the tables of docs/ that repeat code: the flags in cli.md and the reasons in reasons.md. A table is found by its
- * first line and its place among those with the same. `--check` only compares, and exits 1 if they differ.
+ * Writes the parts of docs/ that repeat code: the flags in cli.md and the reasons in reasons.md. They are the runs of
+ * lines that match a pattern, in their order. `--check` only compares, and exits 1 if they differ.
  */
 const COMMAND = 'node hack/generate-docs.ts';
 
@@ -14,32 +14,26 @@ const serve = addServeOptions(new Command()).options;
 const nodeAgent = addNodeAgentOptions(new Command()).options.filter(
   ({ long }) => !serve.some((option) => option.long === long),
 );
-
-const FLAGS = '| flag | default | what for |';
-const TABLES = [
+const PARTS = [
   {
     file: 'docs/cli.md',
-    tables: [
-      [FLAGS, ...serve.map(flagRow)],
-      [FLAGS, ...nodeAgent.map(flagRow)],
-    ],
+    pattern: /(?:^- `--.*\n)+/gm,
+    parts: [serve.map(flagLine), nodeAgent.map(flagLine)],
   },
   {
     file: 'docs/reasons.md',
-    tables: [
-      [
-        '| reason | meaning | warning |',
-        ...RULES.map(
-          ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warningOf(warn)} |`,
-        ),
-      ],
+    pattern: /(?:^\| \[`.*\n)+/gm,
+    parts: [
+      RULES.map(
+        ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warningOf(warn)} |\n`,
+      ),
     ],
   },
 ];
 
-function flagRow({ long, defaultValue, defaultValueDescription, description }: Option): string {
+function flagLine({ long, defaultValue, defaultValueDescription, description }: Option): string {
   const value = defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : '');
-  return `| \`${long}\` | ${value ? `\`${value}\` ` : ''}| ${description} |`;
+  return `- \`${long}\`${value ? ` (\`${value}\`)` : ''}: ${description}\n`;
 }
 
 function warningOf(warn: boolean | 'asked'): string {
@@ -47,29 +41,19 @@ function warningOf(warn: boolean | 'asked'): string {
   return warn ? 'always' : 'no';
 }
 
-function withTables(text: string, tables: readonly (readonly string[])[]): string {
-  const left = [...tables];
-  const wanted = text.replaceAll(/^\|.*\n\|---.*\n(?:\|.*\n)*/gm, (old) => {
-    const [head = '', ...rows] = left[0] ?? [];
-    if (left.length === 0 || !old.startsWith(`${head}\n`)) return old;
-    left.shift();
-    return `${[head, head.replaceAll(/[^|]+/g, '---'), ...rows].join('\n')}\n`;
-  });
-  if (left.length > 0) throw new Error(`expected a table that begins with ${left[0]?.[0]}`);
-  return wanted;
-}
-
 async function main(args: readonly string[]): Promise<number> {
   let code = 0;
-  for (const { file, tables } of TABLES) {
+  for (const { file, pattern, parts } of PARTS) {
     const url = new URL(`../${file}`, import.meta.url);
     const text = await readFile(url, 'utf8');
-    const wanted = withTables(text, tables);
+    const count = text.match(pattern)?.length ?? 0;
+    if (count !== parts.length)
+      throw new Error(`expected ${parts.length} generated parts in ${file}, got ${count}`);
+    const left = parts.map((lines) => lines.join(''));
+    const wanted = text.replaceAll(pattern, () => left.shift() ?? '');
     if (!args.includes('--check')) await writeFile(url, wanted);
     else if (wanted !== text) {
-      console.error(
-        `${file} does not have the tables of the code: run \`${COMMAND}\` and commit the result.`,
-      );
+      console.error(`${file} does not repeat the code: run \`${COMMAND}\` and commit the result.`);
       code = 1;
     }
   }

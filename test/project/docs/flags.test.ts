@@ -8,7 +8,7 @@ const everything = documents()
   .map((document) => document.text)
   .join('\n');
 
-test('make generate has nothing to change in the tables of the documents', async () => {
+test('make generate has nothing to change in the documents', async () => {
   const result = await runCommand(process.execPath, ['hack/generate-docs.ts', '--check'], {}, '');
   expect(result).toEqual({ code: 0, stdout: '', stderr: '' });
 });
