@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
+import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseTarget, type Target } from './check/check-target.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
@@ -88,13 +89,14 @@ async function driftedPods(
     options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
     state: { set: await templatesOfCluster(cluster, options) },
   };
-  const labels = await labelsOfNamespaces(cluster.client, namespace);
+  const namespaces = await namespacesByName(cluster.client, namespace);
   const drifted: DriftedPod[] = [];
   for await (const pod of pages(cluster.client, namespace)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
-    const labelsHere = labels.get(pod.metadata.namespace ?? '') ?? {};
-    const found = classify(pod, labelsHere, basis);
-    const missed = found === 'maybe-missed' && isMissed(pod, labelsHere, basis);
+    const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
+    const settings = namespaceSettings(metadata, basis.options.keys);
+    const found = classify(pod, settings, basis);
+    const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
   }
   return drifted;
@@ -106,12 +108,12 @@ function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): Dr
   return { namespace, name, sidecar, controller: owner ? `${owner.kind}/${owner.name}` : '' };
 }
 
-async function labelsOfNamespaces(client: KubeClient, namespace: string | undefined) {
+async function namespacesByName(client: KubeClient, namespace: string | undefined) {
   const namespaces =
     namespace === undefined
       ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
       : [await client.get(NAMESPACES, { name: namespace })];
-  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
 }
 
 async function* pages(client: KubeClient, namespace: string | undefined): AsyncGenerator<KubeObject, void> {

@@ -54,7 +54,7 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
   const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
   const left = [...set.templates.keys()]
     .filter((name) => name !== DEFAULT_TEMPLATE)
-    .map((name) => `template "${name}": ${others}, because pods select it by annotation`);
+    .map((name) => `template "${name}": ${others}, because pods and namespaces select it by annotation`);
   const template = set.templates.get(DEFAULT_TEMPLATE);
   if (!template) return { objects: [], left };
   try {

@@ -186,7 +186,7 @@ export const REASON_CASES: Readonly<
       pod: annotated({ [`${OPT_IN}-templates`]: 'config,nope' }),
       asked: true,
       warning:
-        /^annotation \S+-templates names template "nope", which does not exist: use another, or add it to the ConfigMap$/,
+        /^the pod's annotation \S+-templates names template "nope", which does not exist: use another, or add it to the ConfigMap$/,
     },
   ],
   // A second call for an injected pod is in the test itself.

@@ -4,7 +4,7 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
-import { namespaceLabels, namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
+import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
@@ -106,14 +106,14 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
     );
   }
   const state = { set: await templatesOfFile(terminal, options.template) };
-  const labels = namespaceLabels(documents);
+  const settingsOf = namespacesIn(documents, keysFor(options.annotation));
   return sites.map((site) => {
     const namespace = namespaceOf(site, options.namespace ?? 'default');
     return checkOffline(site, {
       decide: decideOptions(options),
       state,
       namespace,
-      labels: labels.get(namespace) ?? {},
+      settings: settingsOf(namespace),
     });
   });
 }

@@ -22,9 +22,9 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
   const handler = createInjectHandler({
     decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
     templates: () => state,
-    namespaceLabels: (namespace, { fresh }) => {
+    namespaceSettings: async (namespace, { fresh }) => {
       asked.push(fresh ? `${namespace}, fresh` : namespace);
-      return labels(namespace, fresh);
+      return { namespaceLabels: await labels(namespace, fresh) };
     },
     observe: (record) => records.push(record),
     log: logged.log,
@@ -177,6 +177,8 @@ describe('createInjectHandler', () => {
         namespace: 'default',
         name: 'myapp-pod',
         decision: 'injected',
+        templates: ['config'],
+        selectedBy: 'default',
         dryRun: true,
         milliseconds: 1.5,
         operations: 3,

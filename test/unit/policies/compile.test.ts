@@ -88,6 +88,15 @@ describe('compilePolicies', () => {
     });
   });
 
+  test('adds nothing if the namespace selects templates, or if the annotations might become too large', () => {
+    const mutations = JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).mutations);
+    const annotations = 'namespaceObject.metadata.annotations';
+    expect(JSON.parse(mutations)[0].jsonPatch.expression.split(' ? [] :')[0]).toBe(
+      `(has(${annotations}) && "${OPT_IN}-templates" in ${annotations}) ||\n` +
+        '(size(bytes(variables.status)) + (has(object.metadata.annotations) ? object.metadata.annotations.map(key, size(bytes(key)) + size(bytes(object.metadata.annotations[key]))).sum() : 0) > 262004)',
+    );
+  });
+
   test('adds no condition for conflicts if the template cannot conflict', () => {
     expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
       '"conflict"',
@@ -122,7 +131,7 @@ describe('compilePolicies', () => {
 describe('compilePolicies leaves to the webhook', () => {
   test('a template that pods select by name', () => {
     expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
-      'template "other": only the webhook injects it, because pods select it by annotation',
+      'template "other": only the webhook injects it, because pods and namespaces select it by annotation',
     ]);
   });
 
