@@ -38,6 +38,7 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
 	@node hack/generate-api-report.ts --check
+	@node hack/generate-docs.ts --check
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
@@ -112,11 +113,11 @@ format: node_modules/.installed ## Format, and fix what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Generate src/network/api/types.ts, deploy/envoy, deploy/base/opt-in-mistake.yaml and test/api
+generate: manifests ## Generate all files and tables that repeat code, and deploy/install.yaml
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
-	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-api-report.ts
+	@node hack/generate-docs.ts
 
 .PHONY: pictures
 pictures: dist/.built control-plane ## Draw docs/run.svg and test/bench/growth.svg
@@ -168,7 +169,8 @@ undeploy: node_modules/.installed ## Remove the operator and all its objects (FO
 	@node hack/deploy/cli.ts undeploy $(if $(FORCE),--force)
 
 .PHONY: manifests
-manifests: control-plane ## Generate deploy/install.yaml from deploy/overlays/default
+manifests: control-plane ## Generate deploy/base/opt-in-mistake.yaml, and deploy/install.yaml from deploy/overlays/default
+	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-install.ts
 
 .PHONY: package

@@ -211,7 +211,7 @@ describe('check', () => {
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
 deployment/web in namespace plain
   decision  with the sidecar
-  asked by  the annotation initializer.kubernetes.io/envoy of the pod
+  opt-in    the annotation initializer.kubernetes.io/envoy of the pod
   template  config (sha256 HASH)
   webhook   envoy.initializer.kubernetes.io; if it does not answer, the API server refuses such pods
   dry run   accepted with the sidecar

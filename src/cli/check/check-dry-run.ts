@@ -50,7 +50,7 @@ export async function tryDryRun(
   const message =
     'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
   return {
-    text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
+    text: current ? 'accepted with the sidecar' : 'accepted with a stale sidecar',
     findings: current || !wanted ? [] : [{ reason: 'webhook-behind', message }],
   };
 }

@@ -73,7 +73,7 @@ export async function lintCommand(
 }
 
 function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {
-  const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
+  const names = good.flatMap(([, , { templates }]) => [...templates.keys()].map((name) => `"${name}"`));
   return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
 }
 
