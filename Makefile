@@ -41,8 +41,8 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
-	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|sidecar)/' build/test/project/golden
-	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|sidecar)/|test/project/golden' -- \
+	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
+	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
@@ -108,7 +108,7 @@ format: node_modules/.installed ## Format, and fix what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Generate src/network/api/types.ts, deploy/envoy, deploy/base/opt-in-mistake.yaml and test/api
+generate: node_modules/.installed ## Generate the types of custom resources, deploy/envoy, deploy/base/opt-in-mistake.yaml and test/api
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
 	@node hack/generate-opt-in-mistake.ts
