@@ -47,16 +47,7 @@ export interface HTTPRouteFilter {
     readonly allowCredentials?: boolean;
     readonly allowHeaders?: readonly string[];
     readonly allowMethods?: (
-      | 'GET'
-      | 'HEAD'
-      | 'POST'
-      | 'PUT'
-      | 'DELETE'
-      | 'CONNECT'
-      | 'OPTIONS'
-      | 'TRACE'
-      | 'PATCH'
-      | '*'
+      'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'CONNECT' | 'OPTIONS' | 'TRACE' | 'PATCH' | '*'
     )[];
     readonly allowOrigins?: readonly string[];
     readonly exposeHeaders?: readonly string[];

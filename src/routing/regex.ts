@@ -19,7 +19,7 @@ export function regexFault(pattern: string): string | undefined {
       ? `is too large: its program has ${size} steps, of at most ${MAX_PROGRAM}`
       : undefined;
   } catch (err) {
-    return err instanceof Error ? err.message : String(err);
+    return `is invalid: ${String(err instanceof Error ? err.message : err).replace('error parsing regexp: ', '')}`;
   }
 }
 

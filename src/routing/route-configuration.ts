@@ -118,18 +118,18 @@ function refusal({ route }: Entry): JsonObject {
 function matchOf({ path: { type, value }, method, headers, queryParams }: Match): JsonObject {
   const all = [
     ...(method === undefined ? [] : [{ name: ':method', string_match: { exact: method } }]),
-    ...headers.map(valueOf),
+    ...headers.map(criterion),
   ];
   return {
     ...(type === 'Exact' && { path: value }),
     ...(type === 'RegularExpression' && { safe_regex: { regex: value } }),
     ...(type === 'PathPrefix' && (value === '/' ? { prefix: value } : { path_separated_prefix: value })),
     ...(all.length > 0 && { headers: all }),
-    ...(queryParams.length > 0 && { query_parameters: queryParams.map(valueOf) }),
+    ...(queryParams.length > 0 && { query_parameters: queryParams.map(criterion) }),
   };
 }
 
-function valueOf({ name, value, isRegex }: ValueMatch): JsonObject {
+function criterion({ name, value, isRegex }: ValueMatch): JsonObject {
   return { name, string_match: isRegex ? { safe_regex: { regex: value } } : { exact: value } };
 }
 

@@ -4,7 +4,6 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { compileRoutes, type RoutingInput } from '../../src/routing/compile.ts';
 import type { Service } from '../../src/routing/objects.ts';
 import type { RouteFile } from '../../src/routing/route-configuration.ts';
@@ -113,7 +112,7 @@ export class RoutingLab {
   }
 
   async statistic(name: string): Promise<number> {
-    const stats = await (await fetch(`${this.#envoy.url(9901)}/stats?filter=^${name}$`)).text();
+    const stats = await (await fetch(`${this.#envoy.url(9901)}/stats?filter=${name}`)).text();
     return Number(/: (\d+)/.exec(stats)?.[1] ?? 0);
   }
 
@@ -125,7 +124,14 @@ export class RoutingLab {
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
-    return parseAnswer(await text(socket));
+    let raw = '';
+    // Envoy closes the connection a second after an answer of its own.
+    for await (const part of socket) {
+      raw += String(part);
+      const answer = parseAnswer(raw);
+      if (answer.body.length >= Number(answer.headers['content-length'])) break;
+    }
+    return parseAnswer(raw);
   }
 
   async #connect(address: string): Promise<Socket> {
@@ -157,6 +163,6 @@ function parseAnswer(raw: string): Answer {
   );
   const body = rest.join('\r\n\r\n');
   const status = Number(first.split(' ')[1]);
-  const json = /\{.*\}/s.exec(body)?.[0];
+  const json = /^\{.*\}$/s.exec(body)?.[0];
   return { status, headers, body, ...(json !== undefined && { seen: JSON.parse(json) }) };
 }
