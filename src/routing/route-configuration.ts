@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonArray, JsonObject } from '../json/json.ts';
-import { PATIENCE, patientRoute } from '../sidecar/envoy/parts.ts';
+import { PATIENCE } from '../sidecar/envoy/parts.ts';
 import {
   backendAddress,
   DESTINATION_HEADER,
@@ -55,7 +55,14 @@ const REDIRECTS: Readonly<Record<number, string>> = {
 
 /** The file for hosts. Its last host, `*`, sends what no route is about to where it was going. */
 export function routeFile(hosts: readonly HostText[]): RouteFile {
-  const version = hash(hosts.map((host) => host.hash).join(' '));
+  const rest = JSON.stringify(host(OUTBOUND, ['*'], directRoutes(OUTBOUND)));
+  const head = JSON.stringify({
+    '@type': 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
+    name: OUTBOUND,
+    vhost_header: DESTINATION_HEADER,
+    request_headers_to_remove: [DESTINATION_HEADER],
+  });
+  const version = hash([head, rest, ...hosts.map((each) => each.hash)].join('\n'));
   const ready = host(
     READINESS,
     [READINESS],
@@ -64,14 +71,7 @@ export function routeFile(hosts: readonly HostText[]): RouteFile {
       { match: { path: '/routes' }, direct_response: { status: 200, body: { inline_string: version } } },
     ],
   );
-  const rest = host(OUTBOUND, ['*'], directRoutes(OUTBOUND));
-  const head = JSON.stringify({
-    '@type': 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
-    name: OUTBOUND,
-    vhost_header: DESTINATION_HEADER,
-    request_headers_to_remove: [DESTINATION_HEADER],
-  });
-  const all = [...hosts.map(({ text }) => text), JSON.stringify(ready), JSON.stringify(rest)];
+  const all = [...hosts.map(({ text }) => text), JSON.stringify(ready), rest];
   return {
     text: `{"resources":[${head.slice(0, -1)},"virtual_hosts":[\n${all.join(',\n')}\n]}]}\n`,
     version,
@@ -82,7 +82,9 @@ export function routeFile(hosts: readonly HostText[]): RouteFile {
 export function portHost(port: AttachedPort, entries: readonly Entry[], locate: Locate): HostText {
   const domains = port.addresses.map((address) => socket(address, port.port));
   const routes = entries.map((entry) => routeOf(entry, port.port, locate));
-  const text = JSON.stringify(host(`${port.service}:${port.port}`, domains, routes));
+  // Once, and not for each route: the size of the file has a limit.
+  const retry_policy = PATIENCE;
+  const text = JSON.stringify({ ...host(`${port.service}:${port.port}`, domains, routes), retry_policy });
   return { text, hash: hash(text) };
 }
 
@@ -156,11 +158,11 @@ function forwardOf(action: Forward, locate: Locate): JsonObject | undefined {
   const clusters = shares.map(({ backend, address }) => clusterOf(backend, address));
   const { hostname, path, timeout, backendTimeout } = action;
   return {
-    ...patientRoute({ weighted_clusters: { clusters } }),
+    weighted_clusters: { clusters },
+    timeout: seconds(timeout ?? 0),
     ...(hostname !== undefined && { host_rewrite_literal: hostname }),
     ...(path && ('full' in path ? { regex_rewrite: replaced('^/[^?]*', path.full) } : prefixOf(path))),
     ...mirrorsOf(action, locate),
-    ...(timeout !== undefined && { timeout: seconds(timeout) }),
     ...(backendTimeout !== undefined && {
       retry_policy: { ...PATIENCE, per_try_timeout: seconds(backendTimeout) },
     }),
