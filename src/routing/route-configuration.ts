@@ -3,15 +3,12 @@ import type { JsonArray, JsonObject } from '../json/json.ts';
 import { PATIENCE } from '../sidecar/envoy/parts.ts';
 import {
   backendAddress,
-  DESTINATION_HEADER,
-  directRoutes,
   MIRROR_HEADER,
   MIRRORED,
-  OUTBOUND,
-  READINESS,
-  READY_ROUTE,
+  NO_ROUTES,
   REFUSAL,
   ROUTED,
+  routesFile,
 } from '../sidecar/envoy/routed.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import type {
@@ -53,47 +50,25 @@ const REDIRECTS: Readonly<Record<number, string>> = {
   308: 'PERMANENT_REDIRECT',
 };
 
-/** The file for hosts. Its last host, `*`, sends what no route is about to where it was going. */
+/** The file for hosts. */
 export function routeFile(hosts: readonly HostText[]): RouteFile {
-  const rest = JSON.stringify(host(OUTBOUND, ['*'], directRoutes(OUTBOUND)));
-  const head = JSON.stringify({
-    '@type': 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
-    name: OUTBOUND,
-    vhost_header: DESTINATION_HEADER,
-    request_headers_to_remove: [DESTINATION_HEADER],
-  });
-  const version = hash([head, rest, ...hosts.map((each) => each.hash)].join('\n'));
-  const ready = host(
-    READINESS,
-    [READINESS],
-    [
-      READY_ROUTE,
-      { match: { path: '/routes' }, direct_response: { status: 200, body: { inline_string: version } } },
-    ],
-  );
-  const all = [...hosts.map(({ text }) => text), JSON.stringify(ready), rest];
-  return {
-    text: `{"resources":[${head.slice(0, -1)},"virtual_hosts":[\n${all.join(',\n')}\n]}]}\n`,
-    version,
-  };
+  const version = hash([NO_ROUTES, ...hosts.map((host) => host.hash)].join('\n'));
+  const texts = hosts.map(({ text }) => text);
+  return { text: routesFile(texts, version), version };
 }
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */
 export function portHost(port: AttachedPort, entries: readonly Entry[], locate: Locate): HostText {
   const domains = port.addresses.map((address) => socket(address, port.port));
   const routes = entries.map((entry) => routeOf(entry, port.port, locate));
-  // Once, and not for each route: the size of the file has a limit.
-  const retry_policy = PATIENCE;
-  const text = JSON.stringify({ ...host(`${port.service}:${port.port}`, domains, routes), retry_policy });
+  // The retry policy is here, and not in each route, because the file has a maximum size.
+  const host = { name: `${port.service}:${port.port}`, domains, routes, retry_policy: PATIENCE };
+  const text = JSON.stringify(host);
   return { text, hash: hash(text) };
 }
 
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-function host(name: string, domains: readonly string[], routes: readonly JsonObject[]): JsonObject {
-  return { name, domains, routes };
 }
 
 /** The name of an entry in Envoy's access log. */

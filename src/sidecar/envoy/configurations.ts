@@ -11,7 +11,7 @@ import {
   READINESS_PORT,
   RENEWED,
 } from './parts.ts';
-import { fileRoutes, READINESS, READY_ROUTE, ROUTES_BOOTSTRAP } from './routed.ts';
+import { fileRoutes, NO_ROUTES, READINESS, READY_ROUTE, ROUTES_BOOTSTRAP } from './routed.ts';
 import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
 
 const ADMIN = address('127.0.0.1', 9901);
@@ -57,6 +57,7 @@ export const ENVOY_FILES: Readonly<Record<string, string>> = {
     ]),
   ),
   'capture.sh': CAPTURE_SCRIPT,
+  'no-routes': NO_ROUTES,
 };
 
 function bootstrap(

@@ -17,6 +17,7 @@ export const MIRROR_HEADER = 'x-envoy-initializer-mirror';
 export const OUTBOUND = 'outbound';
 /** The host of the readiness listener. It has its routes in the same file, to say which version of it is in use. */
 export const READINESS = 'readiness';
+/** Its routes: whether Envoy is ready, and which version of the file it has taken. */
 export const READY_ROUTE: JsonObject = { match: { path: '/ready' }, route: { cluster: 'admin' } };
 
 /** Answers 500, for shares of requests whose backend does not exist. */
@@ -36,6 +37,29 @@ export function directRoutes(cluster: string): readonly JsonObject[] {
     { match: { prefix: '/' }, route },
   ];
 }
+
+const FRAME: JsonObject = {
+  '@type': 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
+  name: OUTBOUND,
+  vhost_header: DESTINATION_HEADER,
+  request_headers_to_remove: [DESTINATION_HEADER],
+};
+
+/** The file for hosts, each the text of a VirtualHost. Its last host sends all else to where it was going. */
+export function routesFile(hosts: readonly string[], version: string): string {
+  const told = { status: 200, body: { inline_string: version } };
+  const ready = [READY_ROUTE, { match: { path: '/routes' }, direct_response: told }];
+  const all = [
+    ...hosts,
+    JSON.stringify({ name: READINESS, domains: [READINESS], routes: ready }),
+    JSON.stringify({ name: OUTBOUND, domains: ['*'], routes: directRoutes(OUTBOUND) }),
+  ];
+  const head = JSON.stringify(FRAME).slice(0, -1);
+  return `{"resources":[${head},"virtual_hosts":[\n${all.join(',\n')}\n]}]}\n`;
+}
+
+/** For a pod whose namespace has no file of routes yet. */
+export const NO_ROUTES = routesFile([], 'none');
 
 /** Takes the routes from the file, and the host by `destination`, whatever a client wrote. */
 export function fileRoutes(destination: string): JsonObject {
