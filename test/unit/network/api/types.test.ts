@@ -8,7 +8,9 @@ import { projectDirectory } from '../../../env/control-plane/project-directory.t
 const read = (file: string) => readFile(join(projectDirectory(), file), 'utf8');
 
 test('types.ts matches the CRD: otherwise run `node hack/generate-types.ts`', async () => {
-  expect(await read('src/network/api/types.ts')).toBe(await typesOf(NETWORK, await read('crd/networks.yaml')));
+  expect(await read('src/network/api/types.ts')).toBe(
+    await typesOf(NETWORK, await read('crd/networks.yaml')),
+  );
 });
 
 test('each field is readonly', async () => {
