@@ -42,8 +42,8 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
-	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|sidecar)/' build/test/project/golden
-	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|sidecar)/|test/project/golden' -- \
+	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
+	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration

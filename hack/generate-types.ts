@@ -3,83 +3,149 @@ import { load } from 'js-yaml';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 
 /**
- * Generates the TypeScript types of Network from its CRD, so that both have one source.
+ * Generates the TypeScript types of custom resources from their CRDs, so that both have one source.
  * `node hack/generate-types.ts` writes them. `--check` only compares, and exits 1 if they differ.
  */
-const CRD_FILE = new URL('../crd/networks.yaml', import.meta.url);
-const TYPES_FILE = new URL('../src/network/api/types.ts', import.meta.url);
 const COMMAND = 'node hack/generate-types.ts';
 
-const BANNER = `// Generated from crd/networks.yaml by \`${COMMAND}\`: do not edit.
+/** A kind whose types are generated. */
+interface Kind {
+  readonly name: string;
+  readonly crd: string;
+  readonly types: string;
+  /** The module of ObjectMeta, as types.ts imports it. */
+  readonly metadata: string;
+  /** Names of types by the path of their object in the schema. Other types are inline. */
+  readonly titles: ReadonlyMap<string, string>;
+  /** Whether the descriptions become comments. */
+  readonly isDescribed: boolean;
+}
 
-import type { ObjectMeta } from '../../kube/api/object.ts';
-`;
+export const NETWORK: Kind = {
+  name: 'Network',
+  crd: 'crd/networks.yaml',
+  types: 'src/network/api/types.ts',
+  metadata: '../../kube/api/object.ts',
+  titles: new Map([
+    ['spec', 'NetworkSpec'],
+    ['status', 'NetworkStatus'],
+    ['status.conditions[]', 'Condition'],
+    ['status.capacity', 'NetworkCapacity'],
+  ]),
+  isDescribed: true,
+};
 
-/** Names of types by the path of their object in the schema. Other types are inline. */
-const TITLES: ReadonlyMap<string, string> = new Map([
-  ['spec', 'NetworkSpec'],
-  ['status', 'NetworkStatus'],
-  ['status.conditions[]', 'Condition'],
-  ['status.capacity', 'NetworkCapacity'],
-]);
+const RULE = 'spec.rules[]';
+const FILTERS = [`${RULE}.filters[]`, `${RULE}.backendRefs[].filters[]`];
 
-/** The text of types.ts for a CRD (YAML). */
-export async function typesOf(crd: string): Promise<string> {
-  const given = schemaOf(crd);
+export const HTTP_ROUTE: Kind = {
+  name: 'HTTPRoute',
+  crd: 'crd/gateway-api/httproutes.yaml',
+  types: 'src/routing/http-route.ts',
+  metadata: './objects.ts',
+  titles: new Map([
+    [RULE, 'HTTPRouteRule'],
+    [`${RULE}.matches[]`, 'HTTPRouteMatch'],
+    [`${RULE}.matches[].headers[]`, 'HTTPHeaderMatch'],
+    [`${RULE}.matches[].queryParams[]`, 'HTTPQueryParamMatch'],
+    [`${RULE}.backendRefs[]`, 'HTTPBackendRef'],
+    ['spec.parentRefs[]', 'ParentReference'],
+    ['status.parents[].parentRef', 'ParentReference'],
+    ['status.parents[]', 'RouteParentStatus'],
+    ['status.parents[].conditions[]', 'RouteCondition'],
+    ...FILTERS.flatMap((filter): [string, string][] => [
+      [filter, 'HTTPRouteFilter'],
+      [`${filter}.requestHeaderModifier`, 'HTTPHeaderFilter'],
+      [`${filter}.requestHeaderModifier.add[]`, 'HTTPHeader'],
+      [`${filter}.requestHeaderModifier.set[]`, 'HTTPHeader'],
+      [`${filter}.responseHeaderModifier`, 'HTTPHeaderFilter'],
+      [`${filter}.requestMirror`, 'HTTPRequestMirrorFilter'],
+      [`${filter}.requestRedirect`, 'HTTPRequestRedirectFilter'],
+      [`${filter}.requestRedirect.path`, 'HTTPPathModifier'],
+      [`${filter}.urlRewrite`, 'HTTPURLRewriteFilter'],
+      [`${filter}.urlRewrite.path`, 'HTTPPathModifier'],
+    ]),
+  ]),
+  isDescribed: false,
+};
+
+/** The text of the types of a kind, from its CRD (YAML). */
+export async function typesOf(kind: Kind, crd: string): Promise<string> {
+  const given = schemaOf(kind, crd);
   const schema: JSONSchema = {
     ...given,
     required: ['metadata', 'spec'],
     properties: { ...given.properties, metadata: { tsType: 'ObjectMeta' } },
   };
-  const code = await compile(named(schema, ''), 'Network', {
+  const code = await compile(new Titles(kind).named(schema, ''), kind.name, {
     additionalProperties: false,
-    bannerComment: BANNER,
+    bannerComment: `// Generated from ${kind.crd} by \`${COMMAND}\`: do not edit.
+
+import type { ObjectMeta } from '${kind.metadata}';
+`,
     ignoreMinAndMaxItems: true,
     style: { singleQuote: true, bracketSpacing: true, printWidth: 110 },
   });
   return readonly(code);
 }
 
-function schemaOf(crd: string): JSONSchema {
+function schemaOf(kind: Kind, crd: string): JSONSchema {
   const { spec } = load(crd) as {
     spec: { versions: readonly { name: string; schema: { openAPIV3Schema: JSONSchema } }[] };
   };
   const version = spec.versions.find(({ name }) => name === 'v1');
-  if (!version) throw new Error('expected crd/networks.yaml to define version v1, got none of that name');
+  if (!version) throw new Error(`expected ${kind.crd} to define version v1, got none of that name`);
   return version.schema.openAPIV3Schema;
 }
 
-/** The schema with a title on each object that gets its own type. */
-function named(schema: JSONSchema, path: string): JSONSchema {
-  const title = TITLES.get(path);
-  const properties = Object.entries(schema.properties ?? {}).map(([name, property]): [string, JSONSchema] => [
-    name,
-    named(property, path === '' ? name : `${path}.${name}`),
-  ]);
-  return {
-    ...schema,
-    ...(title && { title }),
-    ...(schema.properties && { properties: Object.fromEntries(properties) }),
-    ...(schema.items && !Array.isArray(schema.items) && { items: named(schema.items, `${path}[]`) }),
-  };
+/** Gives each object of a schema that gets its own type a title. */
+class Titles {
+  readonly #kind: Kind;
+  /** The compiler gives one object one type, and two equal objects two. */
+  readonly #titled = new Map<string, JSONSchema>();
+
+  constructor(kind: Kind) {
+    this.#kind = kind;
+  }
+
+  named(schema: JSONSchema, path: string): JSONSchema {
+    const title = this.#kind.titles.get(path);
+    const known = title === undefined ? undefined : this.#titled.get(title);
+    if (known) return known;
+    const { description: _, minItems: _min, maxItems: _max, ...bare } = schema;
+    const properties = Object.entries(schema.properties ?? {}).map(
+      ([name, property]): [string, JSONSchema] => [
+        name,
+        this.named(property, path === '' ? name : `${path}.${name}`),
+      ],
+    );
+    const named = {
+      ...(this.#kind.isDescribed ? schema : bare),
+      ...(title && { title }),
+      ...(schema.properties && { properties: Object.fromEntries(properties) }),
+      ...(schema.items && !Array.isArray(schema.items) && { items: this.named(schema.items, `${path}[]`) }),
+    };
+    if (title !== undefined) this.#titled.set(title, named);
+    return named;
+  }
 }
 
 /** Makes each property and array readonly, because objects come from a shared cache. The generator has no option for it. */
 function readonly(code: string): string {
-  return code.replace(/^( +)(\w+\??: )/gm, '$1readonly $2').replace(/: (\w+\[\])/g, ': readonly $1');
+  return code.replace(/^( +)(\w+\??:(?: |$))/gm, '$1readonly $2').replace(/: (\w+\[\])/g, ': readonly $1');
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const wanted = await typesOf(await readFile(CRD_FILE, 'utf8'));
-  if (!args.includes('--check')) {
-    await writeFile(TYPES_FILE, wanted);
-    return 0;
+  for (const kind of [NETWORK, HTTP_ROUTE]) {
+    const file = new URL(`../${kind.types}`, import.meta.url);
+    const wanted = await typesOf(kind, await readFile(new URL(`../${kind.crd}`, import.meta.url), 'utf8'));
+    if (!args.includes('--check')) await writeFile(file, wanted);
+    else if ((await readFile(file, 'utf8')) !== wanted) {
+      console.error(`${kind.types} does not match ${kind.crd}: run \`${COMMAND}\` and commit the result.`);
+      return 1;
+    }
   }
-  if ((await readFile(TYPES_FILE, 'utf8')) === wanted) return 0;
-  console.error(
-    `src/network/api/types.ts does not match crd/networks.yaml: run \`${COMMAND}\` and commit the result.`,
-  );
-  return 1;
+  return 0;
 }
 
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../src/json/json.ts';
 import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
+import { REFUSAL } from '../../src/sidecar/envoy/routed.ts';
+import { INBOUND_PORT, OUTBOUND_PORT } from '../../src/sidecar/envoy/transparent.ts';
 import { freePorts } from '../env/control-plane/free-ports.ts';
 import { startSupervisor } from '../env/control-plane/supervisor.ts';
 import { eventually } from '../env/eventually.ts';
@@ -25,7 +27,7 @@ export async function startEnvoy(
   configuration: JsonObject,
   replace: Readonly<Record<string, string>> = {},
 ): Promise<EnvoyProcess> {
-  const own = [80, READINESS_PORT, 9901];
+  const own = [80, READINESS_PORT, 9901, INBOUND_PORT, OUTBOUND_PORT, Number(REFUSAL.split(':')[1])];
   const free = await freePorts(own.length);
   const url = (port: number) => `http://127.0.0.1:${free[own.indexOf(port)]}`;
   let text = JSON.stringify(configuration);

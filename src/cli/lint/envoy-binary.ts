@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { Fault } from '../../json/diagnostic.ts';
 import { parseYaml } from '../../json/yaml.ts';
+import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 
 interface Validation {
   readonly faults: readonly Fault[];
@@ -15,8 +16,8 @@ interface Validation {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers exist only in the pod: an empty
- * one replaces them. Rejects if Envoy does not end in time.
+ * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers and of routes exist only in the pod:
+ * one without weights and routes replaces them. Rejects if Envoy does not end in time.
  */
 export async function validateWithEnvoy(source: string, text: string): Promise<Validation> {
   const version = /\/(\d+\.\d+\.\d+)[^/]*\//.exec((await run(['--version']))?.stdout ?? '')?.[1];
@@ -24,9 +25,12 @@ export async function validateWithEnvoy(source: string, text: string): Promise<V
   const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-lint-'));
   try {
     const file = join(directory, `bootstrap${extname(source)}`);
+    await writeFile(join(directory, ROUTES_FILE), NO_ROUTES);
     await writeFile(
       file,
-      text.replaceAll(/("?symlink_?[rR]oot"?\s*:\s*)("[^"]*"|[^\s,}]+)/g, `$1"${directory}"`),
+      text
+        .replaceAll(/("?symlink_?[rR]oot"?\s*:\s*)("[^"]*"|[^\s,}]+)/g, `$1"${directory}"`)
+        .replaceAll(ROUTES_DIRECTORY, directory),
     );
     const result = await run(['--mode', 'validate', '--config-path', file, '--log-level', 'critical']);
     const message = result && result.code !== 0 ? reasonOf(result.stderr) : undefined;

@@ -6,10 +6,12 @@ import {
   asItsClient,
   cluster,
   httpFilter,
+  ownRoutes,
   patientRoute,
   READINESS_PORT,
   RENEWED,
 } from './parts.ts';
+import { fileRoutes, NO_ROUTES, READINESS, READY_ROUTE, ROUTES_BOOTSTRAP } from './routed.ts';
 import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
 
 const ADMIN = address('127.0.0.1', 9901);
@@ -40,7 +42,10 @@ export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
       layers: [{ name: 'weights', disk_layer: { symlink_root: '/etc/envoy-weights/..data' } }],
     },
   },
-  'transparent.json': bootstrap(CAPTURE_LISTENERS, CAPTURE_CLUSTERS),
+  'transparent.json': {
+    ...bootstrap(CAPTURE_LISTENERS, CAPTURE_CLUSTERS, fileRoutes(READINESS)),
+    ...ROUTES_BOOTSTRAP,
+  },
 };
 
 /** The content of the ConfigMap `envoy`: the configurations, and the script of the init container for `transparent`. */
@@ -52,16 +57,18 @@ export const ENVOY_FILES: Readonly<Record<string, string>> = {
     ]),
   ),
   'capture.sh': CAPTURE_SCRIPT,
+  'no-routes': NO_ROUTES,
 };
 
-function bootstrap(listeners: readonly JsonObject[], clusters: readonly JsonObject[]): JsonObject {
+function bootstrap(
+  listeners: readonly JsonObject[],
+  clusters: readonly JsonObject[],
+  readiness = ownRoutes(READINESS, [READY_ROUTE]),
+): JsonObject {
   return {
     admin: { address: ADMIN },
     static_resources: {
-      listeners: [
-        ...listeners,
-        listener('readiness', READINESS_PORT, [{ match: { path: '/ready' }, route: { cluster: 'admin' } }]),
-      ],
+      listeners: [...listeners, listener(READINESS, READINESS_PORT, readiness)],
       clusters: [...clusters, cluster('admin', 'STATIC', ADMIN)],
     },
   };
@@ -69,25 +76,21 @@ function bootstrap(listeners: readonly JsonObject[], clusters: readonly JsonObje
 
 /** Port 80, for the application. */
 function http(target: JsonObject): JsonObject {
-  return listener('http', 80, [{ match: { prefix: '/' }, route: patientRoute(target) }], {
+  return listener('http', 80, {
     ...ACCESS_LOG,
     ...RENEWED,
     // Forwards the address of the client in X-Forwarded-For.
     use_remote_address: true,
     upgrade_configs: [{ upgrade_type: 'websocket' }],
+    ...ownRoutes('http', [{ match: { prefix: '/' }, route: patientRoute(target) }]),
   });
 }
 
-function listener(
-  name: string,
-  port: number,
-  routes: readonly JsonObject[],
-  options: JsonObject = {},
-): JsonObject {
+function listener(name: string, port: number, options: JsonObject): JsonObject {
   return {
     name,
     address: address('0.0.0.0', port),
-    filter_chains: [{ filters: [httpFilter(name, routes, options)] }],
+    filter_chains: [{ filters: [httpFilter(name, options)] }],
   };
 }
 

@@ -16,8 +16,17 @@ export function address(host: string, port: number): JsonObject {
   return { socket_address: { address: host, port_value: port } };
 }
 
-/** The filter of an HTTP listener, with its routes. */
-export function httpFilter(name: string, routes: readonly JsonObject[], options: JsonObject): JsonObject {
+/** The routes of a listener that has one host. */
+export function ownRoutes(name: string, routes: readonly JsonObject[]): JsonObject {
+  return { route_config: { virtual_hosts: [{ name, domains: ['*'], routes }] } };
+}
+
+/** The filter of an HTTP listener. `options` has its routes. */
+export function httpFilter(
+  name: string,
+  options: JsonObject,
+  filters: readonly JsonObject[] = [],
+): JsonObject {
   return typed(
     'http_connection_manager',
     'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
@@ -25,8 +34,7 @@ export function httpFilter(name: string, routes: readonly JsonObject[], options:
       stat_prefix: name,
       stream_idle_timeout: '0s',
       ...options,
-      route_config: { virtual_hosts: [{ name, domains: ['*'], routes }] },
-      http_filters: [typed('router', 'extensions.filters.http.router.v3.Router')],
+      http_filters: [...filters, typed('router', 'extensions.filters.http.router.v3.Router')],
     },
   );
 }
@@ -45,18 +53,22 @@ export const RENEWED: JsonObject = {
   http1_safe_max_connection_duration: true,
 };
 
-/** Retries failed connections: no request was sent, so nothing is repeated. Has no timeout (Envoy: 15 s). */
+/** Retries failed connections: no request was sent, so nothing is repeated. */
+export const PATIENCE: JsonObject = { retry_on: 'connect-failure', num_retries: 3 };
+
+/** Has no timeout (Envoy: 15 s). */
 export function patientRoute(target: JsonObject): JsonObject {
-  return { ...target, timeout: '0s', retry_policy: { retry_on: 'connect-failure', num_retries: 3 } };
+  return { ...target, timeout: '0s', retry_policy: PATIENCE };
 }
 
 /** Options of a cluster: it uses the protocol of the client, HTTP/1.1 or HTTP/2 (gRPC). */
-export function asItsClient(http1: JsonObject = {}): JsonObject {
+export function asItsClient(http1: JsonObject = {}, options: JsonObject = {}): JsonObject {
   return {
     typed_extension_protocol_options: {
       [HTTP_OPTIONS]: {
         '@type': `${TYPE}.extensions.upstreams.http.v3.HttpProtocolOptions`,
         use_downstream_protocol_config: { http_protocol_options: http1, http2_protocol_options: {} },
+        ...options,
       },
     },
   };

@@ -1,5 +1,17 @@
 import type { JsonObject } from '../../json/json.ts';
-import { ACCESS_LOG, address, asItsClient, httpFilter, patientRoute, RENEWED, typed } from './parts.ts';
+import { ACCESS_LOG, address, asItsClient, httpFilter, ownRoutes, RENEWED, typed } from './parts.ts';
+import {
+  ADDRESS,
+  directRoutes,
+  fileRoutes,
+  MIRROR_ADDRESS,
+  MIRROR_FILTERS,
+  MIRRORED,
+  NO_LIMITS,
+  OUTBOUND,
+  REFUSAL_LISTENER,
+  ROUTED,
+} from './routed.ts';
 
 /** The ports to which the rules of capture.sh send inbound and outbound connections of a pod. */
 export const INBOUND_PORT = 15006;
@@ -16,23 +28,37 @@ const KEPT_CASE: JsonObject = {
 };
 
 export const CAPTURE_LISTENERS: readonly JsonObject[] = [
-  listener('inbound', INBOUND_PORT, {
-    ...ACCESS_LOG,
-    ...RENEWED,
-    // Forwards the address of the client in X-Forwarded-For.
-    use_remote_address: true,
-  }),
-  listener('outbound', OUTBOUND_PORT, {
-    ...ACCESS_LOG,
-    // The peer sees the application's request without our headers.
-    skip_xff_append: true,
-    generate_request_id: false,
-  }),
+  listener(
+    'inbound',
+    INBOUND_PORT,
+    {
+      ...ACCESS_LOG,
+      ...RENEWED,
+      // Forwards the address of the client in X-Forwarded-For.
+      use_remote_address: true,
+    },
+    ownRoutes('inbound', directRoutes('inbound')),
+  ),
+  listener(
+    OUTBOUND,
+    OUTBOUND_PORT,
+    {
+      ...ACCESS_LOG,
+      // The peer sees the application's request without our headers.
+      skip_xff_append: true,
+      generate_request_id: false,
+    },
+    fileRoutes('%DOWNSTREAM_LOCAL_ADDRESS%'),
+    [ADDRESS],
+  ),
+  REFUSAL_LISTENER,
 ];
 
 export const CAPTURE_CLUSTERS: readonly JsonObject[] = [
   original('inbound'),
-  original('outbound'),
+  original(OUTBOUND),
+  { ...original(ROUTED), ...NO_LIMITS },
+  { ...original(MIRRORED, MIRROR_FILTERS), ...MIRROR_ADDRESS, ...NO_LIMITS },
   // Has no address, so Envoy closes connections to it.
   { name: 'nowhere', type: 'STATIC', load_assignment: { cluster_name: 'nowhere' } },
 ];
@@ -41,14 +67,15 @@ export const CAPTURE_CLUSTERS: readonly JsonObject[] = [
  * Accepts redirected connections and forwards them to their original destination: HTTP, detected by its first bytes, as
  * requests, and all else unchanged.
  */
-function listener(name: 'inbound' | 'outbound', port: number, options: JsonObject): JsonObject {
-  const route = patientRoute({ cluster: name });
+function listener(
+  name: 'inbound' | 'outbound',
+  port: number,
+  options: JsonObject,
+  routes: JsonObject,
+  filters: readonly JsonObject[] = [],
+): JsonObject {
   const http = httpFilter(
     name,
-    [
-      { match: { connect_matcher: {} }, route },
-      { match: { prefix: '/' }, route },
-    ],
     {
       ...options,
       http_protocol_options: {
@@ -58,7 +85,9 @@ function listener(name: 'inbound' | 'outbound', port: number, options: JsonObjec
       },
       // Applications send CONNECT to an HTTP proxy.
       upgrade_configs: [{ upgrade_type: 'websocket' }, { upgrade_type: 'CONNECT' }],
+      ...routes,
     },
+    filters,
   );
   return {
     name,
@@ -93,12 +122,12 @@ function tcp(name: string, cluster: string): JsonObject {
 }
 
 /** A cluster for the original destination of a connection, as the kernel reports it. */
-function original(name: string): JsonObject {
+function original(name: string, options: JsonObject = {}): JsonObject {
   return {
     name,
     type: 'ORIGINAL_DST',
     lb_policy: 'CLUSTER_PROVIDED',
     connect_timeout: '10s',
-    ...asItsClient(KEPT_CASE),
+    ...asItsClient(KEPT_CASE, options),
   };
 }

@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
-import { typesOf } from '../../../../hack/generate-types.ts';
+import { NETWORK, typesOf } from '../../../../hack/generate-types.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 
 const read = (file: string) => readFile(join(projectDirectory(), file), 'utf8');
 
 test('types.ts matches the CRD: otherwise run `node hack/generate-types.ts`', async () => {
-  expect(await read('src/network/api/types.ts')).toBe(await typesOf(await read('crd/networks.yaml')));
+  expect(await read('src/network/api/types.ts')).toBe(
+    await typesOf(NETWORK, await read('crd/networks.yaml')),
+  );
 });
 
 test('each field is readonly', async () => {

@@ -2,13 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
+import { isObject } from '../../../../src/json/json.ts';
 import { ENVOY_FILES } from '../../../../src/sidecar/envoy/configurations.ts';
+import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../../../src/sidecar/envoy/routed.ts';
 import { parseTemplate } from '../../../../src/sidecar/template/parse-template.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 
 const text = await readFile(join(projectDirectory(), 'deploy/transparent/template.yaml'), 'utf8');
 const parsed = parseTemplate('config.transparent', 'transparent', text);
-const [capture, envoy] = 'template' in parsed ? parsed.template.initContainers : [];
+const template = 'template' in parsed ? parsed.template : undefined;
+const [capture, envoy] = template?.initContainers ?? [];
 
 test('the template is valid, and its one warning is about the capability that it needs', () => {
   expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
@@ -21,6 +24,25 @@ test('its containers read files of the ConfigMap', () => {
   const files = paths.flatMap((path) => /^\/etc\/envoy\/(.*)$/.exec(path)?.[1] ?? []);
   expect(files).toEqual(['capture.sh', 'transparent.json']);
   expect(Object.keys(ENVOY_FILES)).toEqual(expect.arrayContaining(files));
+});
+
+test('its Envoy finds a file of routes, which has none until envoy-routes is there', () => {
+  const [mount] = [envoy?.volumeMounts]
+    .flat()
+    .filter((each) => isObject(each) && each.mountPath === ROUTES_DIRECTORY);
+  expect(mount).toMatchObject({ name: 'envoy-routes' });
+  const items = [{ key: 'no-routes', path: ROUTES_FILE }];
+  expect(template?.volumes).toContainEqual({
+    name: 'envoy-routes',
+    // Of two sources with one file, the kubelet takes the last.
+    projected: {
+      sources: [
+        { configMap: { name: 'envoy', items } },
+        { configMap: { name: 'envoy-routes', optional: true } },
+      ],
+    },
+  });
+  expect(ENVOY_FILES['no-routes']).toBe(NO_ROUTES);
 });
 
 test('its Envoy runs as the user that the rules exempt', () => {

@@ -1,0 +1,83 @@
+import { type AttachedPort, socket } from './attach.ts';
+import type { Entry } from './model.ts';
+import { inOrder } from './precedence.ts';
+import { type HostText, type Locate, portHost, type RouteFile, routeFile } from './route-configuration.ts';
+
+/** The entries for one port, in no order, by the clients for whom they hold. */
+export interface Draft {
+  readonly port: AttachedPort;
+  readonly producers: Entry[];
+  /** By client namespace. */
+  readonly consumers: Map<string, Entry[]>;
+}
+
+/** A port with the routes that hold for clients in one namespace. */
+export interface RoutedPort extends AttachedPort {
+  /** Whether the routes are of the clients’ own namespace, and not of the Service’s. */
+  readonly isConsumer: boolean;
+  /** The namespaces in which consumer routes hold in place of producer routes. */
+  readonly consumers: readonly string[];
+  /** In the order in which a request is compared with them. */
+  readonly entries: readonly Entry[];
+}
+
+/** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
+export class PortTable {
+  readonly #drafts: readonly Draft[];
+  readonly #locate: Locate;
+  /** The namespaces whose file is not that of all others. */
+  readonly #special: ReadonlySet<string>;
+  readonly #ports = new Map<readonly Entry[], RoutedPort>();
+  readonly #hosts = new Map<RoutedPort, HostText>();
+  readonly #files = new Map<string | undefined, RouteFile>();
+
+  constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
+    this.#drafts = withoutTakenAddresses(
+      [...drafts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, draft]) => draft),
+    );
+    this.#locate = locate;
+    this.#special = new Set(this.#drafts.flatMap(({ consumers }) => [...consumers.keys()]));
+  }
+
+  /** The ports with routes for clients in a namespace. */
+  of(clientNamespace: string): readonly RoutedPort[] {
+    return this.#drafts.flatMap(({ port, producers, consumers }) => {
+      const own = consumers.get(clientNamespace);
+      const entries = own ?? producers;
+      if (entries.length === 0) return [];
+      const known = this.#ports.get(entries);
+      const routed = known ?? {
+        ...port,
+        isConsumer: own !== undefined,
+        consumers: [...consumers.keys()].sort(),
+        entries: inOrder(entries),
+      };
+      this.#ports.set(entries, routed);
+      return [routed];
+    });
+  }
+
+  file(clientNamespace: string): RouteFile {
+    const key = this.#special.has(clientNamespace) ? clientNamespace : undefined;
+    const file = this.#files.get(key) ?? routeFile(this.of(clientNamespace).map((port) => this.#host(port)));
+    this.#files.set(key, file);
+    return file;
+  }
+
+  #host(port: RoutedPort): HostText {
+    const host = this.#hosts.get(port) ?? portHost(port, port.entries, this.#locate);
+    this.#hosts.set(port, host);
+    return host;
+  }
+}
+
+/** Envoy refuses all hosts if two have one address, as a Service and its successor may have in a cache. */
+function withoutTakenAddresses(drafts: readonly Draft[]): readonly Draft[] {
+  const taken = new Set<string>();
+  return drafts.flatMap((draft) => {
+    const { port } = draft;
+    const addresses = port.addresses.filter((address) => !taken.has(socket(address, port.port)));
+    for (const address of addresses) taken.add(socket(address, port.port));
+    return addresses.length > 0 ? [{ ...draft, port: { ...port, addresses } }] : [];
+  });
+}

@@ -1,0 +1,122 @@
+import { clip } from '../json/clip.ts';
+import { type JsonValue, sameJson } from '../json/json.ts';
+import type { Attachment } from './attach.ts';
+import type { CompiledRoute } from './compile.ts';
+import { FAULT_REASONS, type RouteFault } from './findings.ts';
+import type { ParentReference, RouteCondition, RouteParentStatus } from './http-route.ts';
+
+/** The name under which the operator writes into the status of routes. */
+export const CONTROLLER_NAME = 'initializer.kubernetes.io/envoy-routes';
+/** The condition that says how many sidecars have the routes. */
+export const PROGRAMMED = 'initializer.kubernetes.io/Programmed';
+
+/** The longest message, in UTF-16 units: the CRD allows 32,768. */
+const MAX_MESSAGE = 2000;
+
+/** A condition without the time of its last change. */
+type Condition = Omit<RouteCondition, 'lastTransitionTime'>;
+type ParentStatus = Omit<RouteParentStatus, 'conditions'> & { readonly conditions: readonly Condition[] };
+
+/** How many sidecars have taken the routes, of those that should. */
+export interface Programmed {
+  readonly sidecars: number;
+  readonly of: number;
+}
+
+/** The status of a route: one entry for each parent that is a Service. `programmed` is left out where it is unknown. */
+export function parentsOf(route: CompiledRoute, programmed?: Programmed): readonly ParentStatus[] {
+  return route.attachments.map((attachment) => ({
+    parentRef: attachment.reference,
+    controllerName: CONTROLLER_NAME,
+    conditions: conditionsOf(route, attachment, programmed),
+  }));
+}
+
+function conditionsOf(
+  { object, faults, refused }: CompiledRoute,
+  attachment: Attachment,
+  programmed: Programmed | undefined,
+): readonly Condition[] {
+  const { generation } = object.metadata;
+  const condition = (type: string, isTrue: boolean, reason: string, message: string): Condition => ({
+    type,
+    status: isTrue ? 'True' : 'False',
+    reason,
+    message: clip(message, MAX_MESSAGE),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  });
+  const isAbout = (type: string) => (fault: RouteFault) => FAULT_REASONS[fault.reason] === type;
+  const [refusals, references] = [faults.filter(isAbout('Accepted')), faults.filter(isAbout('ResolvedRefs'))];
+  const rules = object.spec.rules?.length ?? 1;
+  const isRefused = refusals.length > 0 && refused.length === rules;
+  const accepted =
+    'missing' in attachment
+      ? condition('Accepted', false, 'NoMatchingParent', attachment.missing)
+      : isRefused
+        ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules answer 500: ${listed(refusals)}`)
+        : condition('Accepted', true, 'Accepted', portsOf(attachment.ports));
+  const [first] = references;
+  return [
+    accepted,
+    ...(refusals.length > 0 && !isRefused
+      ? [condition('PartiallyInvalid', true, 'UnsupportedValue', `Dropped Rule: 500 for ${listed(refusals)}`)]
+      : []),
+    first
+      ? condition('ResolvedRefs', false, first.reason, listed(references))
+      : condition('ResolvedRefs', true, 'ResolvedRefs', 'All references are to Services that exist'),
+    ...(programmed && !('missing' in attachment)
+      ? [
+          condition(
+            PROGRAMMED,
+            programmed.sidecars >= programmed.of,
+            programmed.sidecars >= programmed.of ? 'Programmed' : 'Pending',
+            `${programmed.sidecars} of ${programmed.of} sidecars`,
+          ),
+        ]
+      : []),
+  ];
+}
+
+function listed(faults: readonly RouteFault[]): string {
+  return faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
+}
+
+function portsOf(ports: readonly { readonly service: string; readonly port: number }[]): string {
+  const [first] = ports;
+  return `Holds for Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
+}
+
+/**
+ * The next `status.parents` of a route; undefined if it is right already. Entries of other controllers stay. `now` is
+ * RFC 3339.
+ */
+export function nextParents(
+  current: readonly RouteParentStatus[] | undefined,
+  wanted: readonly ParentStatus[],
+  now: string,
+): readonly RouteParentStatus[] | undefined {
+  const before = current ?? [];
+  const isOurs = ({ controllerName }: RouteParentStatus) => controllerName === CONTROLLER_NAME;
+  const ours = wanted.map((parent) => {
+    const known = before.find((each) => isOurs(each) && sameReference(each.parentRef, parent.parentRef));
+    return { ...parent, conditions: parent.conditions.map((each) => dated(each, known, now)) };
+  });
+  const next = [...before.filter((each) => !isOurs(each)), ...ours];
+  return sameJson(asJson(before), asJson(next)) ? undefined : next;
+}
+
+function sameReference(a: ParentReference, b: ParentReference): boolean {
+  return sameJson(asJson(a), asJson(b));
+}
+
+function asJson(value: unknown): JsonValue {
+  const text: JsonValue = JSON.parse(JSON.stringify(value));
+  return text;
+}
+
+/** A condition keeps its time until its status changes. */
+function dated(condition: Condition, known: RouteParentStatus | undefined, now: string): RouteCondition {
+  const before = known?.conditions.find(({ type }) => type === condition.type);
+  const isSame = before?.status === condition.status;
+  return { ...condition, lastTransitionTime: isSame ? before.lastTransitionTime : now };
+}
