@@ -21,6 +21,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ['status', 'NetworkStatus'],
   ['status.conditions[]', 'Condition'],
   ['status.capacity', 'NetworkCapacity'],
+  ['status.nodes[]', 'NetworkNode'],
 ]);
 
 /** The text of types.ts for a CRD (YAML). */

@@ -1,8 +1,8 @@
 import type { Logger } from '../kube/util/log.ts';
 import { formatRange } from '../network/ipam/cidr.ts';
 import { meshMtu } from '../network/nodes/mesh-network.ts';
-import type { NodeReport } from '../network/nodes/node-report.ts';
 import { digestOf, own, parseTable } from '../network/nodes/node-table.ts';
+import type { OldNodeReport as NodeReport } from '../network/nodes/old-report.ts';
 import { sliceCount } from '../network/nodes/slices.ts';
 import type { MeshNetwork } from '../network/providers/multus/cni-config.ts';
 import { hasGateway, type MeshStep, meshPlan } from './bridge-plan.ts';

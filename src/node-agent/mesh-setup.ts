@@ -8,8 +8,9 @@ import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL, TABLE_NAME } from '../network/a
 import type { Network } from '../network/api/types.ts';
 import { meshNetworkOf } from '../network/nodes/mesh-network.ts';
 import { NODE_REPORTS, NODE_TABLES } from '../network/nodes/node-objects.ts';
-import { type NodeReport, REPORT_KEY } from '../network/nodes/node-report.ts';
+import { REPORT_KEY } from '../network/nodes/node-report.ts';
 import { own } from '../network/nodes/node-table.ts';
+import type { OldNodeReport as NodeReport } from '../network/nodes/old-report.ts';
 import { bridgeName } from '../network/providers/multus/cni-config.ts';
 import type { Host } from './host.ts';
 import { Joiner } from './joiner.ts';

@@ -3,6 +3,7 @@ import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import { type NodeReport, parseReport, REPORT_KEY } from './node-report.ts';
 import { digestOf, type NodeTable, parseTable } from './node-table.ts';
+import { type OldNodeReport, parseOldReport } from './old-report.ts';
 
 /** The ConfigMap key of the table, which is JSON. */
 export const TABLE_KEY = 'nodes';
@@ -29,7 +30,9 @@ export const NODE_TABLES: Resource<TableObject> = {
 export interface ReportObject extends KubeObject {
   readonly text: string | undefined;
   /** Undefined if the text is not a valid report. */
-  readonly report: NodeReport | undefined;
+  readonly report: OldNodeReport | undefined;
+  /** Undefined if the text is not a valid report of this release. */
+  readonly current?: NodeReport | undefined;
 }
 
 export const NODE_REPORTS: Resource<ReportObject> = {
@@ -37,6 +40,6 @@ export const NODE_REPORTS: Resource<ReportObject> = {
   decode(value) {
     const object: ConfigMap = CONFIG_MAPS.decode(value);
     const text = object.data?.[REPORT_KEY];
-    return { metadata: identityOf(object), text, report: parseReport(text) };
+    return { metadata: identityOf(object), text, report: parseOldReport(text), current: parseReport(text) };
   },
 };
