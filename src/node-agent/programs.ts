@@ -2,22 +2,13 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
 /**
- * Runs a program of the node with this input. Resolves with its standard output; if it fails, rejects with its
- * standard error.
+ * Runs a program with this input. Resolves with its standard output; if it fails, rejects with its standard error.
  */
 export type Programs = (program: string, args: readonly string[], input?: string) => Promise<string>;
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/**
- * Runs the node's programs in its file system at `root`. Uses env, because BusyBox's chroot would run its own
- * applets.
- */
-export function programsOf(root: string): Programs {
-  return (program, args, input) => run('chroot', [root, '/usr/bin/env', program, ...args], input);
-}
-
-/** Runs a program of this machine. */
+/** Runs a program of this file system. */
 export async function run(program: string, args: readonly string[], input = ''): Promise<string> {
   const child = spawn(program, args, { env: { PATH }, stdio: 'pipe' });
   // A program that ends without reading all input reports the reason on stderr.

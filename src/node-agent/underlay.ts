@@ -1,33 +1,41 @@
 import ipaddr from 'ipaddr.js';
-import { type NodeTable, own } from '../network/nodes/node-table.ts';
-import type { Underlay } from './bridge-plan.ts';
+import type { Underlay } from '../network/nodes/node-report.ts';
+import type { Device } from './links.ts';
 
-/** How the node reaches the other nodes of the table: by its first address and theirs of the same family. */
-export interface Reachable extends Underlay {
-  /** Nodes that have addresses, but none of that family. A node without addresses reports that itself. */
-  readonly unreachable: readonly string[];
+/** Where the tunnels of the node begin. */
+export interface UnderlayChoice {
+  /** The device of `--underlay-device`. */
+  readonly device: string | undefined;
+  /** The node's address, if no device is chosen. */
+  readonly address: string | undefined;
 }
 
-/** The underlay of the node; undefined if it is not in the table or has no address. */
-export function underlayOf(table: NodeTable, node: string): Reachable | undefined {
-  const local = own(table, node)?.addresses.find((address) => ipaddr.isValid(address));
-  if (local === undefined) return undefined;
-  const family = familyOf(local);
-  const others = Object.entries(table)
-    .filter(([name]) => name !== node)
-    .map(([name, { addresses }]) => ({ name, addresses: addresses.filter(ipaddr.isValid) }))
-    .filter(({ addresses }) => addresses.length > 0)
-    .map(({ name, addresses }) => ({
-      name,
-      address: addresses.find((address) => familyOf(address) === family),
-    }));
-  return {
-    local,
-    peers: others.flatMap(({ address }) => address ?? []),
-    unreachable: others.filter(({ address }) => address === undefined).map(({ name }) => name),
-  };
+/** Bytes that VXLAN adds to a packet (RFC 7348 section 5). */
+const OVERHEAD = { ipv4: 50, ipv6: 70 } as const;
+
+/**
+ * The address and MTU of the underlay.
+ * @throws Error if the node lacks the device or the address.
+ */
+export function underlayOf(devices: readonly Device[], { device, address }: UnderlayChoice): Underlay {
+  if (device !== undefined) {
+    const found = devices.find(({ name }) => name === device);
+    const [first] = found?.addresses ?? [];
+    if (found && first) return { address: first.address, mtu: found.mtu };
+    throw new Error(
+      `the device ${device} of --underlay-device ${found ? 'has no address' : 'does not exist'} on this node`,
+    );
+  }
+  const found = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
+  if (found && address !== undefined) return { address, mtu: found.mtu };
+  throw new Error(
+    address === undefined
+      ? 'the address of this node is not known: set --node-address or --underlay-device'
+      : `no device of this node has the address ${address}: set --underlay-device`,
+  );
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return ipaddr.parse(address).kind();
+/** The largest MTU of a Network whose packets fit into the underlay. */
+export function largestMtu({ address, mtu }: Underlay): number {
+  return mtu - OVERHEAD[ipaddr.parse(address).kind()];
 }
