@@ -19,12 +19,13 @@ export class NetworkUsers {
     this.#pods = pods;
   }
 
-  usageOf(network: ObjectKey): Usage {
+  usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
     const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
     const allocated = users
       .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
       .reduce((sum, { addresses }) => sum + addresses, 0);
-    return { pods: users.map(keyOf), allocated };
+    const nodeNames = new Set(users.flatMap(({ nodeName }) => nodeName ?? []));
+    return { pods: users.map(keyOf), allocated, nodeNames: [...nodeNames] };
   }
 
   /** Counts a pod whose gate the operator is about to remove. */

@@ -28,7 +28,7 @@ export interface PodController {
 }
 
 /** Pods of a Deployment change together: one reconcile of their Network covers all changes within this time. */
-const GATHER_MS = 200;
+export const GATHER_MS = 200;
 
 /**
  * Sets up the pod controller, which removes gates when Networks are Ready, and requeues Networks when their users
@@ -66,7 +66,7 @@ function podHandler({ queue, users, networks, networkQueue }: PodControllerOptio
 }
 
 function uses(pod: NetworkPod): unknown {
-  return isGated(pod) ? [] : [POD_INDEXERS.user(pod), pod.attachedTo];
+  return isGated(pod) ? [] : [POD_INDEXERS.user(pod), pod.attachedTo, pod.nodeName];
 }
 
 /** Requeues the pods that wait for a Network when it changes. */
