@@ -1,6 +1,6 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SLICE_IPAM } from '../network/api/names.ts';
+import { NODE_IPAM } from '../network/api/names.ts';
 import { IPAM_SCRIPT } from './ipam-script.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 
@@ -28,10 +28,10 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
     await replaceFile(path, await readPlugin(join(source, name)), EXECUTABLE);
     written.push(name);
   }
-  const own = join(directory, SLICE_IPAM);
+  const own = join(directory, NODE_IPAM);
   if ((await readIfThere(own)) !== IPAM_SCRIPT) {
     await replaceFile(own, IPAM_SCRIPT, EXECUTABLE);
-    written.push(SLICE_IPAM);
+    written.push(NODE_IPAM);
   }
   return written;
 }

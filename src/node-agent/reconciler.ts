@@ -179,8 +179,10 @@ export class Reconciler {
     const there = new Set([...bridgeNames(links)].filter((bridge) => !removed.has(bridge)));
     const made = new Set(plan.join.map(({ bridge }) => bridge));
     for (const network of wanted.networks.filter(({ bridge }) => made.has(bridge))) {
-      const isJoined = !failed.has(network.bridge) || hasGateways(network, links);
-      if (isJoined !== joined.has(network.bridge)) await host.mark(network.bridge, isJoined);
+      const { bridge } = network;
+      const wasJoined = joined.has(bridge);
+      const isJoined = !failed.has(bridge) || (wasJoined && hasGateways(network, links));
+      if (isJoined !== wasJoined) await host.mark(bridge, isJoined);
     }
     for (const bridge of joined) {
       if (plan.refused.has(bridge) || !(made.has(bridge) || there.has(bridge)))

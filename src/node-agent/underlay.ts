@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Underlay } from '../network/nodes/node-report.ts';
+import { LARGEST_MTU, SMALLEST_MTU, type Underlay } from '../network/nodes/node-report.ts';
 import type { Device } from './links.ts';
 
 /** Where the tunnels of the node begin. */
@@ -15,24 +15,30 @@ const OVERHEAD = { ipv4: 50, ipv6: 70 } as const;
 
 /**
  * The address and MTU of the underlay.
- * @throws Error if the node lacks the device or the address.
+ * @throws Error if the node lacks the device or the address, or its packets are too small.
  */
-export function underlayOf(devices: readonly Device[], { device, address }: UnderlayChoice): Underlay {
-  if (device !== undefined) {
-    const found = devices.find(({ name }) => name === device);
-    const [first] = found?.addresses ?? [];
-    if (found && first) return { address: first.address, mtu: found.mtu };
-    throw new Error(
-      `the device ${device} of --underlay-device ${found ? 'has no address' : 'does not exist'} on this node`,
-    );
+export function underlayOf(devices: readonly Device[], choice: UnderlayChoice): Underlay {
+  const { device, address } = deviceOf(devices, choice);
+  if (device.mtu < SMALLEST_MTU) {
+    throw new Error(`the MTU of ${device.name} is ${device.mtu}: Networks need at least ${SMALLEST_MTU}`);
   }
-  const found = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
-  if (found && address !== undefined) return { address, mtu: found.mtu };
-  throw new Error(
-    address === undefined
-      ? 'the address of this node is not known: set --node-address or --underlay-device'
-      : `no device of this node has the address ${address}: set --underlay-device`,
-  );
+  return { address, mtu: Math.min(device.mtu, LARGEST_MTU) };
+}
+
+function deviceOf(devices: readonly Device[], { device: name, address }: UnderlayChoice) {
+  if (name !== undefined) {
+    const device = devices.find((one) => one.name === name);
+    const [first] = device?.addresses ?? [];
+    if (device && first) return { device, address: first.address };
+    const why = device ? 'has no address' : 'does not exist';
+    throw new Error(`the device ${name} of --underlay-device ${why} on this node`);
+  }
+  if (address === undefined) {
+    throw new Error('the address of this node is not known: set --node-address or --underlay-device');
+  }
+  const device = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
+  if (!device) throw new Error(`no device of this node has the address ${address}: set --underlay-device`);
+  return { device, address };
 }
 
 /** The largest MTU of a Network whose packets fit into the underlay. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { keyOf } from '../../src/kube/api/object.ts';
-import { SLICE_IPAM } from '../../src/network/api/names.ts';
+import { NODE_IPAM } from '../../src/network/api/names.ts';
 import type { Network, NetworkNode, NetworkStatus } from '../../src/network/api/types.ts';
 import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
 import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
@@ -314,7 +314,7 @@ function labConfig(network: Network): LabConfig {
     hairpinMode: true,
     mtu: network.status?.mtu,
     capabilities: { ips: true, mac: true },
-    ipam: { type: SLICE_IPAM },
+    ipam: { type: NODE_IPAM },
   };
 }
 
@@ -327,7 +327,7 @@ export function oldConfig(network: Network): LabConfig {
     forceAddress: true,
     ipMasq: true,
     mtu,
-    ipam: { type: SLICE_IPAM, ranges: [[{ subnet, gateway }]], routes: [] },
+    ipam: { type: NODE_IPAM, ranges: [[{ subnet, gateway }]], routes: [] },
     vni,
   };
 }
