@@ -173,5 +173,6 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
 });
 
 test('all of it is within the rights that the overlay gives', async () => {
-  expect(await forbiddenCalls(fixture.controlPlane.auditLogPath)).toEqual(refused);
+  const calls = await forbiddenCalls(fixture.controlPlane.auditLogPath);
+  expect(calls.filter((call) => !refused.includes(call))).toEqual([]);
 });
