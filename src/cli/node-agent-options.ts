@@ -25,7 +25,7 @@ export function addNodeAgentOptions(command: Command): Command {
     .addOption(plugins.argParser(text).default('/opt/cni/bin'))
     .addOption(interval.argParser(duration).default(duration('30s'), '30s'))
     .addOption(linger.argParser(duration).default(duration('120s'), '120s'))
-    .addOption(vxlan.argParser(port).default(4789))
+    .addOption(vxlan.argParser(port).default(4789, '4789'))
     .addOption(device.argParser(text))
     .addOption(node.argParser(dnsName))
     .addOption(address.argParser(text));

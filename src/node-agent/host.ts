@@ -1,12 +1,11 @@
 import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
-import { runBatch } from './batch.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED, SLICES } from './ipam-script.ts';
 import { type NodeLinks, parseLinks } from './links.ts';
 import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
-import type { Programs } from './programs.ts';
+import { type Programs, runBatch } from './programs.ts';
 import { isMissing, replaceFile } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
 

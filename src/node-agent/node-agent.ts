@@ -47,10 +47,10 @@ export interface NodeAgentOptions {
  */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<0 | 2> {
   const { nodeName } = options;
+  const config = usableKubeConfig(options);
   if (nodeName === undefined) {
     throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
   }
-  const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
   try {
     const probes = { port: options.metricsPort, verbosity };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { runBatch } from '../../../src/node-agent/batch.ts';
+import { runBatch } from '../../../src/node-agent/programs.ts';
 
 const parts = [
   { bridge: 'a', lines: ['link add a', 'link set a up'] },
