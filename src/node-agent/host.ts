@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
@@ -11,11 +12,23 @@ import { parseRoutes } from './routes.ts';
 
 /** Where host-local, which the previous release used, stores assigned addresses: one directory for each network. */
 const BOOKS = 'var/lib/cni/networks';
+/** What counts by itself: the lifetimes of addresses, and the timers of bridges. */
+const COUNTERS = /"(valid_life_time|preferred_life_time|\w+_timer)":[\d.]+/g;
 /** The files of a book that are not addresses. */
 const NO_ADDRESS = /^(lock|last_reserved_ip\.\d+)$/;
 
 /** Gives a setting of the kernel's network, as `ipv4/ip_forward`, this value. */
 export type Settings = (name: string, value: string) => Promise<void>;
+
+/** What programs have printed about a node. To parse it takes longer than to print it. */
+export interface Look {
+  /** The same if nothing has changed. */
+  readonly digest: string;
+  /** The operator's interfaces and the others. */
+  readonly links: () => NodeLinks;
+  /** The routes of the main table, without default routes and the operator's own. */
+  readonly routes: () => readonly ClusterRange[];
+}
 
 export interface HostOptions {
   /** Where the node's directories are mounted. */
@@ -33,6 +46,12 @@ export function settingsOf(root: string): Settings {
   };
 }
 
+function digestOf(texts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text).update('\0');
+  return hash.digest('hex');
+}
+
 /** The node of this process. */
 export class Host {
   readonly #root: string;
@@ -45,24 +64,32 @@ export class Host {
     this.#settings = settings;
   }
 
-  /** The operator's interfaces and the others; with the forwarding entries of these tunnels alone, if there are any. */
-  async links(tunnels?: readonly string[]): Promise<NodeLinks> {
+  /** Reads the node; with the forwarding entries of these tunnels alone, if there are any. */
+  async look(tunnels?: readonly string[]): Promise<Look> {
     const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
-    const fdb = ['-json', 'fdb', 'show'];
-    if (tunnels === undefined) return parseLinks(addresses, [await this.#programs('bridge', fdb)]);
-    const { tunnels: there } = parseLinks(addresses, []);
-    const asked = tunnels.filter((name) => there.has(name));
-    const shown = asked.map((name) => this.#programs('bridge', [...fdb, 'dev', name]));
-    return parseLinks(addresses, await Promise.all(shown));
-  }
-
-  /** The routes of the main table, without default routes and the operator's own. */
-  async routes(): Promise<readonly ClusterRange[]> {
-    const [four, six] = [
+    const fdbs = await this.#fdbs(addresses, tunnels);
+    const routes = [
       await this.#programs('ip', ['-json', 'route', 'show']),
       await this.#programs('ip', ['-6', '-json', 'route', 'show']),
     ];
-    return [...parseRoutes(four), ...parseRoutes(six)];
+    return {
+      digest: digestOf([addresses.replaceAll(COUNTERS, ''), ...fdbs, ...routes]),
+      links: () => parseLinks(addresses, fdbs),
+      routes: () => routes.flatMap(parseRoutes),
+    };
+  }
+
+  /** The operator's interfaces and the others. */
+  async links(): Promise<NodeLinks> {
+    return (await this.look()).links();
+  }
+
+  async #fdbs(addresses: string, tunnels: readonly string[] | undefined): Promise<readonly string[]> {
+    const fdb = ['-json', 'fdb', 'show'];
+    if (tunnels === undefined) return [await this.#programs('bridge', fdb)];
+    const { tunnels: there } = parseLinks(addresses, []);
+    const asked = tunnels.filter((name) => there.has(name));
+    return Promise.all(asked.map((name) => this.#programs('bridge', [...fdb, 'dev', name])));
   }
 
   /** Replaces the operator's table of nftables, unless it is the same. */

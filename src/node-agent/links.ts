@@ -172,8 +172,13 @@ function list(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(json) : [];
 }
 
+/** Without a copy: a node can have tens of thousands of entries. */
 function json(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return isJson(value) ? value : {};
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
 }
 
 function text(value: unknown): string | undefined {

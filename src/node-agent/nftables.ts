@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
 import { PROGRAM } from '../json/own-names.ts';
 import { bitsOf, formatRange, type Range } from '../network/ipam/cidr.ts';
 
@@ -78,9 +77,7 @@ export function digestIn(output: string): string | undefined {
 function peerRules(vnis: readonly number[], peers: readonly string[], port: number): readonly string[] {
   const ours = `  udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
   return (['ip', 'ip6'] as const).map((kind) => {
-    const known = [...new Set(peers)].filter(
-      (peer) => (ipaddr.parse(peer).kind() === 'ipv6') === (kind === 'ip6'),
-    );
+    const known = [...new Set(peers)].filter((peer) => peer.includes(':') === (kind === 'ip6'));
     if (known.length === 0) return `${ours} meta nfproto ${kind === 'ip' ? 'ipv4' : 'ipv6'} drop`;
     return `${ours} ${kind} saddr != ${setOf(known.toSorted())} drop`;
   });

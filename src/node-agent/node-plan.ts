@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js';
 import { overlaps, type Range, readRange } from '../network/ipam/cidr.ts';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Underlay } from '../network/nodes/node-report.ts';
@@ -119,8 +118,8 @@ function meshOf(
   port: number,
 ): { readonly mesh: Mesh; readonly problem: string | undefined } {
   const { address: local } = underlay;
-  const kind = ipaddr.parse(local).kind();
-  const isReached = ({ address }: { readonly address: string }) => ipaddr.parse(address).kind() === kind;
+  const isReached = ({ address }: { readonly address: string }) =>
+    address.includes(':') === local.includes(':');
   const peers = others.filter(isReached).map(({ address }) => address);
   const largest = largestMtu(underlay);
   const unreached = others.find((other) => !isReached(other));
