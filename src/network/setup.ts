@@ -17,8 +17,7 @@ import { setUpMeshNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
-import { NetworkUsers } from './pods/network-users.ts';
-import { setUpPodController } from './pods/pod-controller.ts';
+import { setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
@@ -71,6 +70,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     await Promise.all([
       ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
       sources.known(within(RANGES_WAIT_MS)),
+      onPods.known(within(PROVIDERS_WAIT_MS)),
     ]);
   }
 
@@ -78,7 +78,6 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     workers,
     isRemote: (key) => networkController.isRemote(key),
   });
-  const podWork = manager.controller('pod-gate', workers);
   const onReach = () => {
     for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
   };
@@ -96,7 +95,13 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
           pods: pods.lister,
           onReport: (key) => controllers.queue.add(key),
         });
-  const users = new NetworkUsers(pods.lister);
+  const { users, ...onPods } = setUpNetworkPods(manager, {
+    ...{ workers, resyncMs, access, events, networks, pods, nodes },
+    networkQueue: controllers.queue,
+    gives: (network) => network.status?.provider === 'multus',
+    stateOf: (key) => networkController.judge(key, networks.lister.get(key)),
+    after: cachesKnown,
+  });
   const context: ProviderContext = {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
@@ -112,7 +117,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),
   );
-  const { judge, ...networkController } = setUpNetworkController({
+  const networkController = setUpNetworkController({
     client: leaderClient,
     networks,
     queue: controllers.queue,
@@ -130,20 +135,13 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
   });
   controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
-  const pod = setUpPodController({
-    client: leaderClient,
-    networks,
-    pods,
-    users,
-    queue: podWork.queue,
-    networkQueue: controllers.queue,
-    stateOf: (key) => judge(key, networks.lister.get(key)),
+  const attach = attachWith({
+    client,
+    clock,
+    networks: networks.lister,
+    judge: networkController.judge,
     access,
-    events,
-    resyncMs,
   });
-  podWork.reconcile(pod.reconcile, { keys: pod.keys, after: cachesKnown });
-  const attach = attachWith({ client, clock, networks: networks.lister, judge, access });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 

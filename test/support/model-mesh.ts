@@ -39,7 +39,7 @@ export class ModelMesh {
     for (const name of this.#nodes.keys()) if (!Object.hasOwn(addresses, name)) this.#nodes.delete(name);
     for (const [name, own] of Object.entries(addresses)) {
       const metadata = { name, uid: `uid-of-${name}` };
-      this.#nodes.set({ metadata, cidrs: [], addresses: own, isOpen: true });
+      this.#nodes.set({ metadata, cidrs: [], addresses: own, isOpen: true, isAway: false });
       if (this.#agents.has(name)) continue;
       const root = await mkdtemp(join(tmpdir(), 'model-mesh-'));
       this.#agents.set(name, { node: new ModelNode(), root });

@@ -33,3 +33,6 @@ export const SLICE_IPAM = 'envoy-initializer-ipam';
 export const TABLE_NAME = 'envoy-initializer-nodes';
 /** The label of the ConfigMaps in which node agents report. Each has the name of its node. */
 export const REPORT_LABEL = 'samplecrd.k8s.io/node-report';
+
+/** How the hardware addresses of gateways begin. Each node has them, so no pod may. */
+export const GATEWAY_MAC = '02:6e:77:';

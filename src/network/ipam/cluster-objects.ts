@@ -12,6 +12,8 @@ export interface ClusterNode extends RangeHolder {
   readonly addresses: readonly string[];
   /** Whether the scheduler places new pods on it, except pods that tolerate all taints. */
   readonly isOpen: boolean;
+  /** Whether its kubelet does not respond: what the node ran may still run. */
+  readonly isAway: boolean;
 }
 
 export const NODES: Resource<ClusterNode> = {
@@ -59,12 +61,13 @@ const AWAY: ReadonlySet<unknown> = new Set([
 function clusterNode(value: unknown): ClusterNode {
   const { spec, status } = value as {
     readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
-    readonly status?: { readonly addresses?: unknown };
+    readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
   };
   const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
   return {
     ...holder(value, 'podCIDRs'),
     addresses: internal.map(({ address }) => String(address)),
+    isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
     isOpen: spec?.unschedulable !== true && !items(spec?.taints).some(({ key }) => AWAY.has(key)),
   };
 }

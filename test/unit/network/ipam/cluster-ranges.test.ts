@@ -113,6 +113,7 @@ describe('nodes', () => {
       cidrs: ['10.244.1.0/24'],
       addresses: [],
       isOpen: true,
+      isAway: false,
     });
     expect(node('n1').cidrs).toEqual([]);
   });
