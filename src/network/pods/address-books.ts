@@ -49,7 +49,9 @@ export class AddressBooks {
   readonly #given = new Map<string, Given>();
   readonly #lost = new Map<string, Lost>();
   /** By the key of the claim. */
-  readonly #claimed = new Map<ObjectKey, IpamClaim>();
+  readonly #claimed = new Map<ObjectKey, { readonly claim: IpamClaim; isMissing?: boolean }>();
+  /** Addresses that are about to be written into a claim. */
+  readonly #offered = new Map<ObjectKey, readonly string[]>();
 
   constructor(options: AddressBooksOptions) {
     this.#options = options;
@@ -95,39 +97,34 @@ export class AddressBooks {
 
   /** The claim of this key, from the cache or newer. */
   claim(key: ObjectKey): IpamClaim | undefined {
-    return this.#claimed.get(key) ?? this.#options.claims.get(key);
+    return this.#claimed.get(key)?.claim ?? this.#options.claims.get(key);
   }
 
-  /** Gives a claim addresses of its Network. Call `claimed` or `claimChanged` when it is known whether they are stored. */
+  /** The addresses of a claim, new ones if it has none. They stay the same until the claim has some. */
   takeFor(claim: IpamClaim): readonly string[] | Refusal {
+    const key = keyOf(claim);
+    const ips = claim.ips.length > 0 ? claim.ips : this.#offered.get(key);
+    if (ips) return ips;
     const book = this.of(claim.network);
-    if (!book) return [];
-    return give(book, claimHolder(claim), { index: 0, network: claim.network, ips: claim.ips });
+    const got = book ? give(book, claimHolder(claim), { index: 0, network: claim.network, ips: [] }) : [];
+    if (!('why' in got)) this.#offered.set(key, got);
+    return got;
   }
 
   /** Records a claim as the API server has it, which the cache may not have yet. */
   claimed(claim: IpamClaim): void {
-    this.#claimed.set(keyOf(claim), claim);
-    this.claimChanged(claim);
+    this.#claimed.set(keyOf(claim), { claim });
+    this.#refresh(claim);
   }
 
-  /** Call it for each event of a claim, and after a failed write. */
-  claimChanged({ metadata, network }: IpamClaim): void {
-    const key = keyOf({ metadata });
+  /** Call it for each event of a claim. */
+  claimChanged(claim: IpamClaim): void {
+    const key = keyOf(claim);
     const cached = this.#options.claims.get(key);
-    const written = this.#claimed.get(key);
-    if (cached?.metadata.uid !== metadata.uid || (cached?.ips.length ?? 0) > 0) this.#claimed.delete(key);
-    const current = this.#claimed.get(key) ?? cached;
-    const id = claimHolder({ metadata }).id;
-    const networks = new Set([network, written?.network ?? network, current?.network ?? network]);
-    for (const each of networks) {
-      const book = this.#books.get(each)?.book;
-      book?.release(id);
-      if (current && current.network === each && current.metadata.uid === metadata.uid) {
-        book?.hold(claimHolder(current), current.ips);
-      }
-      this.#options.onFreed(each);
-    }
+    const isGone = cached?.metadata.uid !== claim.metadata.uid;
+    if (isGone || (cached?.ips.length ?? 0) > 0) this.#claimed.delete(key);
+    if (isGone) this.#offered.delete(key);
+    this.#refresh(claim);
   }
 
   /** Call it for each event that adds or changes a pod. */
@@ -180,12 +177,17 @@ export class AddressBooks {
     }
   }
 
-  /** Forgets pods that the cache has not shown for two sweeps: they were deleted before it could. */
+  /** Forgets what the caches have not shown for two sweeps: it was deleted before they could. */
   sweep(): void {
     for (const given of [...this.#given.values()]) {
       const wasMissing = given.isMissing;
       given.isMissing = this.#current(given.pod) === undefined;
       if (wasMissing && given.isMissing) this.deleted(given.pod);
+    }
+    for (const claimed of [...this.#claimed.values()]) {
+      const wasMissing = claimed.isMissing;
+      claimed.isMissing = this.#options.claims.get(keyOf(claimed.claim)) === undefined;
+      if (wasMissing && claimed.isMissing) this.claimChanged(claimed.claim);
     }
   }
 
@@ -211,10 +213,22 @@ export class AddressBooks {
     for (const pod of [...pods.byIndex('user', key), ...pods.byIndex('gated', key)]) this.#record(key, pod);
     for (const { pod } of this.#given.values()) if (!this.#current(pod)) this.#record(key, pod);
     for (const { holder, ips } of this.#lost.values()) book.hold(holder, ips.get(key) ?? []);
-    for (const claim of claims.byIndex('network', key)) book.hold(claimHolder(claim), claim.ips);
-    for (const claim of this.#claimed.values()) {
-      if (claim.network === key) book.hold(claimHolder(claim), claim.ips);
-    }
+    for (const claim of claims.byIndex('network', key)) this.#hold(claim);
+    for (const { claim } of this.#claimed.values()) if (claim.network === key) this.#hold(claim);
+  }
+
+  #refresh({ metadata, network }: IpamClaim): void {
+    const key = keyOf({ metadata });
+    const current = this.claim(key);
+    if ((current?.ips.length ?? 0) > 0) this.#offered.delete(key);
+    this.#books.get(network)?.book.release(claimHolder({ metadata }).id);
+    if (current?.network === network) this.#hold(current);
+    this.#options.onFreed(network);
+  }
+
+  #hold(claim: IpamClaim): void {
+    const offered = this.#offered.get(keyOf(claim)) ?? [];
+    this.#books.get(claim.network)?.book.add(claimHolder(claim), [...claim.ips, ...offered]);
   }
 
   #record(network: ObjectKey, pod: NetworkPod): void {

@@ -32,8 +32,6 @@ export class PodAddresses {
   readonly #options: PodAddressesOptions;
   /** Whether the pods and claims of the API server are in the books, in this term. */
   #known: Promise<void> | undefined;
-  /** The claims that are being written. */
-  readonly #writing = new Map<ObjectKey, Promise<unknown>>();
 
   constructor(options: PodAddressesOptions) {
     this.#options = options;
@@ -86,15 +84,7 @@ export class PodAddresses {
     const name = claimOf(element);
     const ips = keptIps(own(element, 'ips'));
     if (name === undefined) return { ips };
-    const key = `${pod.metadata.namespace}/${name}`;
-    await this.#writing.get(key)?.catch(() => undefined);
-    const claimed = this.#claim(key, pod, network, signal);
-    this.#writing.set(key, claimed);
-    try {
-      return await claimed;
-    } finally {
-      if (this.#writing.get(key) === claimed) this.#writing.delete(key);
-    }
+    return this.#claim(`${pod.metadata.namespace}/${name}`, pod, network, signal);
   }
 
   async #claim(
@@ -111,42 +101,25 @@ export class PodAddresses {
       const why = `IPAMClaim ${key} is for Network ${claim.network}, not ${network}: refer to another claim`;
       return { reason: 'InvalidNetworkAnnotation', why };
     }
-    const book = books.of(network);
-    const users = claim.ips.flatMap((ip) => book?.holdersOf(ip) ?? []);
-    const sharedWith = claimHolder(claim).id;
-    const user = users.find(({ id }) => id !== pod.metadata.uid && id !== sharedWith);
-    if (user) return waits(`IPAMClaim ${key} is in use by ${user.name}`);
-    const ips = claim.ips.length > 0 ? claim.ips : books.takeFor(claim);
+    const ips = books.takeFor(claim);
     if ('why' in ips) return ips;
-    if (claim.ips.length === 0 || claim.ownerPod !== pod.metadata.name)
-      await this.#write(claim, ips, pod, signal);
+    const sharedWith = claimHolder(claim).id;
+    const user = ips
+      .flatMap((ip) => books.of(network)?.holdersOf(ip) ?? [])
+      .find(({ id }) => id !== pod.metadata.uid && id !== sharedWith);
+    if (user) return waits(`IPAMClaim ${key} is in use by ${user.name}`);
+    if (claim.ips.length === 0 || claim.ownerPod !== pod.metadata.name) {
+      books.claimed(await this.#write(claim, ips, pod, signal));
+    }
     return { ips, sharedWith };
   }
 
-  async #write(
-    claim: IpamClaim,
-    ips: readonly string[],
-    pod: NetworkPod,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { client, books } = this.#options;
+  /** The version makes it fail if somebody has written the claim in between. */
+  #write(claim: IpamClaim, ips: readonly string[], pod: NetworkPod, signal: AbortSignal): Promise<IpamClaim> {
     const { name, namespace, uid, resourceVersion } = claim.metadata;
-    const patch = {
-      metadata: { uid, resourceVersion },
-      status: { ips, ownerPod: { name: pod.metadata.name } },
-    };
-    const options = {
-      subresource: 'status',
-      fieldManager: FIELD_MANAGER,
-      timeoutMs: WRITE_TIMEOUT_MS,
-      signal,
-    };
-    try {
-      books.claimed(await client.mergePatch(IPAM_CLAIMS, { name, namespace }, patch, options));
-    } catch (error) {
-      books.claimChanged(claim);
-      throw error;
-    }
+    const patch = { metadata: { uid, resourceVersion }, status: { ips, ownerPod: { name: pod.metadata.name } } };
+    const options = { subresource: 'status', fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
+    return this.#options.client.mergePatch(IPAM_CLAIMS, { name, namespace }, patch, options);
   }
 
   /** Reads from the API server what the caches may not have yet, once in a term. */
