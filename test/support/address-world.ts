@@ -11,6 +11,7 @@ import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../src/network/p
 import { OPEN_ACCESS } from '../../src/network/pods/network-access.ts';
 import {
   addressesOn,
+  isGated,
   isRelevant,
   type NetworkPod,
   networkPods,
@@ -62,7 +63,7 @@ export class AddressWorld {
   readonly network: Network;
   readonly pods = new Map<string, ApiPod>();
   readonly claims = new Map<string, ApiClaim>();
-  /** Addresses of pods that were deleted while their node did not respond, by node. */
+  /** Addresses of pods that all replicas knew, and that were deleted while their node did not respond, by node. */
   readonly lost = new Map<string, string[]>();
   readonly events: WatchEvent[] = [];
   readonly away = new Set<string>();
@@ -133,8 +134,13 @@ export class AddressWorld {
     this.pods.delete(key);
     this.events.push({ key });
     const { nodeName = '' } = pod.spec;
-    if (this.away.has(nodeName))
-      this.lost.set(nodeName, [...(this.lost.get(nodeName) ?? []), ...addressesOf(pod)]);
+    // A replica that has not seen the addresses cannot keep them.
+    const isSeen = this.replicas.every(({ pods }) => {
+      const cached = pods.get(key);
+      return cached?.metadata.uid === pod.metadata.uid && addressesOn(cached, KEY).size > 0 && !isGated(cached);
+    });
+    if (!this.away.has(nodeName) || !isSeen) return;
+    this.lost.set(nodeName, [...(this.lost.get(nodeName) ?? []), ...addressesOf(pod)]);
   }
 
   goAway(node: string): void {

@@ -162,8 +162,26 @@ export class AddressBooks {
     }
   }
 
-  /** Records pods as the API server has them, which the cache may not have yet. */
-  listed(pods: Iterable<NetworkPod>): void {
+  /**
+   * Records pods and claims as the API server has them, which the caches may not have yet. What was given before is
+   * among them, or was never stored.
+   */
+  listed(pods: Iterable<NetworkPod>, claims: Iterable<IpamClaim>): void {
+    const given = [...this.#given.values()];
+    const claimed = Array.from(this.#claimed.values(), ({ claim }) => claim);
+    const offered = [...this.#offered.keys()].flatMap((key) => this.claim(key) ?? []);
+    this.#given.clear();
+    this.#claimed.clear();
+    this.#offered.clear();
+    for (const { pod, wishes } of given) {
+      const current = this.#current(pod);
+      for (const { network } of wishes.values()) {
+        if (current) this.#record(network, current);
+        else this.#books.get(network)?.book.release(pod.metadata.uid ?? '');
+      }
+    }
+    for (const claim of [...claimed, ...offered]) this.#refresh(claim);
+    for (const claim of claims) this.claimed(claim);
     for (const pod of pods) {
       const { uid = '', resourceVersion } = pod.metadata;
       if (isGated(pod) || this.#current(pod)?.metadata.resourceVersion === resourceVersion) continue;

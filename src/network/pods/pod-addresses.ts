@@ -137,7 +137,6 @@ export class PodAddresses {
   async #list(signal: AbortSignal): Promise<void> {
     const { access, books } = this.#options;
     const pods = await this.#all(networkPods(access), LIVE_PODS, isRelevant, signal);
-    books.listed(pods);
     const claims = await this.#all(IPAM_CLAIMS, undefined, ({ ips }) => ips.length > 0, signal).catch(
       (error: unknown) => {
         // The CRD is not installed.
@@ -145,7 +144,7 @@ export class PodAddresses {
         throw error;
       },
     );
-    for (const claim of claims) books.claimed(claim);
+    books.listed(pods, claims);
   }
 
   async #all<T extends KubeObject>(
