@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { bridgeName, cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
 import { tunnelName } from '../../src/node-agent/links.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { CNI_DIRECTORIES } from '../env/cluster/container-config.ts';
@@ -15,6 +15,7 @@ import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
+import { oldCniConfig } from '../support/old-definitions.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the nodes, Multus, and our image. */
@@ -136,7 +137,9 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
         apiVersion: 'k8s.cni.cncf.io/v1',
         kind: 'NetworkAttachmentDefinition',
         metadata: { name },
-        spec: { config: cniConfig(`default/${name}`, { ...subnet, ...(name === 'vni' && OTHER) }, number) },
+        spec: {
+          config: oldCniConfig(`default/${name}`, { ...subnet, ...(name === 'vni' && OTHER) }, number),
+        },
       });
     }
     const patch = (text: string) =>

@@ -130,7 +130,6 @@ describe('the walk: a Network', () => {
     await kubectl(
       'wait network/example-network --for=jsonpath={.status.gateway}=192.168.0.254 --timeout=20s',
     );
-    expect(await kubectl('get net-attach-def example-network -o jsonpath={.spec.config}')).toContain('.254');
     await untilTold('Updated', 'gateway 192.168.0.1 to 192.168.0.254');
   });
 
@@ -302,19 +301,4 @@ describe('a Network', () => {
     expect(JSON.parse(before)).toMatchObject({ attachedPods: 1 });
     await untilCounted('kept', 2);
   });
-});
-
-test('on several nodes a Network is Ready no more, and pods wait; on one again they go on', async () => {
-  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
-  await fixture.apply(network('single'));
-  await kubectl('wait network/single --for=condition=Ready --timeout=10s');
-  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n2' } });
-  const reason = 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}';
-  await kubectl(`wait network/single --for=${reason}=SingleNodeOnly --timeout=10s`);
-  await untilEvent('network/single', 'SingleNodeOnly', 'this cluster has 2 nodes');
-  expect(await statusOf('single', '.gateway')).toMatch(/^10\./);
-  await fixture.apply(pod('spread', 'single'));
-  await untilEvent('pod/spread', 'WaitsForNetwork', 'SingleNodeOnly');
-  await kubectl('delete node n2');
-  await untilGates('spread', []);
 });

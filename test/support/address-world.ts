@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/kube/api/object.ts';
 import type { Resource } from '../../src/kube/api/resource.ts';
 import { Store } from '../../src/kube/cache/store.ts';
 import type { ObjectRef } from '../../src/kube/client/client.ts';
-import type { PoolRanges } from '../../src/network/addresses/pool.ts';
+import type { Subnet } from '../../src/network/api/subnet.ts';
 import type { Network } from '../../src/network/api/types.ts';
 import { AddressBooks } from '../../src/network/pods/address-books.ts';
 import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../src/network/pods/ipam-claims.ts';
@@ -75,7 +75,7 @@ export class AddressWorld {
   #leader: Replica;
   readonly replicas: readonly Replica[];
 
-  constructor(ranges: PoolRanges & Pick<Network['spec'], 'exclude'>) {
+  constructor(ranges: Subnet & Pick<Network['spec'], 'exclude'>) {
     this.network = {
       metadata: { name: 'blue', namespace: 'default', uid: 'blue' },
       spec: ranges,
@@ -137,7 +137,9 @@ export class AddressWorld {
     // A replica that has not seen the addresses cannot keep them.
     const isSeen = this.replicas.every(({ pods }) => {
       const cached = pods.get(key);
-      return cached?.metadata.uid === pod.metadata.uid && addressesOn(cached, KEY).size > 0 && !isGated(cached);
+      return (
+        cached?.metadata.uid === pod.metadata.uid && addressesOn(cached, KEY).size > 0 && !isGated(cached)
+      );
     });
     if (!this.away.has(nodeName) || !isSeen) return;
     this.lost.set(nodeName, [...(this.lost.get(nodeName) ?? []), ...addressesOf(pod)]);

@@ -5,13 +5,14 @@ import { pino } from 'pino';
 import { formatRange } from '../../src/network/ipam/cidr.ts';
 import { nextTable } from '../../src/network/nodes/node-table.ts';
 import type { OldNodeReport as NodeReport } from '../../src/network/nodes/old-report.ts';
-import { cniConfig, type MeshNetwork, meshNetwork } from '../../src/network/providers/multus/cni-config.ts';
+import { type MeshNetwork, meshNetwork } from '../../src/network/providers/multus/cni-config.ts';
 import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
 import { Host } from '../../src/node-agent/host.ts';
 import { Joiner } from '../../src/node-agent/joiner.ts';
 import { type Programs, run } from '../../src/node-agent/programs.ts';
 import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
+import { oldCniConfig } from './old-definitions.ts';
 
 /** Directories in which what a node keeps must not be this machine's. */
 const OWN_DIRECTORIES = ['/run', '/opt', '/var/lib/cni'];
@@ -137,7 +138,7 @@ export class LabNode {
   async #cni(command: string, pod: Space, network: MeshNetwork, chosen?: string): Promise<string> {
     const { key, range, gateway, mtu, vni } = network;
     const subnet = { cidr: formatRange(range), gateway, mtu };
-    const { cniVersion, name, plugins } = JSON.parse(cniConfig(key, subnet, vni));
+    const { cniVersion, name, plugins } = JSON.parse(oldCniConfig(key, subnet, vni));
     const runtimeConfig = chosen === undefined ? {} : { runtimeConfig: { ips: [chosen] } };
     const config = { ...plugins[0], cniVersion, name, ...runtimeConfig };
     const ordered = Object.fromEntries(Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1)));

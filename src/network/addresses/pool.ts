@@ -1,16 +1,6 @@
 import ipaddr from 'ipaddr.js';
+import { type GatewayRange, rangesOf, type Subnet } from '../api/subnet.ts';
 import { bitsOf, formatAddress, overlaps, parseRange, type Range, readRange } from '../ipam/cidr.ts';
-
-/** A range of a Network, with the address that nodes have in it. */
-export interface PoolRange {
-  readonly cidr: string;
-  readonly gateway: string;
-}
-
-/** The ranges of a Network: one, or one of each family. */
-export interface PoolRanges extends PoolRange {
-  readonly secondary?: PoolRange;
-}
 
 /** An address in a pool: its distance from the start of the range, or its text if the pool does not give it. */
 export type Place = number | string;
@@ -19,11 +9,8 @@ export type Place = number | string;
 const MAX_IPV6_SIZE = 2 ** 16;
 
 /** The pools of a Network. `exclude`: ranges that the operator does not give. */
-export function poolsOf(
-  { secondary, ...primary }: PoolRanges,
-  exclude: readonly string[] = [],
-): readonly Pool[] {
-  return [primary, ...(secondary ? [secondary] : [])].flatMap((range) => Pool.of(range, exclude) ?? []);
+export function poolsOf(subnet: Subnet, exclude: readonly string[] = []): readonly Pool[] {
+  return rangesOf(subnet).flatMap((range) => Pool.of(range, exclude) ?? []);
 }
 
 /** How many pods can have an address of each pool. */
@@ -43,7 +30,7 @@ export class Pool {
   readonly #parts: readonly (readonly [number, number])[];
 
   /** Undefined for an invalid range. `exclude`: ranges that the operator does not give. */
-  static of({ cidr, gateway }: PoolRange, exclude: readonly string[] = []): Pool | undefined {
+  static of({ cidr, gateway }: GatewayRange, exclude: readonly string[] = []): Pool | undefined {
     const range = parseRange(cidr);
     return range && new Pool(range, gateway, exclude);
   }

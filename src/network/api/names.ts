@@ -24,8 +24,6 @@ export const MULTUS_STATUS = 'k8s.v1.cni.cncf.io/network-status';
 export const NETWORK_LABEL = 'samplecrd.k8s.io/network';
 /** The annotation of a definition with the UID of its Network. It proves ownership without an owner reference. */
 export const UID_ANNOTATION = 'samplecrd.k8s.io/network-uid';
-/** The annotation of a definition with its last subnet. Events need it, because a user may edit the definition. */
-export const SHAPE_ANNOTATION = 'samplecrd.k8s.io/network-shape';
 
 /** The IPAM plugin that the node agent installs on its node: host-local with the node's slice of the range. */
 export const SLICE_IPAM = 'envoy-initializer-ipam';

@@ -108,7 +108,7 @@ export interface NetworkStatus {
   /**
    * The nodes on which live pods use the network, sorted by name. Their node agents connect them.
    *
-   * @maxItems 5000
+   * @maxItems 10000
    */
   readonly nodes?: readonly NetworkNode[];
   /**

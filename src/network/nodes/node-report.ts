@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
+import { parseRange, readRange } from '../ipam/cidr.ts';
 
 /** What the agent of a node tells the operator about its node. */
 export interface NodeReport {
@@ -27,6 +28,10 @@ export const MAX_REPORTED_RANGES = 256;
 /** The longest report that the operator reads, in characters. */
 export const MAX_REPORT = 128 * 1024;
 
+/** What IPv6 needs inside of a tunnel over IPv6, in bytes (RFC 8200 section 5). */
+const SMALLEST_MTU = 1350;
+const LARGEST_MTU = 65_535;
+
 /** Reads a report; undefined if the text is not a valid one of this or a later version. */
 export function parseReport(text: string | undefined): NodeReport | undefined {
   if (text === undefined || text.length > MAX_REPORT) return undefined;
@@ -46,7 +51,7 @@ function isReport(value: unknown): value is NodeReport {
     Number(version) >= REPORT_VERSION &&
     Array.isArray(ranges) &&
     ranges.length <= MAX_REPORTED_RANGES &&
-    ranges.every(isString) &&
+    ranges.every(isRange) &&
     (underlay === undefined || isUnderlay(underlay)) &&
     isRecord(problems) &&
     Object.values(problems).every(isString)
@@ -54,7 +59,22 @@ function isReport(value: unknown): value is NodeReport {
 }
 
 function isUnderlay(value: unknown): value is Underlay {
-  return isRecord(value) && isString(value.address) && Number.isSafeInteger(value.mtu);
+  if (!isRecord(value) || !isString(value.address)) return false;
+  const { address, mtu } = value;
+  // Other nodes send to the address, so its text must be nothing else.
+  return (
+    parseRange(`${address}/${address.includes(':') ? 128 : 32}`) !== undefined &&
+    typeof mtu === 'number' &&
+    Number.isInteger(mtu) &&
+    mtu >= SMALLEST_MTU &&
+    mtu <= LARGEST_MTU
+  );
+}
+
+/** A range for all addresses would refuse every Network. */
+function isRange(value: unknown): value is string {
+  const range = isString(value) ? readRange(value) : undefined;
+  return range !== undefined && range.prefixLength > 0;
 }
 
 function isString(value: unknown): value is string {

@@ -3,6 +3,7 @@ import type { Lister } from '../../kube/cache/store.ts';
 import { AddressBook, type Holder } from '../addresses/book.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { give, type Refusal, type Wish } from '../addresses/request.ts';
+import { rangesOf, recordedSubnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import type { IpamClaim } from './ipam-claims.ts';
 import { addressesOn, isGated, type NetworkPod, networksOf } from './network-pods.ts';
@@ -60,16 +61,15 @@ export class AddressBooks {
   /** The book of a Network; undefined if the operator gives no addresses on it. */
   of(key: ObjectKey): AddressBook | undefined {
     const network = this.#options.networks.get(key);
-    const { cidr, gateway, secondary } = network?.status ?? {};
-    if (!network || cidr === undefined || gateway === undefined || !this.#options.gives(network)) {
+    const subnet = network && recordedSubnet(network);
+    if (!subnet || !this.#options.gives(network)) {
       this.#books.delete(key);
       return undefined;
     }
-    const ranges = { cidr, gateway, ...(secondary && { secondary }) };
-    const shape = JSON.stringify([ranges, network.spec.exclude]);
+    const shape = JSON.stringify([rangesOf(subnet), network.spec.exclude]);
     const known = this.#books.get(key);
     if (known?.shape === shape) return known.book;
-    const book = new AddressBook(poolsOf(ranges, network.spec.exclude));
+    const book = new AddressBook(poolsOf(subnet, network.spec.exclude));
     this.#books.set(key, { shape, book });
     this.#fill(key, book);
     return book;

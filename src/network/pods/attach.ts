@@ -96,12 +96,12 @@ function addressProblem(
   for (const selected of selection.networks) {
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
-    if (state?.kind !== 'ready' || !state.ranges) continue;
+    if (state?.kind !== 'ready' || !state.subnet) continue;
     const mac = ownString(selected.element, 'mac')?.toLowerCase();
     if (mac?.startsWith(GATEWAY_MAC)) {
       return `asks for ${mac} on Network ${key}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
     }
-    const book = new AddressBook(poolsOf(state.ranges));
+    const book = new AddressBook(poolsOf(state.subnet));
     for (const ip of ipsOf(selected.element)) {
       const problem = book.problemOf(ip);
       if (problem !== undefined)

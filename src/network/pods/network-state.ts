@@ -1,10 +1,10 @@
-import type { PoolRanges } from '../addresses/pool.ts';
 import { conditionOf } from '../api/conditions.ts';
+import { recordedSubnet, type Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 
-/** The state of a Network for a pod. `ranges` are those of the real network. `why` is a sentence without a full stop that names the Network. */
+/** The state of a Network for a pod. `subnet` is that of the real network. `why` is a sentence without a full stop that names the Network. */
 export type NetworkState =
-  | { readonly kind: 'ready'; readonly ranges?: PoolRanges }
+  | { readonly kind: 'ready'; readonly subnet?: Subnet | undefined }
   | { readonly kind: 'waiting'; readonly why: string }
   /** Pods can never attach to networks of its provider. */
   | { readonly kind: 'unattachable'; readonly why: string };
@@ -27,12 +27,6 @@ export function networkState(
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');
   const ready = conditionOf(network.status?.conditions, 'Ready');
-  if (ready?.status === 'True') return { kind: 'ready', ...rangesOf(network) };
+  if (ready?.status === 'True') return { kind: 'ready', subnet: recordedSubnet(network) };
   return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
-}
-
-function rangesOf({ status = {} }: Network): { readonly ranges?: PoolRanges } {
-  const { cidr, gateway, secondary } = status;
-  if (cidr === undefined || gateway === undefined) return {};
-  return { ranges: { cidr, gateway, ...(secondary && { secondary }) } };
 }

@@ -22,14 +22,15 @@ export class NetworkUsers {
     this.#books = books;
   }
 
-  usageOf(network: ObjectKey): Usage {
+  usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
     const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
+    const nodeNames = [...new Set(users.flatMap(({ nodeName }) => nodeName ?? []))];
     const book = this.#books.of(network);
-    if (book) return { pods: users.map(keyOf), allocated: book.taken, total: book.total };
+    if (book) return { pods: users.map(keyOf), allocated: book.taken, total: book.total, nodeNames };
     const allocated = users
       .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
       .reduce((sum, { ips }) => sum + ips.length, 0);
-    return { pods: users.map(keyOf), allocated };
+    return { pods: users.map(keyOf), allocated, nodeNames };
   }
 
   /** Counts a pod whose gate the operator is about to remove. */

@@ -117,8 +117,16 @@ export class PodAddresses {
   /** The version makes it fail if somebody has written the claim in between. */
   #write(claim: IpamClaim, ips: readonly string[], pod: NetworkPod, signal: AbortSignal): Promise<IpamClaim> {
     const { name, namespace, uid, resourceVersion } = claim.metadata;
-    const patch = { metadata: { uid, resourceVersion }, status: { ips, ownerPod: { name: pod.metadata.name } } };
-    const options = { subresource: 'status', fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
+    const patch = {
+      metadata: { uid, resourceVersion },
+      status: { ips, ownerPod: { name: pod.metadata.name } },
+    };
+    const options = {
+      subresource: 'status',
+      fieldManager: FIELD_MANAGER,
+      timeoutMs: WRITE_TIMEOUT_MS,
+      signal,
+    };
     return this.#options.client.mergePatch(IPAM_CLAIMS, { name, namespace }, patch, options);
   }
 

@@ -31,11 +31,11 @@ export interface PodController {
 }
 
 /** Pods of a Deployment change together: one reconcile of their Network covers all changes within this time. */
-const GATHER_MS = 200;
+export const GATHER_MS = 200;
 
 /**
- * Sets up the pod controller, which gives pods their addresses and removes gates when Networks are Ready, and requeues Networks when their users
- * change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
+ * Sets up the pod controller, which gives pods their addresses, removes gates when Networks are Ready, and requeues
+ * Networks when their users change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
  */
 export function setUpPodController(options: PodControllerOptions): PodController {
   const { pods, networks, resyncMs } = options;
@@ -58,7 +58,8 @@ function podHandler({ queue, users, books, networks, networkQueue }: PodControll
     onUpdate(previous: NetworkPod, current: NetworkPod) {
       const isChanged = !isDeepStrictEqual(uses(previous), uses(current));
       if (isChanged) books.changed(current, previous);
-      if (isChanged || isGated(current) || previous === current) queue.add(keyOf(current));
+      if (isChanged || isGated(current) || current.lacks.length > 0 || previous === current)
+        queue.add(keyOf(current));
       if (!isGated(current)) users.settle(current);
       if (isChanged) usersChanged([...POD_INDEXERS.user(previous), ...POD_INDEXERS.user(current)]);
     },

@@ -17,7 +17,7 @@ import type { NetworkPod } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
-import { setUpPodController, waitingFor } from './pod-controller.ts';
+import { GATHER_MS, setUpPodController, waitingFor } from './pod-controller.ts';
 
 export interface NetworkPodsOptions {
   readonly workers: number;
@@ -41,9 +41,6 @@ export interface NetworkPods {
   /** Resolves when the IPAMClaims are known, or their CRD is not installed, or the signal aborts. */
   known(signal: AbortSignal): Promise<unknown>;
 }
-
-/** Pods of a Deployment are deleted together: pods that wait for their addresses are tried once for all. */
-const GATHER_MS = 200;
 
 /** Sets up the controller of pods on Networks, with the books of their addresses. */
 export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions): NetworkPods {

@@ -3,12 +3,11 @@ import { Store } from '../../../src/kube/cache/store.ts';
 import type { Network } from '../../../src/network/api/types.ts';
 import { namePods } from '../../../src/network/controller/condition-plan.ts';
 import { parseRange } from '../../../src/network/ipam/cidr.ts';
-import { NODES } from '../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges } from '../../../src/network/ipam/cluster-ranges.ts';
 import { RangeClaims } from '../../../src/network/ipam/range-claims.ts';
-import { meshCoverage } from '../../../src/network/nodes/mesh-coverage.ts';
-import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/nodes/node-objects.ts';
+import { NODE_REPORTS } from '../../../src/network/nodes/node-objects.ts';
 import { nextTable } from '../../../src/network/nodes/node-table.ts';
+import { nodesInUse } from '../../../src/network/nodes/nodes-in-use.ts';
 import { decideGate } from '../../../src/network/pods/gate-decision.ts';
 import { NetworkAccess } from '../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
@@ -296,16 +295,14 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
     },
   },
   {
-    name: 'nodes: that one Network reaches',
+    name: 'nodes: of the pods of one Network',
     work: (n) => {
-      const [one] = joined(1);
-      const nodes = new Store<ReturnType<typeof NODES.decode>>();
-      for (const { name } of nodesOf(n)) nodes.set(NODES.decode({ metadata: { name }, spec: {} }));
-      const data = { nodes: JSON.stringify(tableOf(n)) };
-      const table = NODE_TABLES.decode({ metadata: { name: 'nodes' }, data });
-      const report = (name: string) => NODE_REPORTS.decode({ metadata: { name }, data: {} });
-      const reach = meshCoverage({ nodes, table: () => table, reportOf: report });
-      return () => one && [reach.limitOf(one), reach.mesh?.capacityOf(one), reach.mesh?.mtu()];
+      const one = network(0, apart(0));
+      const names = nodesOf(n).map(({ name }) => name);
+      const report = JSON.stringify({ version: 2, ranges: [], problems: { 'default/network-0': 'no' } });
+      const { current } = NODE_REPORTS.decode({ metadata: { name: 'a' }, data: { report } });
+      const known = { internalIp: '192.0.2.1', report: current, hasReported: true };
+      return () => nodesInUse(one, names, () => known);
     },
   },
   {
