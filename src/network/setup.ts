@@ -21,6 +21,7 @@ import { setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
+import { setUpNetworkServices } from './services/setup.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
@@ -136,6 +137,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
   });
   controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
+  setUpNetworkServices(manager, { access, events, pods, after: cachesKnown });
   const attach = attachWith({
     client,
     clock,

@@ -8,6 +8,9 @@ import type { NetworkAccess } from './network-access.ts';
 import { type AttachedTo, isNetworkKey, keptIps, parseNetworkStatus } from './network-status.ts';
 import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
 
+/** The most labels of a pod that a cache keeps. */
+const MAX_LABELS = 64;
+
 /** The cached part of a core/v1 Pod: what Networks need. */
 export interface NetworkPod extends KubeObject {
   /** The node of the pod. */
@@ -22,6 +25,10 @@ export interface NetworkPod extends KubeObject {
   readonly attachedTo: readonly AttachedTo[];
   /** The addresses that Multus' annotation has for it; for a gated pod, those that it asks for. */
   readonly selected: readonly AttachedTo[];
+  /** What Services need: its labels, its readiness, and its name in DNS. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isReady: boolean;
+  readonly hostname?: string;
   /** For a pod without a gate: Networks in Multus' annotation that it has no address on. */
   readonly lacks: readonly ObjectKey[];
 }
@@ -47,6 +54,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const { namespace = '', annotations } = metadata;
   const gate = gateOf(value);
   const nodeName = field(field(value, 'spec'), 'nodeName');
+  const hostname = field(field(value, 'spec'), 'hostname');
   const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
   const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
   const multus = selectedOf(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
@@ -60,6 +68,9 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
     ...(typeof nodeName === 'string' && { nodeName }),
     asksFor: [...new Set([...asked, ...multus.map(({ network }) => network)])],
     attachedTo,
+    labels: keptLabels(metadata.labels),
+    isReady: isReady(value),
+    ...(typeof hostname === 'string' && { hostname }),
     selected: multus.filter(({ ips }) => ips.length > 0),
     lacks: gate >= 0 ? [] : [...new Set(lacks.map(({ network }) => network))],
   };
@@ -80,6 +91,19 @@ function identity({
     ...(creationTimestamp !== undefined && { creationTimestamp }),
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
   };
+}
+
+/** Users can write any number of labels. A Service of a Network finds no pod with more than these. */
+function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.keys(labels).length > MAX_LABELS ? {} : labels;
+}
+
+function isReady(pod: unknown): boolean {
+  const conditions = field(field(pod, 'status'), 'conditions');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((each) => field(each, 'type') === 'Ready' && field(each, 'status') === 'True')
+  );
 }
 
 function selectedOf(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
