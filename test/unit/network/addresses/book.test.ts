@@ -4,10 +4,7 @@ import { poolsOf } from '../../../../src/network/addresses/pool.ts';
 
 const FOUR = { cidr: '10.0.0.0/29', gateway: '10.0.0.1' };
 const book = () => new AddressBook(poolsOf(FOUR));
-const both = (cidr: string) =>
-  new AddressBook(
-    poolsOf({ ...FOUR, secondary: { cidr, gateway: cidr.replace('/', '1/').replace(/\/.*/, '') } }),
-  );
+const both = (cidr: string) => new AddressBook(poolsOf({ ...FOUR, secondary: { cidr, gateway: 'fd00::1' } }));
 const holder = (id: string) => ({ id, name: `pod ${id}` });
 
 test('an address rests before it is given again', () => {
