@@ -41,7 +41,7 @@ export class Pool {
     const size = 2 ** (bitsOf(address) - prefixLength);
     this.#range = range;
     this.#gateway = gateway;
-    this.#start = valueOf(address);
+    this.#start = numberOf(address);
     this.#size = isFour ? size : Math.min(size, MAX_IPV6_SIZE);
     const edges: (readonly [number, number])[] = isFour
       ? [
@@ -58,7 +58,7 @@ export class Pool {
   placeOf(text: string): Place | undefined {
     const address = readAddress(text);
     if (!address || !this.#holds(address)) return undefined;
-    const offset = valueOf(address) - this.#start;
+    const offset = numberOf(address) - this.#start;
     return offset < this.#size ? Number(offset) : formatAddress(address);
   }
 
@@ -108,7 +108,7 @@ export class Pool {
   #spanOf(text: string): readonly (readonly [number, number])[] {
     const range = readRange(text);
     if (!range || !overlaps(range, this.#range)) return [];
-    const from = valueOf(range.address) - this.#start;
+    const from = numberOf(range.address) - this.#start;
     const to = from + 2n ** BigInt(bitsOf(range.address) - range.prefixLength) - 1n;
     const inPool = (offset: bigint) => (offset < 0n ? 0 : offset > this.#size ? this.#size : Number(offset));
     return [[inPool(from), inPool(to)]];
@@ -135,7 +135,7 @@ function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return ipaddr.isValid(plain) ? ipaddr.process(plain) : undefined;
 }
 
-function valueOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
+function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
   return address.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 }
 

@@ -146,7 +146,10 @@ export class AddressBooks {
     const { nodeName } = pod;
     const ips = new Map(this.#networksOf(pod).map((network) => [network, this.#addresses(pod, network)]));
     this.#given.delete(uid);
-    if (nodeName === undefined || !this.#options.isAway(nodeName)) return this.#release(uid, ips.keys());
+    if (nodeName === undefined || !this.#options.isAway(nodeName)) {
+      this.#release(uid, ips.keys());
+      return;
+    }
     const holder = { id: uid, name: `${nameOf(pod)}, deleted while its node ${nodeName} does not respond` };
     this.#lost.set(uid, { node: nodeName, holder, ips });
     for (const [network, held] of ips) this.#books.get(network)?.book.hold(holder, held);

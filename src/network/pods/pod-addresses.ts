@@ -1,4 +1,5 @@
 import type { Operation } from 'fast-json-patch';
+import { own } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { LIVE_PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
@@ -12,7 +13,6 @@ import type { NetworkAccess } from './network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from './network-pods.ts';
 import { isNetworkKey, keptIps } from './network-status.ts';
 import { keyOfSelected, parseSelection, type Selected } from './selection.ts';
-import { own } from '../../json/json.ts';
 
 export interface PodAddressesOptions {
   readonly client: Pick<KubeClient, 'list' | 'mergePatch'>;

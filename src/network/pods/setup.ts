@@ -1,7 +1,7 @@
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import { informerLog } from '../../kube/cache/informer-log.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
+import { informerLog } from '../../kube/cache/informer-log.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';

@@ -12,8 +12,8 @@ import { addressesOn, type NetworkPod } from '../pods/network-pods.ts';
 import {
   type Endpoint,
   MANAGED_SLICE,
-  NETWORK_SLICES,
   type NamedService,
+  NETWORK_SLICES,
   type NetworkSlice,
   SERVICE_LABEL,
   SERVICES,

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Task } from '../../kube/util/together.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import { GATHER_MS } from '../pods/pod-controller.ts';
 import {
   MANAGED_SLICE,
-  NETWORK_SLICES,
   type NamedService,
+  NETWORK_SLICES,
   type NetworkSlice,
   SERVICES,
 } from './resources.ts';
