@@ -33,6 +33,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.policies();
   await walk.network();
   await walk.pod();
+  await walk.names();
   await walk.fleet();
   await walk.leftover();
   await walk.restart();

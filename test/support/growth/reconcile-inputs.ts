@@ -318,6 +318,8 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
   },
   {
     name: 'pods: endpoints of a Service, which come and go',
+    // Many slices.
+    from: 1_000,
     work: (n) => {
       const endpoint = (i: number) => ({
         addresses: [`10.0.${i >> 8}.${i & 255}`],
