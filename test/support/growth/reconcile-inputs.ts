@@ -318,8 +318,7 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
   },
   {
     name: 'pods: endpoints of a Service, which come and go',
-    // Many slices.
-    from: 1_000,
+    from: 500,
     work: (n) => {
       const endpoint = (i: number) => ({
         addresses: [`10.0.${i >> 8}.${i & 255}`],
