@@ -77,7 +77,7 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
       await rm(join(worker.machine.outside(CNI_DIRECTORIES.plugins), name));
     }
     await run(`wait node/${SECOND} --for=create --for=condition=Ready --timeout=60s`);
-    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/multi-node')}`);
+    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/networks')}`);
     await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=180s`);
     await run('rollout status deployment/envoy-initializer -n envoy-initializer --timeout=180s');
   }, PREPARATION_MS);

@@ -52,7 +52,7 @@ beforeAll(async () => {
   for (const overlay of ['dev', 'node-agent']) {
     await admin(`apply -k ${join(projectDirectory(), 'deploy/overlays', overlay)}`);
   }
-  await admin(`apply -f ${join(projectDirectory(), 'deploy/overlays/multi-node/rbac.yaml')}`);
+  await admin(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
   const nodes = ['n1', 'n2'].map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }));
   const pods = ['n1', 'n2'].map((nodeName) => ({
     apiVersion: 'v1',

@@ -28,7 +28,7 @@ beforeAll(async () => {
   // Before the rights were there.
   await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/namespace.yaml')}`);
   refused = await forbiddenCalls(fixture.controlPlane.auditLogPath);
-  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/multi-node/rbac.yaml')}`);
+  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
   for (const [name, address] of [
     ['a', '192.0.2.1'],
     ['b', '192.0.2.2'],

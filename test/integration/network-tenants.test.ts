@@ -36,7 +36,7 @@ function definition(namespace: string, name: string, config: string, metadata: o
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`] });
-  for (const file of ['node-agent/namespace.yaml', 'multi-node/rbac.yaml']) {
+  for (const file of ['node-agent/namespace.yaml', 'node-agent/rbac.yaml']) {
     await run(`apply -f ${join(projectDirectory(), 'deploy/overlays', file)}`);
   }
   for (const namespace of [TENANT, VICTIM]) {

@@ -25,9 +25,7 @@ export const NETWORK_LABEL = 'samplecrd.k8s.io/network';
 /** The annotation of a definition with the UID of its Network. It proves ownership without an owner reference. */
 export const UID_ANNOTATION = 'samplecrd.k8s.io/network-uid';
 
-/** The IPAM plugin that the node agent installs on its node: host-local with the node's slice of the range. */
-export const SLICE_IPAM = 'envoy-initializer-ipam';
-/** The ConfigMap in the operator's namespace that has the table of nodes. */
-export const TABLE_NAME = 'envoy-initializer-nodes';
+/** The IPAM plugin that the node agent installs on its node: static, as soon as the node is on the Network. */
+export const NODE_IPAM = 'envoy-initializer-ipam';
 /** The label of the ConfigMaps in which node agents report. Each has the name of its node. */
 export const REPORT_LABEL = 'samplecrd.k8s.io/node-report';

@@ -29,8 +29,8 @@ export const MAX_REPORTED_RANGES = 256;
 export const MAX_REPORT = 128 * 1024;
 
 /** What IPv6 needs inside of a tunnel over IPv6, in bytes (RFC 8200 section 5). */
-const SMALLEST_MTU = 1350;
-const LARGEST_MTU = 65_535;
+export const SMALLEST_MTU = 1350;
+export const LARGEST_MTU = 65_535;
 
 /** Reads a report; undefined if the text is not a valid one of this or a later version. */
 export function parseReport(text: string | undefined): NodeReport | undefined {

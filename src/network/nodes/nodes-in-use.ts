@@ -31,7 +31,7 @@ const NO_AGENTS: ConditionUpdate = {
   status: 'False',
   reason: 'NoAgent',
   message:
-    'no node agent connects the nodes, and pods on the Network do not start: apply deploy/overlays/multi-node',
+    'no node agent connects the nodes, and pods on the Network do not start: apply deploy/overlays/networks',
 };
 
 /**

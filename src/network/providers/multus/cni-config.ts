@@ -1,30 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import { SLICE_IPAM as NODE_IPAM } from '../../api/names.ts';
-import type { Subnet } from '../../api/subnet.ts';
-import { gatewayProblem, parseRange, type Range } from '../../ipam/cidr.ts';
-import { digestOf } from '../../nodes/node-table.ts';
+import { NODE_IPAM } from '../../api/names.ts';
 
-/** 1500 bytes of Ethernet minus the 70 of VXLAN over IPv6 (RFC 7348 section 5). */
-export const SMALLEST_MESH_MTU = 1430;
-/** The same over IPv4, where VXLAN needs 50. */
-export const MESH_MTU = 1450;
 /** VNIs have 24 bits. The lower half is for other programs on the nodes, which start at 1 or at 4096. */
 export const FIRST_VNI = 2 ** 23;
 export const VNI_COUNT = 2 ** 23;
-
-/** A Network that connects the bridges of all nodes. */
-export interface MeshNetwork {
-  readonly key: ObjectKey;
-  readonly bridge: string;
-  readonly vni: number;
-  /** In bytes. */
-  readonly mtu: number;
-  readonly range: Range;
-  readonly gateway: string;
-  /** The digest of the configuration, which changes with it. */
-  readonly digest: string;
-}
 
 /**
  * The CNI configuration of a Network as JSON: a bridge on the node, and the addresses that the operator wrote into the
@@ -66,22 +46,6 @@ export function isForBridgeOf(key: ObjectKey, config: string | undefined): boole
  */
 export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
-}
-
-/** What connects the bridges of a Network on all nodes. */
-export interface Mesh {
-  readonly vni: number;
-  /** In bytes, if the Network does not set it. */
-  readonly mtu: number;
-}
-
-/** The Network for the node agents; undefined for an invalid subnet. */
-export function meshNetwork(key: ObjectKey, subnet: Subnet, mesh: Mesh): MeshNetwork | undefined {
-  const { cidr, gateway, mtu = mesh.mtu } = subnet;
-  const range = parseRange(cidr);
-  if (!range || gatewayProblem(gateway, range)) return undefined;
-  const digest = digestOf(JSON.stringify([key, cidr, gateway, mtu, mesh.vni]));
-  return { key, bridge: bridgeName(key), vni: mesh.vni, mtu, range, gateway, digest };
 }
 
 /** The VXLAN identifier in a configuration of a release that did not write it into the status. */
