@@ -39,7 +39,7 @@ beforeAll(async () => {
   fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`] });
   const config = loadKubeConfig({ kubeconfig: fixture.controlPlane.kubeconfigPath, master: undefined });
   client = new KubeClient({ transport: new Transport(config, systemClock, 'test'), clock: systemClock });
-  for (const file of ['node-agent/namespace.yaml', 'multi-node/rbac.yaml']) {
+  for (const file of ['node-agent/namespace.yaml', 'node-agent/rbac.yaml']) {
     await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/overlays', file));
   }
   await fixture.kubectl('wait', 'serviceaccount/default', '--for=create', '--timeout=30s');
