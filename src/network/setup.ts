@@ -16,11 +16,12 @@ import { setUpNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
-import { NetworkUsers } from './pods/network-users.ts';
-import { GATHER_MS, setUpPodController } from './pods/pod-controller.ts';
+import { GATHER_MS } from './pods/pod-controller.ts';
+import { setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
+import { setUpNetworkServices } from './services/setup.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
@@ -70,6 +71,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     await Promise.all([
       ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
       sources.known(within(RANGES_WAIT_MS)),
+      onPods.known(within(PROVIDERS_WAIT_MS)),
     ]);
   }
 
@@ -77,7 +79,6 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     workers,
     isRemote: (key) => networkController.isRemote(key),
   });
-  const podWork = manager.controller('pod-gate', workers);
   const { networkNodes, informers: reports } = setUpNodes(manager, {
     nodeAgentNamespace,
     nodes,
@@ -90,7 +91,16 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
   });
-  const users = new NetworkUsers(pods.lister);
+  const { users, ...onPods } = setUpNetworkPods(manager, {
+    ...{ workers, resyncMs, access, events, networks, pods, nodes },
+    networkQueue: controllers.queue,
+    gives: (network) =>
+      providers
+        .find(({ provider }) => provider.name === network.status?.provider)
+        ?.takesAddresses?.(keyOf(network)) ?? false,
+    stateOf: (key) => networkController.judge(key, networks.lister.get(key)),
+    after: cachesKnown,
+  });
   const context: ProviderContext = {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
@@ -109,7 +119,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),
   );
-  const { judge, ...networkController } = setUpNetworkController({
+  const networkController = setUpNetworkController({
     client: leaderClient,
     networks,
     queue: controllers.queue,
@@ -127,20 +137,14 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
   });
   controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
-  const pod = setUpPodController({
-    client: leaderClient,
-    networks,
-    pods,
-    users,
-    queue: podWork.queue,
-    networkQueue: controllers.queue,
-    stateOf: (key) => judge(key, networks.lister.get(key)),
+  setUpNetworkServices(manager, { access, events, pods, after: cachesKnown });
+  const attach = attachWith({
+    client,
+    clock,
+    networks: networks.lister,
+    judge: networkController.judge,
     access,
-    events,
-    resyncMs,
   });
-  podWork.reconcile(pod.reconcile, { keys: pod.keys, after: cachesKnown });
-  const attach = attachWith({ client, clock, networks: networks.lister, judge, access });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 

@@ -8,6 +8,7 @@ export interface FencedCall {
 }
 
 const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
 const HOME = '--namespace=envoy-initializer';
@@ -79,7 +80,17 @@ const event = (reportingController: string, name = 'event') =>
   });
 const lease = (name: string, metadata: object = {}) =>
   object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const slice = (name: string, labels: object) =>
+  object(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    name,
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
+    { labels },
+  );
 const inOurs = { namespace: 'envoy-initializer' };
+
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
 
 /** What there is, made by the admin, for the account to be held back from. */
 export const FENCED_OBJECTS: readonly object[] = [
@@ -89,8 +100,10 @@ export const FENCED_OBJECTS: readonly object[] = [
     'Pod',
     'gated',
     { spec: { ...SPEC, schedulingGates: [{ name: 'example.com/other' }, { name: GATE }] } },
-    { finalizers: ['example.com/theirs'] },
+    { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
   ),
+  object('v1', 'Pod', 'plain', { spec: SPEC }),
+  slice('theirs', {}),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -145,6 +158,7 @@ const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
 const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
 const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
 const SECRET =
@@ -237,6 +251,19 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'attaches a pod to a network',
+    merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
+    POD,
+  ],
+  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
+  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
+  [
+    'labels the endpoints of others as its own',
+    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    SLICE,
+  ],
+  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
   [
@@ -463,7 +490,14 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
       ]),
     ),
   ],
-  ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
+  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  [
+    'lifts its gate, and gives it its address',
+    patch('pod/gated', [
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+      { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: '[]' },
+    ]),
+  ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],

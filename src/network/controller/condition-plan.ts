@@ -161,5 +161,9 @@ function inUse(usage: Usage | undefined): ConditionUpdate {
   if (!usage)
     return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
   if (usage.pods.length === 0) return { status: 'False', reason: 'NoPods', message: 'no pod is attached' };
-  return { status: 'True', reason: 'PodsAttached', message: `attached: ${namePods(usage.pods)}` };
+  const message = `attached: ${namePods(usage.pods)}`;
+  const { allocated = 0, total = Number.POSITIVE_INFINITY } = usage;
+  if (allocated < total) return { status: 'True', reason: 'PodsAttached', message };
+  const full = `${allocated} of ${total} addresses are taken, so new pods wait; ${message}`;
+  return { status: 'True', reason: 'AddressesExhausted', message: full };
 }

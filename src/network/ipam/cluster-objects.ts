@@ -10,6 +10,8 @@ export interface RangeHolder extends KubeObject {
 export interface ClusterNode extends RangeHolder {
   /** Its InternalIPs. */
   readonly addresses: readonly string[];
+  /** Whether its kubelet does not respond: what the node ran may still run. */
+  readonly isAway: boolean;
 }
 
 export const NODES: Resource<ClusterNode> = {
@@ -49,11 +51,14 @@ export const ENDPOINT_SLICES: Resource<RangeHolder> = {
 };
 
 function clusterNode(value: unknown): ClusterNode {
-  const { status } = value as { readonly status?: { readonly addresses?: unknown } };
+  const { status } = value as {
+    readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
+  };
   const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
   return {
     ...holder(value, 'podCIDRs'),
     addresses: internal.map(({ address }) => String(address)),
+    isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
   };
 }
 

@@ -46,6 +46,8 @@ export interface Usage {
   readonly pods: readonly ObjectKey[];
   /** The number of addresses in use. */
   readonly allocated?: number;
+  /** The number of addresses that the operator gives to pods; absent if another program does. */
+  readonly total?: number;
   /** Absent if the backend connects the nodes. */
   readonly nodes?: NodesInUse;
 }

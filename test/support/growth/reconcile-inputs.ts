@@ -1,4 +1,7 @@
 import { Store } from '../../../src/kube/cache/store.ts';
+import { AddressBook } from '../../../src/network/addresses/book.ts';
+import { poolsOf } from '../../../src/network/addresses/pool.ts';
+import { withAddresses } from '../../../src/network/addresses/request.ts';
 import type { Network } from '../../../src/network/api/types.ts';
 import { namePods } from '../../../src/network/controller/condition-plan.ts';
 import { parseRange } from '../../../src/network/ipam/cidr.ts';
@@ -12,6 +15,7 @@ import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network
 import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
 import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus-vnis.ts';
+import { sliced } from '../../../src/network/services/slices.ts';
 import { unneededBridges } from '../../../src/node-agent/bridge-plan.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../../../src/node-agent/desired.ts';
 import { ALL_PEERS, type NodeLinks, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
@@ -80,6 +84,7 @@ function networksOf(n: number, vni?: (index: number) => number): Store<Network> 
   return store;
 }
 
+const SIX = { cidr: 'fd00::/64', gateway: 'fd00::1' };
 const noDefinitions = { get: () => undefined };
 
 const onNode = (n: number, peers: readonly string[]): readonly NodeNetwork[] =>
@@ -271,6 +276,58 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
     work: (n) => {
       const metadata = { name: 'pod', namespace: 'default', annotations: { [STATUS]: '['.repeat(50 * n) } };
       return () => PODS.decode({ metadata, spec: {} });
+    },
+  },
+  {
+    // A /16 has 65,533.
+    name: 'pods: addresses of one Network, given, taken back and given again',
+    from: 16_000,
+    work: (n) => {
+      const pools = poolsOf({ cidr: '10.0.0.0/16', gateway: '10.0.0.1', secondary: SIX });
+      return () => {
+        const book = new AddressBook(pools);
+        for (const index of times(n, (i) => i)) book.give({ id: `${index}`, name: '' });
+        for (const index of times(n / 2, (i) => 2 * i)) book.release(`${index}`);
+        for (const index of times(n / 2, (i) => i)) book.give({ id: `new ${index}`, name: '' });
+      };
+    },
+  },
+  {
+    name: 'pods: a book of the addresses of one Network',
+    from: 16_000,
+    work: (n) => {
+      const pools = poolsOf({ cidr: '10.0.0.0/16', gateway: '10.0.0.1' });
+      const ips = times(n, (i) => [`10.0.${i >> 8}.${i & 255}/16`]);
+      return () => {
+        const book = new AddressBook(pools);
+        ips.forEach((each, index) => {
+          book.hold({ id: `${index}`, name: '' }, each);
+        });
+        book.give({ id: 'new', name: '' });
+      };
+    },
+  },
+  {
+    name: 'pods: addresses into the annotation of one',
+    work: (n) => {
+      const networks = times(n, (i) => ({ element: { name: `network-${i}` } }));
+      const text = JSON.stringify(networks.map(({ element }) => element));
+      const given = new Map(times(n, (i) => [i, ['10.0.0.2/16']]));
+      return () => withAddresses({ form: 'json', text, networks }, given);
+    },
+  },
+  {
+    name: 'pods: endpoints of a Service, which come and go',
+    from: 500,
+    work: (n) => {
+      const endpoint = (i: number) => ({
+        addresses: [`10.0.${i >> 8}.${i & 255}`],
+        conditions: { ready: true, serving: true, terminating: false },
+        targetRef: { kind: 'Pod' as const, namespace: 'default', name: `pod-${i}`, uid: `${i}` },
+      });
+      const before = sliced('web', 'IPv4', times(n, endpoint), []);
+      const after = times(n, (i) => endpoint(i + n / 2));
+      return () => sliced('web', 'IPv4', after, before);
     },
   },
   {

@@ -1,12 +1,12 @@
 import { isNamespaceTerminating, isNotFound } from '../../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
+import { capacityOf, poolsOf } from '../../addresses/pool.ts';
 import { hasFinalizer, withoutFinalizer } from '../../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../../api/names.ts';
 import { NETWORKS, type NetworkAttachmentDefinition } from '../../api/resources.ts';
 import type { Subnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
-import { parseRange, podCapacity } from '../../ipam/cidr.ts';
 import type { Ensured, NotReady, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
 import {
   AttachmentStore,
@@ -126,8 +126,7 @@ export class MultusProvider implements Provider<MultusReason> {
     const { vni: known = network.status?.cidr === undefined ? undefined : vniIn(ours?.spec?.config) } =
       network.status ?? {};
     const vni = this.#vnis.vniFor(network, known);
-    const range = parseRange(subnet.cidr);
-    const capacity = range ? podCapacity(range) : 0;
+    const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
     const ready = (change: Realised['change']): Realised => ({ kind: 'ready', change, capacity, vni });
     const text = attachmentFor(network, subnet.mtu);
     if (!found) {

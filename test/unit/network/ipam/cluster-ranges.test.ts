@@ -78,6 +78,7 @@ describe('nodes', () => {
       metadata: { name: 'n1', uid: '', resourceVersion: '' },
       cidrs: ['10.244.1.0/24'],
       addresses: [],
+      isAway: false,
     });
     expect(node('n1').cidrs).toEqual([]);
   });
