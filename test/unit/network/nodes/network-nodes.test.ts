@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ClusterNode } from '../../../../src/network/ipam/cluster-objects.ts';
+import { type ClusterNode, NODES } from '../../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges } from '../../../../src/network/ipam/cluster-ranges.ts';
 import { NetworkNodes } from '../../../../src/network/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/network/nodes/node-objects.ts';
-import { type NetworkPod, POD_INDEXERS } from '../../../../src/network/pods/network-pods.ts';
+import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/network/pods/network-pods.ts';
 import { FakeInformer } from '../../../support/fake-informer.ts';
 import { range } from '../ranges.ts';
 
@@ -19,13 +20,24 @@ function stage() {
     onMtu: () => told.push('mtu'),
   });
   const node = (name: string, address: string, cidrs: readonly string[] = []) =>
-    nodes.set({ metadata: { name }, cidrs, addresses: [address] });
+    nodes.set(
+      NODES.decode({
+        metadata: { name },
+        spec: { podCIDRs: cidrs },
+        status: { addresses: [{ type: 'InternalIP', address }] },
+      }),
+    );
   const reportText = (name: string, text: string) =>
     reports.set(NODE_REPORTS.decode({ metadata: { name, namespace: 'agents' }, data: { report: text } }));
   const report = (name: string, said: object = {}) =>
     reportText(name, JSON.stringify({ version: 2, ranges: [], problems: {}, ...said }));
   const pod = (name: string, nodeName: string) =>
-    pods.set({ metadata: { name }, nodeName, asksFor: ['default/blue'], attachedTo: [] });
+    pods.set(
+      networkPods(OPEN_ACCESS).decode({
+        metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'blue' } },
+        spec: { nodeName },
+      }),
+    );
   const met = (text: string) => ranges.met(range(text))?.of;
   return { networkNodes, nodes, reports, node, report, reportText, pod, met, told };
 }
