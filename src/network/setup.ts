@@ -12,7 +12,7 @@ import { ClusterRanges } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
 import { NetworkControllers } from './network-controllers.ts';
-import { setUpNetworkNodes } from './nodes/setup.ts';
+import { setUpNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
@@ -66,7 +66,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   async function cachesKnown(signal: AbortSignal): Promise<void> {
     // Without the pods, a Network in use would look unused. Without the reports of the agents, its nodes would seem to
     // have none.
-    if (!(await waitForSync([...synced, ...networkNodes.informers], signal))) return;
+    if (!(await waitForSync([...synced, ...reports], signal))) return;
     const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
     await Promise.all([
       ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
@@ -79,7 +79,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     workers,
     isRemote: (key) => networkController.isRemote(key),
   });
-  const networkNodes = setUpNetworkNodes(manager, {
+  const { networkNodes, informers: reports } = setUpNodes(manager, {
     nodeAgentNamespace,
     nodes,
     pods: pods.lister,
@@ -114,7 +114,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
       return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
     },
-    defaultMtu: networkNodes.mtu,
+    defaultMtu: () => networkNodes.mtu(),
   };
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),
