@@ -81,10 +81,14 @@ export class AddressBooks {
     const earlier = this.#given.get(uid)?.wishes;
     const taken = new Map<number, { readonly network: ObjectKey; readonly ips: readonly string[] }>();
     for (const wish of wishes) {
-      const before = earlier?.get(wish.index);
-      const again = before?.network === wish.network && wish.ips.length === 0 ? before.ips : undefined;
       const book = this.of(wish.network);
-      const got = again ?? (book && give(book, holderOf(pod), wish)) ?? [];
+      const before = earlier?.get(wish.index);
+      // The range may have changed since.
+      const isKept =
+        before?.network === wish.network &&
+        wish.ips.length === 0 &&
+        before.ips.every((ip) => book?.problemOf(ip) === undefined);
+      const got = isKept ? before.ips : ((book && give(book, holderOf(pod), wish)) ?? []);
       if ('why' in got) {
         for (const network of new Set(wishes.map((each) => each.network))) this.#record(network, pod);
         return got;
