@@ -85,9 +85,17 @@ soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Network
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
 
+.PHONY: network-fleet
+network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
+	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
+
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts
+
+.PHONY: bench-node
+bench-node: dist/.built ## Measure a node agent with 300 Networks and 99 other nodes (3 minutes, root; BENCH_NETWORKS=, BENCH_PEERS=)
+	@node test/bench/node-agent.ts
 
 .PHONY: stand-still
 stand-still: build/.compiled ## Measure how long the worst webhook calls hold the event loop (10 minutes; ONLY=validate for part of a name)

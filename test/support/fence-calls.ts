@@ -8,12 +8,13 @@ export interface FencedCall {
 }
 
 const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
 const HOME = '--namespace=envoy-initializer';
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
 const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
-const CONFIG = cniConfig('default/ours', SHAPE);
+const CONFIG = cniConfig('default/ours', 1450);
 /** A certificate's form is all that the API server looks at. */
 const BUNDLE = btoa(`-----BEGIN CERTIFICATE-----
 MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
@@ -86,6 +87,14 @@ const event = (reportingController: string, name = 'event') =>
   });
 const lease = (name: string, metadata: object = {}) =>
   object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const slice = (name: string, labels: object) =>
+  object(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    name,
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
+    { labels },
+  );
 const inOurs = { namespace: 'envoy-initializer' };
 const PROVEN = object(
   'v1',
@@ -100,6 +109,8 @@ const PROVEN = object(
   inOurs,
 );
 
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
+
 /** What there is, made by the admin, for the account to be held back from. */
 export const FENCED_OBJECTS: readonly object[] = [
   object('v1', 'ServiceAccount', 'default'),
@@ -108,8 +119,10 @@ export const FENCED_OBJECTS: readonly object[] = [
     'Pod',
     'gated',
     { spec: { ...SPEC, schedulingGates: [{ name: 'example.com/other' }, { name: GATE }] } },
-    { finalizers: ['example.com/theirs'] },
+    { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
   ),
+  object('v1', 'Pod', 'plain', { spec: SPEC }),
+  slice('theirs', {}),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -120,7 +133,6 @@ export const FENCED_OBJECTS: readonly object[] = [
   configMap('envoy'),
   configMap('envoy', { namespace: 'kube-public', labels: COPY }),
   configMap('envoy-initializer', inOurs),
-  configMap('envoy-initializer-nodes', inOurs),
   secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
   secret('theirs', 'kubernetes.io/tls'),
   lease('envoy-initializer', inOurs),
@@ -128,7 +140,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   network('theirs', { finalizers: ['example.com/theirs', FINALIZER] }),
   // The garbage collector takes along what an owner has left: it is looked at again where the owner is there.
   attachment('ours', CONFIG, { ...owner('ours'), finalizers: ['example.com/theirs', FINALIZER] }),
-  attachment('theirs', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('theirs', '{"type":"macvlan"}', { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('stripped', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('noted', CONFIG, {
@@ -165,15 +178,16 @@ const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
 const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
-const NEW_MAP = /may create the ConfigMaps envoy-initializer, envoy and envoy-initializer-nodes/;
-const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, and elsewhere envoy/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
+const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
+const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
 const SECRET =
   /may write one Secret, envoy-initializer-tls of its own namespace, of type kubernetes\.io\/tls/;
 const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
 const EVENT = /may write Events of its own alone/;
 const NETWORK = /may change nothing of a Network but its status and the finalizer/;
 const OWN = /may write those NetworkAttachmentDefinitions alone that a Network of the same name owns/;
-const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with addresses of host-local/;
+const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with the IPAM plugin/;
 const ENTRIES = /may write no labels and annotations of a NetworkAttachmentDefinition but its own/;
 const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
 
@@ -263,6 +277,19 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'attaches a pod to a network',
+    merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
+    POD,
+  ],
+  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
+  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
+  [
+    'labels the endpoints of others as its own',
+    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    SLICE,
+  ],
+  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
   [
@@ -346,7 +373,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'changes the definition of another',
-    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', SHAPE) } }),
+    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
     OWN,
   ],
   [
@@ -432,14 +459,14 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   [
     'makes a plugin run itself for its addresses',
     merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('"host-local"', '"bridge","bridge":"nw-0123456789ab"') },
+      spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
     }),
     BRIDGE,
   ],
   [
     'moves the default route of pods',
     merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('"routes":[]', '"routes":[{"gateway":"10.1.0.9"}]') },
+      spec: { config: CONFIG.replace('ipam"}', 'ipam","routes":[{"gateway":"10.1.0.9"}]}') },
     }),
     BRIDGE,
   ],
@@ -490,10 +517,16 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     ),
   ],
   ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
-  ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
+  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  [
+    'lifts its gate, and gives it its address',
+    patch('pod/gated', [
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+      { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: '[]' },
+    ]),
+  ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
-  ['updates the table of nodes', merge('configmap/envoy-initializer-nodes', { data: { nodes: '{}' } }, HOME)],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
   [
@@ -507,7 +540,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     'writes the status of a Network',
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
-  ['creates a definition', create({ ...attachmentFor(NEW, NEW.spec, { vni: 2 ** 23, mtu: 1430 }) })],
+  ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {
@@ -515,12 +548,19 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
         labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
         annotations: madeFor('a').annotations,
       },
-      spec: { config: cniConfig('default/noted', { ...SHAPE, mtu: 1400 }) },
+      spec: { config: cniConfig('default/noted', 1400) },
     }),
   ],
   [
     'takes back its definition from which a user took the owner',
     merge('net-attach-def/disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
+  ],
+  [
+    'takes back its definition from which a user took all marks but the text',
+    merge('net-attach-def/stripped', {
+      metadata: { ...owner('stripped'), ...madeFor('a') },
+      spec: { config: CONFIG },
+    }),
   ],
   [
     'lets go a definition that is nobody’s',
