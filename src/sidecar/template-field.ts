@@ -85,7 +85,6 @@ function ofContainer(
   [index, ...rest]: Path,
 ): Path | undefined {
   const container = typeof index === 'number' ? all[index] : undefined;
-  if (!container) return undefined;
   for (const list of ['containers', 'initContainers'] as const) {
     const at = template[list].findIndex((each) => nameOf(each) === nameOf(container));
     if (at !== -1) return [list, at, ...rest];
@@ -104,6 +103,6 @@ function ofItem(
   [index, ...rest]: Path,
 ): Path | undefined {
   const value = typeof index === 'number' ? ownString(all[index], key) : undefined;
-  const at = value === undefined ? -1 : ours.findIndex((each) => own(each, key) === value);
+  const at = ours.findIndex((each) => own(each, key) === value);
   return at === -1 ? undefined : [list, at, ...rest];
 }

@@ -94,14 +94,15 @@ function shrinkRequests(draft: PodDraft, { requests }: Status): void {
   }
 }
 
-/** The places of the containers by name. */
+/** The places of the containers by name. If containers share a name, the first one changed. */
 function placesOf(pod: Pod): ReadonlyMap<string, Place> {
   const lists = ['containers', 'initContainers'] as const;
-  return new Map(
-    lists.flatMap((list) =>
-      ownObjects(own(pod, 'spec'), list).map((container, index) => [nameOf(container), { list, index }]),
+  const places = lists.flatMap((list) =>
+    ownObjects(own(pod, 'spec'), list).map(
+      (container, index) => [nameOf(container), { list, index }] as const,
     ),
   );
+  return new Map(places.toReversed());
 }
 
 function pathOf({ list, index }: Place): Path {

@@ -42,6 +42,11 @@ describe('inject reports by its path', () => {
       'spec.containers[name=setup]: the template has a container of this name: rename one of them',
     ],
     [
+      'one of several containers of that name',
+      { containers: [app({}), app({ name: 'setup' })] },
+      'spec.containers[name=setup]: the template has a container of this name: rename one of them',
+    ],
+    [
       'a port',
       ports({ containerPort: 80 }),
       "spec.containers[name=app].ports[containerPort=80/TCP]: the template's container envoy uses it too: change one of the ports",
@@ -186,6 +191,14 @@ describe('inject reports by its path', () => {
       ['that is empty', ports({ containerPort: 1, name: '' })],
     ])('%s fits', (_, spec) => {
       expect(first(spec).outcome).toBe('injected');
+    });
+
+    test('that neither has fits', () => {
+      const config =
+        'containers: [{name: a, image: i, ports: [{containerPort: 80, name: web}, {containerPort: 81}]}]';
+      const set = templateSet({ config, options: 'position: first' });
+      const pod = podWith(ports({ containerPort: 9 }));
+      expect(inject(decideInput(pod, { state: { set } })).outcome).toBe('injected');
     });
 
     test('of another template fits', () => {

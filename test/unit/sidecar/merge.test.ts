@@ -98,6 +98,15 @@ volumes: [{name: v, emptyDir: {}}]`;
   });
 });
 
+test('a template that only mounts changes the application, and a mount that is there stays alone', () => {
+  const config = 'volumes: [{name: v, emptyDir: {}}]\nvolumeMounts: [{name: v, mountPath: /v}]';
+  const mounted = { ...app, volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+  const spec = { containers: [mounted, { ...app, name: 'two' }], volumes: [{ name: 'v', emptyDir: {} }] };
+  const { pod, status } = injected(spec, { config });
+  expect(specOf(pod).containers).toEqual([mounted, { ...mounted, name: 'two' }]);
+  expect(status.added).toEqual({ volumeMounts: ['two//v'] });
+});
+
 describe('the position of a sidecar', () => {
   const two =
     'initContainers: [{name: i1, image: i}, {name: i2, image: i}]\ncontainers: [{name: s1, image: i}, {name: s2, image: i}]';

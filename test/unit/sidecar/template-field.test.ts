@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatFault } from '../../../src/json/diagnostic.ts';
-import { formatPath } from '../../../src/json/path.ts';
+import { formatFault, MAX_FAULTS } from '../../../src/json/diagnostic.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { formatPath, type Path } from '../../../src/json/path.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { refusalFaults, refusedFields, templateField } from '../../../src/sidecar/template-field.ts';
 import { decideInput, podWith, templateSet } from '../../support/demo.ts';
@@ -65,6 +66,52 @@ describe('templateField', () => {
     const { template, pod } = setUp();
     expect(templateField(template, pod, field)).toBeUndefined();
   });
+});
+
+describe('templateField, whatever the pod has,', () => {
+  const config = `
+metadata: {annotations: {note: x}}
+spec:
+  containers: [{name: envoy, image: 'i:v1'}]
+  hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]
+  dnsConfig: {searches: [a]}
+`;
+  const of = (field: string, spec: JsonObject = {}) => {
+    const template = templateSet({ config }).templates.get('config');
+    if (!template) throw new Error('no template');
+    return templateField(template, { spec }, field);
+  };
+  const envoy = { name: 'envoy', image: 'i:v1' };
+
+  test.each<[string, JsonObject, Path]>([
+    ['metadata.annotations[note]', {}, ['metadata', 'annotations', 'note']],
+    ['spec.dnsConfig.searches[0]', {}, ['dnsConfig', 'searches', 0]],
+    // A native sidecar.
+    ['spec.initContainers[0].image', { initContainers: [envoy] }, ['containers', 0, 'image']],
+    [
+      'spec.hostAliases[1].hostnames[0]',
+      { hostAliases: [{ ip: '10.0.0.9' }, { ip: '10.0.0.1' }] },
+      ['hostAliases', 0, 'hostnames', 0],
+    ],
+    ['spec.containers[0].args[12]', { containers: [envoy] }, ['containers', 0, 'args', 12]],
+    ['spec.containers[0].x[1gpu]', { containers: [envoy] }, ['containers', 0, 'x', '1gpu']],
+    ['spec.containers[0].x[gpu1]', { containers: [envoy] }, ['containers', 0, 'x', 'gpu1']],
+  ])('of %s is found', (field, spec, expected) => {
+    expect(of(field, spec)).toEqual(expected);
+  });
+
+  test.each(['status.annotations', 'status.dnsConfig.searches', 'spec.annotations'])(
+    'of %s is nothing',
+    (field) => {
+      expect(of(field)).toBeUndefined();
+    },
+  );
+});
+
+test('a refusal names at most as many fields as a report', () => {
+  const { template, pod } = setUp();
+  const fields = Array.from({ length: MAX_FAULTS + 1 }, () => ({ field: 'metadata.labels', message: 'no' }));
+  expect(refusedFields(template, pod, { message: 'invalid', fields })).toHaveLength(MAX_FAULTS);
 });
 
 test('a refusal is a fault at each field, at its place in the text', () => {

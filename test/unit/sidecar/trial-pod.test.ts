@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { own } from '../../../src/json/json.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { plainPod, trialPod } from '../../../src/sidecar/trial-pod.ts';
 import { OPT_IN, templateSet } from '../../support/demo.ts';
@@ -9,7 +10,10 @@ const CONTAINER = 'containers: [{name: a, image: "b:v1"}]';
 
 describe('plainPod', () => {
   test('opts out, and may have a shape', () => {
-    expect(plainPod(keys)).toMatchObject({ metadata: { labels: { [OPT_IN]: 'false' } } });
+    expect(plainPod(keys)).toEqual({
+      metadata: { generateName: 'envoy-initializer-proof-', labels: { [OPT_IN]: 'false' } },
+      spec: { containers: [{ name: 'envoy-initializer-proof', image: 'registry.invalid/proof' }] },
+    });
     expect(plainPod(keys, NEVER)).toMatchObject({ spec: { restartPolicy: 'Never' } });
   });
 });
@@ -20,10 +24,30 @@ describe('trialPod', () => {
     const trial = trialPod(templateSet({ config: CONTAINER, 'config.other': labels }), 'other', keys);
     expect(trial).toMatchObject({
       pod: {
-        metadata: { labels: { team: 'mesh', [OPT_IN]: 'false' } },
+        metadata: {
+          generateName: 'envoy-initializer-proof-',
+          annotations: { [keys.templates]: 'other' },
+          labels: { team: 'mesh', [OPT_IN]: 'false' },
+        },
         spec: { containers: [{ image: 'registry.invalid/proof' }, { name: 'a' }] },
       },
     });
+  });
+
+  test.each([
+    ['containers: [{name: a, image: "b:v1", HOOK}]', 31, 31],
+    ['containers: [{name: a, image: "b:v1", HOOK}]', 30, undefined],
+    ['initContainers: [{name: a, image: "b:v1", restartPolicy: Always, HOOK}]', 60, 60],
+  ])('has the grace period that %s needs if it sleeps for %s s', (config, seconds, expected) => {
+    const hook = `lifecycle: {preStop: {sleep: {seconds: ${seconds}}}}`;
+    const trial = trialPod(templateSet({ config: config.replace('HOOK', hook) }), 'config', keys);
+    const spec = 'pod' in trial ? trial.pod.spec : undefined;
+    expect(own(spec, 'terminationGracePeriodSeconds')).toBe(expected);
+    expect(trial).toHaveProperty('pod.spec.containers');
+  });
+
+  test('of a template that does not exist has an obstacle', () => {
+    expect(trialPod(templateSet(), 'none', keys)).toHaveProperty('obstacle', expect.stringContaining('none'));
   });
 
   test('says why a template fits no pod of a shape', () => {

@@ -99,6 +99,15 @@ describe('uninject', () => {
   });
 });
 
+test('returns a pod whose containers share a name, of which the first one gets the additions', () => {
+  const set = templateSet({ config: 'env: [{name: A, value: a}]\ncontainers: [{name: envoy, image: i}]' });
+  const pod = podWith({ containers: [app, { ...app }] });
+  const { pod: injected } = injectChecked(decideInput(pod, { state: { set } }));
+  expect(specOf(injected).containers).toMatchObject([{ env: [{ name: 'A' }] }, app, { name: 'envoy' }]);
+  expect((specOf(injected).containers as JsonObject[])[1]).toEqual(app);
+  expect(uninject(injected, KEYS)).toEqual(pod);
+});
+
 describe('of what a status names, uninject', () => {
   test('removes the items of each list, and the list if it becomes empty', () => {
     const spec = (more: boolean) => ({
