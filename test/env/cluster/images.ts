@@ -1,7 +1,9 @@
 import type { ProgressStream } from '../control-plane/progress.ts';
 import { PAUSE_IMAGE } from './container-config.ts';
+import { ensureEcho } from './gateway-api/gateway-api.ts';
 import { busyboxImage } from './images/busybox.ts';
 import { captureImage } from './images/capture.ts';
+import { ECHO_IMAGE, echoImage } from './images/echo.ts';
 import { envoyImage } from './images/envoy.ts';
 import { ensureImage } from './images/image-cache.ts';
 import { nodeBaseImage } from './images/node-base.ts';
@@ -10,7 +12,7 @@ import { pauseImage } from './images/pause.ts';
 import { BUILDAH, BUSYBOX, PYTHON, type Requirement } from './requirements.ts';
 
 /** Images that a cluster can have without a registry outside. */
-export type ImageName = 'busybox' | 'envoy' | 'envoy-initializer' | 'envoy-initializer-capture';
+export type ImageName = 'busybox' | 'echo' | 'envoy' | 'envoy-initializer' | 'envoy-initializer-capture';
 
 interface Recipe {
   /** What manifests call it. */
@@ -25,6 +27,12 @@ const RECIPES: Readonly<Record<ImageName, Recipe>> = {
     names: ['busybox:latest'],
     requirements: [BUSYBOX],
     ensure: async (progress) => ensureImage(await busyboxImage(), progress),
+  },
+  echo: {
+    names: [ECHO_IMAGE],
+    requirements: [BUSYBOX],
+    ensure: async (progress) =>
+      ensureImage(await echoImage(await ensureEcho(process.env, progress)), progress),
   },
   envoy: {
     names: [
@@ -52,7 +60,12 @@ const RECIPES: Readonly<Record<ImageName, Recipe>> = {
 };
 
 /** All of them: what the demo and `deploy/` need. */
-export const ALL_IMAGES = Object.keys(RECIPES) as readonly ImageName[];
+export const ALL_IMAGES: readonly ImageName[] = [
+  'busybox',
+  'envoy',
+  'envoy-initializer',
+  'envoy-initializer-capture',
+];
 
 /** Directories of images (OCI layouts), by the names they are to have. */
 export type Layouts = ReadonlyMap<string, string>;
