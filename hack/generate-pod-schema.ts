@@ -36,21 +36,23 @@ const ROOTS = [
 const INT32_MAX = 2_147_483_647;
 const PORT = { range: [1, 65535] } as const;
 const MODE = { range: [0, 0o777] } as const;
+const FILE_MODE = { ...MODE, default: 0o644 } as const;
 const ID = { range: [0, INT32_MAX] } as const;
 const COUNT = { range: [0, INT32_MAX] } as const;
 const NAME = { required: true, format: 'dns-subdomain' } as const;
 
 /**
- * What the API server's validation requires beyond the OpenAPI document (k8s.io/kubernetes/pkg/apis/core/validation),
- * for the types that sidecars use.
+ * What the API server's validation requires and its defaults set beyond the OpenAPI document
+ * (k8s.io/kubernetes/pkg/apis/core/validation, v1/defaults.go), for the types that sidecars use.
  */
 const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
+  'AWSElasticBlockStoreVolumeSource.partition': { default: 0 },
   'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
   'CSIVolumeSource.driver': { format: 'dns-subdomain' },
   'ConfigMapEnvSource.name': NAME,
   'ConfigMapKeySelector.name': NAME,
   'ConfigMapProjection.name': NAME,
-  'ConfigMapVolumeSource.defaultMode': MODE,
+  'ConfigMapVolumeSource.defaultMode': FILE_MODE,
   'ConfigMapVolumeSource.name': NAME,
   'Container.imagePullPolicy': { values: ['Always', 'IfNotPresent', 'Never'] },
   'Container.name': { format: 'dns-label' },
@@ -68,11 +70,12 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'ContainerRestartRuleOnExitCodes.operator': { values: ['In', 'NotIn'] },
   'DownwardAPIVolumeFile.mode': MODE,
   'DownwardAPIVolumeFile.path': { format: 'inner-path' },
-  'DownwardAPIVolumeSource.defaultMode': MODE,
+  'DownwardAPIVolumeSource.defaultMode': FILE_MODE,
   'EnvFromSource.prefix': { format: 'env-name' },
   'EnvVar.name': { format: 'env-name' },
   'EphemeralVolumeSource.volumeClaimTemplate': { required: true },
   'ExecAction.command': { required: true },
+  'GCEPersistentDiskVolumeSource.partition': { default: 0 },
   'GRPCAction.port': PORT,
   'HTTPGetAction.port': { ...PORT, format: 'port-name' },
   'HTTPGetAction.scheme': { values: ['HTTP', 'HTTPS'] },
@@ -96,10 +99,12 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'KeyToPath.path': { format: 'inner-path' },
   'LocalObjectReference.name': NAME,
   'NFSVolumeSource.path': { format: 'absolute-path' },
+  'ObjectFieldSelector.apiVersion': { default: 'v1' },
   'ObjectFieldSelector.fieldPath': { format: 'field-path' },
   'PersistentVolumeClaimSpec.accessModes': {
     values: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'],
   },
+  'PersistentVolumeClaimSpec.volumeMode': { default: 'Filesystem' },
   'PersistentVolumeClaimVolumeSource.claimName': { format: 'dns-subdomain' },
   'PodDNSConfig.nameservers': { format: 'ip' },
   'PodDNSConfig.searches': { format: 'dns-search' },
@@ -117,19 +122,20 @@ const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'Probe.successThreshold': COUNT,
   'Probe.terminationGracePeriodSeconds': { range: [1, INT32_MAX] },
   'Probe.timeoutSeconds': COUNT,
-  'ProjectedVolumeSource.defaultMode': MODE,
+  'ProjectedVolumeSource.defaultMode': FILE_MODE,
+  'ResourceFieldSelector.divisor': { default: '0' },
   'ResourceFieldSelector.resource': { format: 'resource-field' },
   'SeccompProfile.localhostProfile': { format: 'inner-path' },
   'SeccompProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
   'SecretEnvSource.name': NAME,
   'SecretKeySelector.name': NAME,
   'SecretProjection.name': NAME,
-  'SecretVolumeSource.defaultMode': MODE,
+  'SecretVolumeSource.defaultMode': FILE_MODE,
   'SecretVolumeSource.secretName': NAME,
   'SecurityContext.procMount': { values: ['Default', 'Unmasked'] },
   'SecurityContext.runAsGroup': ID,
   'SecurityContext.runAsUser': ID,
-  'ServiceAccountTokenProjection.expirationSeconds': { range: [600, 2 ** 32] },
+  'ServiceAccountTokenProjection.expirationSeconds': { range: [600, 2 ** 32], default: 3600 },
   'ServiceAccountTokenProjection.path': { format: 'inner-path' },
   'SleepAction.seconds': COUNT,
   'Sysctl.name': { format: 'sysctl' },

@@ -32,7 +32,10 @@ export async function withCluster<T>(
     if (cause instanceof ApiError)
       throw new UsageError(`the API server answers: ${cause.message}`, { cause });
     if (cause instanceof TransportError)
-      throw new UsageError(`cannot reach the API server: ${cause.message}`, { cause });
+      throw new UsageError(
+        `cannot reach the API server: ${cause.message}: check that it runs, and the context of the kubeconfig`,
+        { cause },
+      );
     throw cause;
   } finally {
     await transport.close();

@@ -29,7 +29,7 @@ interface CommandEntry {
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'serve',
-    description: 'run the webhook and the Network controller',
+    description: 'run the operator: the webhook and the controllers',
     async load(command) {
       const [{ addServeOptions }, { serve }] = await Promise.all([
         import('./serve-options.ts'),
@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'node-agent',
-    description: 'manage the Networks of a node: connect it with other nodes, and remove leftovers',
+    description: 'run the agent of a node: connect its Networks with other nodes, and remove leftovers',
     async load(command, { ended }) {
       const [{ addNodeAgentOptions }, { nodeAgent }] = await Promise.all([
         import('./node-agent-options.ts'),
@@ -86,7 +86,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'lint',
-    description: 'find faults in templates',
+    description: 'find problems in templates',
     async load(command, { terminal, ended }) {
       const { addLintOptions, lintCommand } = await import('./lint/lint.ts');
       addLintOptions(command).action(async (files: string[], options: LintOptions) =>
@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'drift',
-    description: 'list pods whose sidecar is missing or stale',
+    description: 'list pods without a sidecar, or with one of another template version',
     async load(command, { terminal, ended }) {
       const { addDriftOptions, driftCommand } = await import('./drift.ts');
       addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>

@@ -7,7 +7,8 @@ import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
-import { parseTarget } from './check/check-target.ts';
+import { namespaceSettings } from '../sidecar/namespace-settings.ts';
+import { parseTarget, type Target } from './check/check-target.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
 import { serveOption } from './serve-options.ts';
@@ -53,12 +54,13 @@ export function addDriftOptions(command: Command): Command {
 /** Lists the pods with a missing or stale sidecar, or restarts a workload. */
 export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.namespace !== undefined && options.allNamespaces) {
-    throw new UsageError('write either --namespace or --all-namespaces');
+    throw new UsageError('--namespace and --all-namespaces cannot be used together: use one of them');
   }
+  const target = options.restart === undefined ? undefined : restartable(options.restart);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    if (options.restart !== undefined) {
-      terminal.out(`${await restart(cluster.client, namespace, options.restart)}\n`);
+    if (target) {
+      terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
       return 0;
     }
     const drifted = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
@@ -87,13 +89,14 @@ async function driftedPods(
     options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
     state: { set: await templatesOfCluster(cluster, options) },
   };
-  const labels = await labelsOfNamespaces(cluster.client, namespace);
+  const namespaces = await namespacesByName(cluster.client, namespace);
   const drifted: DriftedPod[] = [];
   for await (const pod of pages(cluster.client, namespace)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
-    const labelsHere = labels.get(pod.metadata.namespace ?? '') ?? {};
-    const found = classify(pod, labelsHere, basis);
-    const missed = found === 'maybe-missed' && isMissed(pod, labelsHere, basis);
+    const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
+    const settings = namespaceSettings(metadata, basis.options.keys);
+    const found = classify(pod, settings, basis);
+    const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
   }
   return drifted;
@@ -105,12 +108,12 @@ function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): Dr
   return { namespace, name, sidecar, controller: owner ? `${owner.kind}/${owner.name}` : '' };
 }
 
-async function labelsOfNamespaces(client: KubeClient, namespace: string | undefined) {
+async function namespacesByName(client: KubeClient, namespace: string | undefined) {
   const namespaces =
     namespace === undefined
       ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
       : [await client.get(NAMESPACES, { name: namespace })];
-  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
 }
 
 async function* pages(client: KubeClient, namespace: string | undefined): AsyncGenerator<KubeObject, void> {
@@ -130,13 +133,18 @@ async function* pages(client: KubeClient, namespace: string | undefined): AsyncG
 /** The annotation that kubectl rollout restart writes. */
 const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
 
-/** Restarts a workload with its own update strategy, and returns a line that says so. */
-async function restart(client: KubeClient, namespace: string, target: string): Promise<string> {
-  const { workload, resource, name } = parseTarget(target);
-  if (!workload.isRolling) {
+/** @throws UsageError if the kind does not recreate its pods after a change of their template. */
+function restartable(text: string): Target {
+  const target = parseTarget(text);
+  if (!target.workload.isRolling) {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, isRolling }) => (isRolling ? [kind] : [])).join(', ');
-    throw new UsageError(`cannot restart a ${resource.kind}: write one of ${kinds}, or delete the pods`);
+    throw new UsageError(`cannot restart a ${target.resource.kind}: use one of ${kinds}, or delete the pods`);
   }
+  return target;
+}
+
+/** Restarts a workload with its own update strategy, and returns a line that says so. */
+async function restart(client: KubeClient, namespace: string, { resource, name }: Target): Promise<string> {
   const annotations = { [RESTARTED_AT]: new Date().toISOString() };
   const patch = { spec: { template: { metadata: { annotations } } } };
   await client.mergePatch(resource, { namespace, name }, patch, { fieldManager: PROGRAM });

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
+import { describeObject, missingSpec, type PodTemplateRule } from '../podspec/workload.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import {
   type InjectManifestsOptions,
@@ -17,6 +17,7 @@ import {
   filenameOption,
   namespaceOption,
   podTemplateOption,
+  requireFilename,
 } from './tool-options.ts';
 
 export interface InjectOptions extends ClusterOptions {
@@ -29,7 +30,8 @@ export interface InjectOptions extends ClusterOptions {
 
 export function addInjectOptions(command: Command): Command {
   command
-    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+    .addOption(filenameOption('manifests, YAML or JSON; - for standard input'))
+    .hook('preAction', requireFilename)
     .addOption(
       new Option(
         '--template <file>',
@@ -46,17 +48,19 @@ export function addInjectOptions(command: Command): Command {
 
 /** Prints the manifests with their pods injected, and the result for each object on standard error. */
 export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
-  const settings: InjectManifestsOptions = {
-    decide: {
-      keys: keysFor(options.annotation),
-      requireAnnotation: !options.all,
-      operatorNamespace: options.operatorNamespace,
-    },
-    state: { set: await templatesOf(terminal, options) },
-    namespace: options.namespace ?? 'default',
-    podTemplates: options.podTemplatePath ?? [],
-  };
-  const results = await rewriteFiles(terminal, options.filename, (input) => injectManifests(input, settings));
+  const results = await rewriteFiles(terminal, options.filename, async () => {
+    const settings: InjectManifestsOptions = {
+      decide: {
+        keys: keysFor(options.annotation),
+        requireAnnotation: !options.all,
+        operatorNamespace: options.operatorNamespace,
+      },
+      state: { set: await templatesOf(terminal, options) },
+      namespace: options.namespace ?? 'default',
+      podTemplates: options.podTemplatePath ?? [],
+    };
+    return (input) => injectManifests(input, settings);
+  });
   for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
   return results.some(isFinding) ? 1 : 0;
 }
@@ -65,15 +69,18 @@ function report({ site, injection, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
   const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
   if (injection.outcome === 'injected') {
-    const ignored = injection.ignored ? explain(injection.ignored) : [];
-    return [`${name}: injected`, ...ignored.map((line) => `${name}: ignored: ${line}`), ...hints];
+    const ignored = injection.ignored?.messages ?? [];
+    return [`${name}: injected`, ...ignored.map((line) => `${name}: override ignored: ${line}`), ...hints];
   }
+  const missing = missingSpec(site);
+  if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */
-function isFinding({ injection, mistakes }: SiteResult): boolean {
+function isFinding({ site, injection, mistakes }: SiteResult): boolean {
+  if (missingSpec(site) !== undefined) return true;
   const warned = injection.outcome === 'injected' ? injection.ignored !== undefined : injection.skip.warn;
   return warned || mistakes.length > 0;
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseRange, type Range } from '../network/ipam/cidr.ts';
+import { formatRange, parseRange, type Range, readRange } from '../network/ipam/cidr.ts';
 import type { RangePolicy } from '../network/ipam/range-policy.ts';
 import { isDnsLabel } from '../podspec/names.ts';
 
@@ -8,20 +8,21 @@ export function text(value: string): string {
   return value;
 }
 
-export function url(value: string): string {
-  const { protocol } = URL.parse(value) ?? {};
-  if (protocol !== 'https:' && protocol !== 'http:') {
-    throw new InvalidArgumentError('Write a URL such as https://127.0.0.1:6443.');
-  }
-  return value;
+/** Parses an http or https URL. The error shows the example. */
+export function urlSuchAs(example: string): (value: string) => string {
+  return (value) => {
+    const { protocol } = URL.parse(value) ?? {};
+    if (protocol !== 'https:' && protocol !== 'http:') {
+      throw new InvalidArgumentError(`Use a URL such as ${example}.`);
+    }
+    return value;
+  };
 }
 
 /** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
 export function dnsName(value: string): string {
   if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
-    throw new InvalidArgumentError(
-      "Write lower-case letters, digits, '-' and '.', such as envoy-initializer.",
-    );
+    throw new InvalidArgumentError("Use lower-case letters, digits, '-' and '.', such as envoy-initializer.");
   }
   return value;
 }
@@ -31,35 +32,38 @@ export function namespaceList(value: string): readonly string[] {
   const names = value.split(',').map((name) => name.trim());
   if (value === '') return [];
   if (!names.every((name) => name === '*' || isDnsLabel(name))) {
-    throw new InvalidArgumentError("Write a comma-separated list of namespaces, or '*'.");
+    throw new InvalidArgumentError("Use a comma-separated list of namespaces, or '*'.");
   }
   return names;
 }
 
 export function networkRanges(value: string): readonly Range[] {
-  const ranges = value.split(',').map((text) => parseRange(text.trim()));
-  if (!ranges.every((range) => range !== undefined)) {
-    throw new InvalidArgumentError('Write comma-separated ranges such as 10.0.0.0/8,fc00::/7.');
-  }
-  return ranges;
+  return value.split(',').map((text) => range(text.trim(), '10.0.0.0/8,fc00::/7'));
 }
 
 export function largestNetworks(value: string): RangePolicy['largest'] {
   const [, ipv4, ipv6] = /^(\d{1,2}),(\d{1,3})$/.exec(value) ?? [];
   const [four, six] = [Number(ipv4), Number(ipv6)];
   if (!(four <= 30 && six <= 126)) {
-    throw new InvalidArgumentError('Write two prefix lengths, for IPv4 and for IPv6, such as 16,48.');
+    throw new InvalidArgumentError('Use two prefix lengths, for IPv4 and for IPv6, such as 16,48.');
   }
   return { ipv4: four, ipv6: six };
 }
 
 export function rangeList(value: string): readonly string[] {
-  const ranges = value.split(',').map((range) => range.trim());
   if (value === '') return [];
-  if (!ranges.every(parseRange)) {
-    throw new InvalidArgumentError('Write comma-separated ranges such as 10.244.0.0/16,fd00::/108.');
-  }
-  return ranges;
+  return value.split(',').map((text) => formatRange(range(text.trim(), '10.244.0.0/16,fd00::/108')));
+}
+
+function range(text: string, example: string): Range {
+  const parsed = parseRange(text);
+  if (parsed) return parsed;
+  const meant = text.includes('/') ? readRange(text) : undefined;
+  throw new InvalidArgumentError(
+    meant
+      ? `${text} has host bits set or is not in canonical form: use ${formatRange(meant)}.`
+      : `Use comma-separated ranges such as ${example}.`,
+  );
 }
 
 /** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
@@ -67,26 +71,26 @@ export function qualifiedName(value: string): string {
   if (
     !/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value)
   ) {
-    throw new InvalidArgumentError('Write a label key such as initializer.kubernetes.io/envoy.');
+    throw new InvalidArgumentError('Use a label key such as initializer.kubernetes.io/envoy.');
   }
   return value;
 }
 
 export function bool(value: string): boolean {
-  if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Write true or false.');
+  if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Use true or false.');
   return value === 'true';
 }
 
 export function port(value: string): number {
   const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Write a port from 0 to 65535.');
+  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Use a port from 0 to 65535.');
   return parsed;
 }
 
 export function count(value: string): number {
   const parsed = Number(value);
   if (!/^\d+$/.test(value) || parsed < 1 || parsed > 1000)
-    throw new InvalidArgumentError('Write a number from 1 to 1000.');
+    throw new InvalidArgumentError('Use a number from 1 to 1000.');
   return parsed;
 }
 
@@ -104,7 +108,7 @@ export function duration(value: string): number {
   const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
   const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
   if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {
-    throw new InvalidArgumentError('Write a duration such as 30s, 5m or 1h30m.');
+    throw new InvalidArgumentError('Use a duration such as 30s, 5m or 1h30m.');
   }
   return total;
 }
@@ -112,7 +116,9 @@ export function duration(value: string): number {
 export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
   return (value) => {
     const choice = choices.find((c) => c === value);
-    if (choice === undefined) throw new InvalidArgumentError(`Write ${choices.join(' or ')}.`);
+    if (choice === undefined) {
+      throw new InvalidArgumentError(`Use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}.`);
+    }
     return choice;
   };
 }

@@ -6,7 +6,7 @@ import { text } from './option-values.ts';
 import { serveOption } from './serve-options.ts';
 import { templatesOfFile } from './template-source.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
-import { operatorNamespaceOption } from './tool-options.ts';
+import { operatorNamespaceOption, requireFilename } from './tool-options.ts';
 
 export interface PolicyCommandOptions {
   readonly filename: string;
@@ -19,10 +19,11 @@ export interface PolicyCommandOptions {
 export function addPolicyOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input')
-        .argParser(text)
-        .makeOptionMandatory(),
+      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
+        text,
+      ),
     )
+    .hook('preAction', requireFilename)
     .addOption(serveOption('annotation'))
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))

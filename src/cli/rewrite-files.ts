@@ -1,6 +1,8 @@
+import { isArray, isObject, type JsonValue } from '../json/json.ts';
 import { PatchError } from '../json/patch.ts';
-import { ManifestError } from '../json/yaml-edit/manifests.ts';
+import { ManifestError, readManifests } from '../json/yaml-edit/manifests.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
+import { objectsOf } from '../podspec/workload.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 
 /** The result for one file. */
@@ -9,19 +11,38 @@ export interface Rewritten<R> {
   readonly results: readonly R[];
 }
 
-/** Rewrites files to standard output. Prints nothing if one fails, so that no incomplete output is applied. */
+/**
+ * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
+ * one fails, so that no incomplete output is applied.
+ */
 export async function rewriteFiles<R>(
   terminal: Terminal,
   files: readonly string[],
-  rewrite: (text: string) => Rewritten<R>,
+  prepare: () => Promise<(text: string) => Rewritten<R>>,
 ): Promise<readonly R[]> {
-  const rewritten: Rewritten<R>[] = [];
+  const inputs: (readonly [file: string, text: string])[] = [];
   for (const file of files) {
     const input = await readInput(terminal, file);
-    rewritten.push(explained(nameOfInput(file), () => rewrite(input)));
+    readObjects(nameOfInput(file), input);
+    inputs.push([file, input]);
   }
+  const rewrite = await prepare();
+  const rewritten = inputs.map(([file, input]) => explained(nameOfInput(file), () => rewrite(input)));
   terminal.out(joinManifests(rewritten.map(({ text }) => text)));
   return rewritten.flatMap(({ results }) => results);
+}
+
+/** The documents of a file. @throws UsageError if it is invalid, has text instead of an object, or has no object. */
+export function readObjects(file: string, text: string): readonly JsonValue[] {
+  const documents = explained(file, () => readManifests(text));
+  const other = documents.find((document) => document !== null && !isObject(document));
+  if (other !== undefined) {
+    throw new UsageError(`${file}: expected a Kubernetes object, not ${isArray(other) ? 'a list' : 'text'}`);
+  }
+  if (documents.every((document) => objectsOf(document).next().done)) {
+    throw new UsageError(`${file} contains no Kubernetes object`);
+  }
+  return documents;
 }
 
 /** Calls `work`. @throws UsageError that begins with the place of the error, such as `web.yaml:3:5: …`. */

@@ -16,7 +16,7 @@ import {
   qualifiedName,
   rangeList,
   text,
-  url,
+  urlSuchAs,
 } from './option-values.ts';
 
 /** One option: its parser, its default as text, and its help. Without a default, the value is undefined. */
@@ -32,10 +32,10 @@ const SERVE_OPTIONS = {
   kubeconfig: {
     parse: text,
     value: 'file',
-    help: 'kubeconfig to use outside a cluster (default: $KUBECONFIG, ~/.kube/config, or the pod itself)',
+    help: 'kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the service account of the pod)',
   },
   master: {
-    parse: url,
+    parse: urlSuchAs('https://127.0.0.1:6443'),
     value: 'url',
     help: 'address of the API server; overrides the kubeconfig',
   },
@@ -55,7 +55,7 @@ const SERVE_OPTIONS = {
     parse: qualifiedName,
     value: 'key',
     default: DEFAULT_KEY,
-    help: 'label and annotation with which pods and namespaces opt in or out',
+    help: 'key of the label or annotation by which pods and namespaces opt in or out',
   },
   'initializer-name': {
     parse: dnsName,
@@ -88,7 +88,7 @@ const SERVE_OPTIONS = {
     help: "CA certificates (PEM) of the API server's client certificate, reloaded when they change (default: any client may call the webhook)",
   },
   'webhook-url': {
-    parse: url,
+    parse: urlSuchAs('https://webhook.example.com:8443'),
     value: 'url',
     help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
   },
@@ -220,7 +220,6 @@ export function serveOption(name: ServeOptionName): Option {
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
     .env(`INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);
-  if (!spec.value) option.preset('true');
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
   if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
   return option;

@@ -5,6 +5,7 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { readTemplateFile } from '../sidecar/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet } from '../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from './cluster.ts';
+import { lineOf, toFinding } from './lint/lint-findings.ts';
 import { nameOfInput, readInput, type Terminal } from './terminal.ts';
 import type { ClusterOptions } from './tool-options.ts';
 
@@ -20,7 +21,7 @@ export async function templatesOfFile(terminal: Terminal, file: string): Promise
     throw new UsageError(
       `expected one ConfigMap with a template in ${name}, got ${others.length + 1}: keep one`,
     );
-  return setOrThrow(source.data, name);
+  return setOrThrow(source.data, (fault) => lineOf(toFinding(name, source, fault)));
 }
 
 /** Reads the templates of the live installation with the user's own credentials. */
@@ -28,7 +29,7 @@ export async function templatesOfCluster({ client }: Cluster, options: ClusterOp
   const { operatorNamespace: namespace, configmap: name } = options;
   try {
     const { data = {} } = await client.get(CONFIG_MAPS, { namespace, name });
-    return setOrThrow(data, `ConfigMap ${namespace}/${name}`);
+    return setOrThrow(data, (fault) => `ConfigMap ${namespace}/${name}: ${formatFault(fault)}`);
   } catch (err) {
     if (isForbidden(err))
       throw new UsageError(
@@ -37,7 +38,7 @@ export async function templatesOfCluster({ client }: Cluster, options: ClusterOp
       );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
-      `ConfigMap ${namespace}/${name} does not exist: write --template FILE, or --operator-namespace and --configmap`,
+      `ConfigMap ${namespace}/${name} does not exist: use --template FILE, or --operator-namespace and --configmap`,
     );
   }
 }
@@ -51,13 +52,13 @@ export async function templatesOf(
   return await withCluster(options, (cluster) => templatesOfCluster(cluster, options));
 }
 
-function setOrThrow(data: Readonly<Record<string, string>>, where: string): TemplateSet {
+/** @throws UsageError with the first fault as `format` returns it, and the number of the others. */
+function setOrThrow(data: Readonly<Record<string, string>>, format: (fault: Fault) => string): TemplateSet {
   const parsed = parseTemplateSet(data);
   if ('set' in parsed) return parsed.set;
-  throw new UsageError(`${where}: ${formatAll(parsed.faults)}`);
-}
-
-function formatAll(faults: readonly Fault[]): string {
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more: envoy-initializer lint lists them)` : '';
-  return `${faults[0] ? formatFault(faults[0]) : 'faulty'}${more}`;
+  const [first = '', ...more] = parsed.faults.map(format);
+  const others = more.length === 1 ? '1 more problem' : `${more.length} more problems`;
+  throw new UsageError(
+    more.length > 0 ? `${first} (and ${others}: envoy-initializer lint lists them)` : first,
+  );
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { fileProblem } from '../kube/util/file-problem.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 
 /** The input and output of a command; tests replace it. */
@@ -26,24 +27,19 @@ function ignoreClosedPipe(err: NodeJS.ErrnoException): void {
 
 /** Reads a file. @throws UsageError that says why it is not readable. */
 export async function readInput(terminal: Terminal, file: string): Promise<string> {
+  let content: string;
   try {
-    return await terminal.read(file);
+    content = await terminal.read(file);
   } catch (cause) {
-    throw new UsageError(`cannot read ${nameOfInput(file)}: ${reasonOf(cause)}`, { cause });
+    throw new UsageError(`cannot read ${nameOfInput(file)}: ${fileProblem(cause)}`, { cause });
   }
+  if (content.includes('\0')) throw new UsageError(`${nameOfInput(file)} is a binary file: use YAML or JSON`);
+  return content;
 }
 
 /** The name of a file in messages. */
 export function nameOfInput(file: string): string {
   return file === '-' ? '<stdin>' : file;
-}
-
-function reasonOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'ENOENT') return 'the file does not exist';
-  if (code === 'EISDIR') return 'it is a directory';
-  if (code === 'EACCES') return 'permission denied';
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** 0: success, 1: findings, 2: usage error or failure. */

@@ -41,6 +41,15 @@ export function filenameOption(help: string): Option {
   ]);
 }
 
+/** Requires `-f`, but after commander has reported unknown flags. */
+export function requireFilename(command: Command): void {
+  if (command.opts().filename === undefined) {
+    command.error(
+      "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
+    );
+  }
+}
+
 export function namespaceOption(help: string): Option {
   return new Option('-n, --namespace <name>', help).argParser(dnsName);
 }
@@ -57,7 +66,7 @@ function podTemplateRule(value: string): PodTemplateRule {
   const [, kind, group, path] = /^([A-Z][A-Za-z0-9]*)(?:\.([a-z0-9.-]+))?=([^=]+)$/.exec(value) ?? [];
   const keys = path?.replace(/^\./, '').split('.');
   if (kind === undefined || keys === undefined || keys.includes('')) {
-    throw new InvalidArgumentError('Write a kind and a path such as Rollout=spec.template.');
+    throw new InvalidArgumentError('Use a kind and a path such as Rollout=spec.template.');
   }
   return { kind, group, path: keys };
 }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
-import { keysFor } from '../sidecar/keys.ts';
-import { uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
+import { type Keys, keysFor } from '../sidecar/keys.ts';
+import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { serveOption } from './serve-options.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
-import { filenameOption, podTemplateOption } from './tool-options.ts';
+import { filenameOption, podTemplateOption, requireFilename } from './tool-options.ts';
 
 export interface UninjectOptions {
   readonly filename: readonly string[];
@@ -15,7 +15,8 @@ export interface UninjectOptions {
 
 export function addUninjectOptions(command: Command): Command {
   return command
-    .addOption(filenameOption('manifests, YAML or JSON; - for standard input').makeOptionMandatory())
+    .addOption(filenameOption('manifests, YAML or JSON; - for standard input'))
+    .hook('preAction', requireFilename)
     .addOption(podTemplateOption())
     .addOption(serveOption('annotation'));
 }
@@ -23,11 +24,19 @@ export function addUninjectOptions(command: Command): Command {
 /** Prints the manifests as they were before inject. Needs no cluster and no template. */
 export async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
-  const results = await rewriteFiles(terminal, options.filename, (input) =>
-    uninjectManifests(input, keys, options.podTemplatePath ?? []),
+  const results = await rewriteFiles(
+    terminal,
+    options.filename,
+    async () => (input) => uninjectManifests(input, keys, options.podTemplatePath ?? []),
   );
-  for (const { site, restored } of results) {
-    terminal.err(`${describeObject(site.object)}: ${restored ? 'sidecar removed' : 'was not injected'}\n`);
+  for (const { site, outcome } of results) {
+    terminal.err(`${describeObject(site.object)}: ${describeOutcome(outcome, keys)}\n`);
   }
-  return 0;
+  return results.some(({ outcome }) => outcome === 'unreadable') ? 1 : 0;
+}
+
+function describeOutcome(outcome: UninjectResult['outcome'], keys: Keys): string {
+  if (outcome === 'restored') return 'sidecar removed';
+  if (outcome === 'untouched') return 'was not injected';
+  return `not changed: annotation ${keys.status} cannot be read: recreate the object from its source`;
 }

@@ -5,6 +5,7 @@ import { annotation } from '../podspec/pod.ts';
 import { decide } from '../sidecar/decide.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
 import { inject } from '../sidecar/inject.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import { selectTemplates, type TemplateState } from '../sidecar/template/template-set.ts';
 
@@ -23,7 +24,7 @@ export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 /** Classifies a pod by its metadata, the only part that the cache has. */
 export function classify(
   pod: KubeObject,
-  namespaceLabels: Readonly<Record<string, string>>,
+  namespace: NamespaceSettings,
   { options, state }: DriftBasis,
 ): PodClass {
   // Without a valid template there is nothing to compare with.
@@ -31,34 +32,28 @@ export function classify(
   const json = toJson(pod);
   const status = parseStatus(annotation(json, options.keys.status));
   if (status) {
-    const { templates, unknownTemplates } = selectTemplates(json, options.keys, state);
+    const { templates, unknownTemplates } = selectTemplates(json, namespace, options.keys, state);
     const [now, then] = [templates.map(({ name, hash }) => `${name}@${hash}`), status.templates];
     const isSame = now.join() === then.map(({ name, sha256 }) => `${name}@${sha256}`).join();
     return isSame && unknownTemplates.length === 0 ? 'current' : 'stale';
   }
   // The spec is unknown here, except that it has containers.
   const whole = { ...json, spec: { containers: [{}] } };
-  const decision = decide({ ...subject(pod, namespaceLabels, options), pod: whole, state });
+  const decision = decide({ ...subject(pod, namespace, options), pod: whole, state });
   return decision.inject ? 'maybe-missed' : 'without';
 }
 
 /** Whether a pod without a sidecar would get one if it were created now. Needs the whole pod. */
 export function isMissed(
   pod: KubeObject,
-  namespaceLabels: Readonly<Record<string, string>>,
+  namespace: NamespaceSettings,
   { options, state }: DriftBasis,
 ): boolean {
-  return (
-    inject({ ...subject(pod, namespaceLabels, options), pod: toJson(pod), state }).outcome === 'injected'
-  );
+  return inject({ ...subject(pod, namespace, options), pod: toJson(pod), state }).outcome === 'injected';
 }
 
-function subject(
-  { metadata }: KubeObject,
-  namespaceLabels: Readonly<Record<string, string>>,
-  options: DecideOptions,
-) {
-  return { request: podCreation(metadata.namespace ?? ''), namespaceLabels, options };
+function subject({ metadata }: KubeObject, namespace: NamespaceSettings, options: DecideOptions) {
+  return { request: podCreation(metadata.namespace ?? ''), ...namespace, options };
 }
 
 /** Objects of the API are always JSON. */

@@ -3,6 +3,7 @@ import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { DriftBasis } from './classify.ts';
 import { Drift, type Finding } from './drift.ts';
 import { controllerOf, IN_NAMESPACE, isInjected, OF_CONTROLLER } from './drift-pods.ts';
@@ -17,7 +18,7 @@ export interface DriftControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
   /** Live pods, cut down by `podSummary`, with the indices of `podIndexers`. */
   readonly pods: Informer<KubeObject>;
-  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly basis: () => DriftBasis;
   /** Gets the keys of pods to classify; `repairQueue` those of pods to evict. */
   readonly queue: Queue;
@@ -50,12 +51,12 @@ export interface DriftController {
 
 /** Sets up the controllers that find pods whose sidecar is missing or stale, and repair them. Starts nothing. */
 export function setUpDriftController(options: DriftControllerOptions): DriftController {
-  const { client, pods, namespaceLabels, basis, queue, repairQueue, repair, events, now } = options;
+  const { client, pods, namespaceSettings, basis, queue, repairQueue, repair, events, now } = options;
   const breaker = new RepairBreaker();
   const drift = new Drift({
     client,
     pods: pods.lister,
-    namespaceLabels,
+    namespaceSettings,
     basis,
     onFinding(finding) {
       reportMissed(finding, events);

@@ -4,6 +4,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { classify, type DriftBasis, isMissed } from './classify.ts';
 
 /** A pod that would be different if it were created now. */
@@ -17,7 +18,7 @@ export interface DriftOptions {
   readonly client: Pick<KubeClient, 'get'>;
   /** Pods that have not finished, reduced by `podSummary`. */
   readonly pods: Pick<Lister<KubeObject>, 'get'>;
-  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly basis: () => DriftBasis;
   /** Called once for each pod that is missed or stale. */
   readonly onFinding: (finding: Finding) => void;
@@ -72,16 +73,16 @@ export class Drift {
   };
 
   async #kindOf(pod: KubeObject, signal: AbortSignal): Promise<Finding['kind'] | undefined> {
-    const { client, basis, namespaceLabels } = this.#options;
+    const { client, basis, namespaceSettings } = this.#options;
     const { namespace = '', name, uid = '' } = pod.metadata;
-    const labels = namespaceLabels(namespace);
-    const state = classify(pod, labels, basis());
+    const settings = namespaceSettings(namespace);
+    const state = classify(pod, settings, basis());
     if (state === 'stale') return 'stale';
     const key = keyOf(pod);
     if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
     try {
       const whole = await client.get(PODS, { namespace, name }, { signal });
-      if (whole.metadata.uid === uid && isMissed(whole, labels, basis())) return 'missed';
+      if (whole.metadata.uid === uid && isMissed(whole, settings, basis())) return 'missed';
     } catch (err) {
       if (!isNotFound(err)) throw err;
     }

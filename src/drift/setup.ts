@@ -7,6 +7,7 @@ import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { ENVOY_FILES } from '../sidecar/envoy/configurations.ts';
 import { keysFor } from '../sidecar/keys.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { setUpCopies } from './copies.ts';
 import type { ManagedConfigMap } from './copy-plan.ts';
@@ -30,7 +31,7 @@ export interface DriftSetupOptions extends DriftOptions {
     onAdopted(listener: () => void): void;
   };
   readonly namespaces: {
-    cached(namespace: string): Readonly<Record<string, string>>;
+    cached(namespace: string): NamespaceSettings;
     onChanged(listener: (namespace: string) => void): void;
   };
 }
@@ -74,7 +75,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   const drift = setUpDriftController({
     client,
     pods,
-    namespaceLabels: (name) => namespaces.cached(name),
+    namespaceSettings: (name) => namespaces.cached(name),
     basis: () => ({
       options: { keys, requireAnnotation, operatorNamespace: namespace },
       state: template.templates.state,

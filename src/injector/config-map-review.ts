@@ -38,7 +38,8 @@ const MAX_KEY = 253;
 /** Rejects the ConfigMap. Clients show the message; kubectl shows the causes instead, one per line. */
 export function refuseConfigMap(name: string, faults: readonly Fault[], what: string): AdmissionAnswer {
   const [first, ...more] = faults.map(formatFault);
-  const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+  const others =
+    more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'problem' : 'problems'})` : '';
   const causes = faults.map((fault) => {
     const { source: _, ...rest } = fault;
     return {

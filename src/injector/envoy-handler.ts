@@ -20,7 +20,7 @@ export function createEnvoyHandler(): ReviewHandler {
     const faults = configurationFaults(changed.data);
     return {
       allowed: true,
-      warnings: faults.map((fault) => `Envoy would not work with this: ${formatFault(fault)}`),
+      warnings: faults.map((fault) => `Envoy may reject this configuration: ${formatFault(fault)}`),
     };
   };
 }

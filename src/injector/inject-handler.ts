@@ -9,6 +9,7 @@ import { isPodCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
 import { type Injection, inject } from '../sidecar/inject.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { answerTo, type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
 
@@ -19,17 +20,17 @@ export interface InjectionRecord extends InjectionAnswer {
 }
 
 /** `fresh`: read from the API server, because the cache may be behind. */
-export type NamespaceLabelsOf = (
+export type NamespaceSettingsOf = (
   namespace: string,
   options: { readonly fresh: boolean; readonly signal: CallSignal },
-) => Promise<Readonly<Record<string, string>>>;
+) => Promise<NamespaceSettings>;
 
 export interface InjectHandlerOptions {
   readonly decide: DecideOptions;
   /** The current templates. */
   readonly templates: () => TemplateState;
-  /** The labels of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
-  readonly namespaceLabels: NamespaceLabelsOf;
+  /** The settings of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
+  readonly namespaceSettings: NamespaceSettingsOf;
   readonly observe: (record: InjectionRecord) => void;
   readonly log: Logger;
   /** Milliseconds, monotonic. */
@@ -58,29 +59,23 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
 }
 
 async function injectRequest(
-  { decide, templates, namespaceLabels }: InjectHandlerOptions,
+  { decide, templates, namespaceSettings }: InjectHandlerOptions,
   request: AdmissionRequest,
   signal: CallSignal,
 ): Promise<Injection> {
-  const injectWith = (labels: Readonly<Record<string, string>>) =>
-    inject({
-      request,
-      pod: request.object ?? {},
-      namespaceLabels: labels,
-      options: decide,
-      state: templates(),
-    });
-  if (!isPodCreation(request)) return injectWith({});
+  const injectWith = (namespace: NamespaceSettings) =>
+    inject({ request, pod: request.object ?? {}, ...namespace, options: decide, state: templates() });
+  if (!isPodCreation(request)) return injectWith({ namespaceLabels: {} });
   const count = containerCount(request.object);
   if (count > MAX_CONTAINERS) {
     throw new HttpError(413, `the pod has ${count} containers: use at most ${MAX_CONTAINERS}`);
   }
-  const labelsNow = (fresh: boolean) => namespaceLabels(request.namespace, { fresh, signal });
-  const injection = injectWith(await labelsNow(false));
+  const settingsNow = (fresh: boolean) => namespaceSettings(request.namespace, { fresh, signal });
+  const injection = injectWith(await settingsNow(false));
   // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
   // not have the label yet.
   const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
-  return behind ? injectWith(await labelsNow(true)) : injection;
+  return behind ? injectWith(await settingsNow(true)) : injection;
 }
 
 function containerCount(pod: Pod | undefined): number {
@@ -93,7 +88,7 @@ const [MAX_NAME, MAX_WARNING] = [253, 1_000];
 
 /** Logs one line for each pod. Of its content the line has only what is invalid. */
 function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord): void {
-  const { request, decision, reason, warnings, operations, milliseconds } = record;
+  const { request, decision, reason, warnings, operations, templates, selectedBy, milliseconds } = record;
   const metadata = request.object?.metadata;
   const name = request.name || ownString(metadata, 'name') || ownString(metadata, 'generateName');
   log.info(
@@ -103,6 +98,8 @@ function report({ log, observe }: InjectHandlerOptions, record: InjectionRecord)
       name: name === undefined ? undefined : clip(name, MAX_NAME),
       decision,
       reason,
+      templates,
+      selectedBy,
       told: warnings.length > 0 ? warnings.map((line) => clip(line, MAX_WARNING)) : undefined,
       dryRun: request.dryRun,
       milliseconds,

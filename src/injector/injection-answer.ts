@@ -3,6 +3,7 @@ import { HttpError } from '../kube/admission/http-error.ts';
 import type { AdmissionAnswer } from '../kube/admission/response.ts';
 import type { Injection } from '../sidecar/inject.ts';
 import { explain, type Skip, type SkipReason } from '../sidecar/rules/index.ts';
+import type { Selection } from '../sidecar/template/template-set.ts';
 
 /** The decision about a pod: for the API server, the client, metrics and Events. */
 export interface InjectionAnswer {
@@ -13,10 +14,13 @@ export interface InjectionAnswer {
   /** Warnings for the client, one per line, prefixed with the reason. */
   readonly warnings: readonly string[];
   readonly operations: readonly PatchOperation[];
+  /** The names of the templates that the pod gets, and who selected them; absent if it gets none. */
+  readonly templates?: readonly string[];
+  readonly selectedBy?: Selection['selectedBy'];
 }
 
 const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
-  injected: '',
+  injected: 'sidecar added, override ignored: ',
   skipped: 'no sidecar: ',
   denied: 'the sidecar cannot be added: ',
   failed: '',
@@ -24,12 +28,14 @@ const PREFIXES: Readonly<Record<InjectionAnswer['decision'], string>> = {
 
 export function answerTo(injection: Injection): InjectionAnswer {
   if (injection.outcome === 'injected') {
-    const { operations, ignored } = injection;
+    const { operations, ignored, status, selectedBy } = injection;
     return {
       decision: 'injected',
       reason: ignored?.reason,
       warnings: ignored ? explain(ignored) : [],
       operations,
+      templates: status.templates.map(({ name }) => name),
+      selectedBy,
     };
   }
   const { skip, outcome } = injection;

@@ -17,12 +17,16 @@ interface TemplateObserver {
 /** The current templates: the last valid ones of the ConfigMap. */
 export class LiveTemplates {
   readonly #observer: TemplateObserver;
+  readonly #configMap: string;
   #set: TemplateSet | undefined;
-  #faults: readonly Fault[] = [missing('the ConfigMap is not read yet')];
+  #faults: readonly Fault[];
   #generation = 0;
 
-  constructor(observer: TemplateObserver) {
+  /** `configMap`: its namespace and name, for messages. */
+  constructor(observer: TemplateObserver, configMap: string) {
     this.#observer = observer;
+    this.#configMap = configMap;
+    this.#faults = [missing(`ConfigMap ${configMap} is not read yet`)];
   }
 
   /** The templates to inject; the faults if there has never been a valid one. */
@@ -44,7 +48,7 @@ export class LiveTemplates {
   update(configMap: TemplateConfigMap | undefined): void {
     const parsed = configMap
       ? parseTemplateSet(configMap.data ?? {})
-      : { faults: [missing('the ConfigMap does not exist')] };
+      : { faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)] };
     if ('faults' in parsed) {
       const again = sameFaults(parsed.faults, this.#faults);
       this.#faults = parsed.faults;
@@ -63,7 +67,7 @@ export class LiveTemplates {
 }
 
 function missing(message: string): Fault {
-  return { source: 'ConfigMap', path: '', message };
+  return { source: '', path: '', message };
 }
 
 /** A resync delivers the same ConfigMap again, which needs no second Event. */

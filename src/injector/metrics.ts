@@ -5,6 +5,8 @@ import { memoized } from '../kube/prometheus/memoized.ts';
 export interface InjectionMetrics {
   /** Counts a pod by decision and reason. Both are closed sets. */
   decided(decision: string, reason: string): void;
+  /** Counts an injected pod for each of its templates. Their names are those of the ConfigMap. */
+  injected(templates: readonly string[]): void;
 }
 
 export function injectionMetrics(registry: Registry): InjectionMetrics {
@@ -17,7 +19,19 @@ export function injectionMetrics(registry: Registry): InjectionMetrics {
   const countOf = memoized((decision: string) =>
     memoized((reason: string) => injections.labels({ decision, reason })),
   );
-  return { decided: (decision, reason) => countOf(decision)(reason).inc() };
+  const byTemplate = new Counter({
+    name: 'envoy_initializer_template_injections_total',
+    help: 'Pods injected, by template; a pod with several templates counts for each',
+    labelNames: ['template'],
+    registers: [registry],
+  });
+  const countOfTemplate = memoized((template: string) => byTemplate.labels({ template }));
+  return {
+    decided: (decision, reason) => countOf(decision)(reason).inc(),
+    injected(templates) {
+      for (const template of templates) countOfTemplate(template).inc();
+    },
+  };
 }
 
 /** Which template version pods get. */

@@ -5,7 +5,7 @@ import { createEnvoyHandler } from './envoy-handler.ts';
 import { createInjectHandler } from './inject-handler.ts';
 import { reportInjection } from './injection-events.ts';
 import { injectionMetrics } from './metrics.ts';
-import type { NamespaceLabels } from './namespace-labels.ts';
+import type { Namespaces } from './namespaces.ts';
 import { NewPodEvents } from './new-pod-events.ts';
 import { createTemplateHandler } from './template-handler.ts';
 import type { LiveTemplate } from './template-store.ts';
@@ -23,7 +23,7 @@ export interface WebhookOptions {
 export interface InjectorOptions
   extends Pick<WebhookOptions, 'namespace' | 'configmap' | 'annotation' | 'requireAnnotation'> {
   readonly template: LiveTemplate;
-  readonly namespaces: NamespaceLabels;
+  readonly namespaces: Namespaces;
   /** Calls the listener with each pod that is added to a cache. */
   readonly onPod: (listener: (pod: KubeObject) => void) => void;
 }
@@ -38,9 +38,10 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   const inject = createInjectHandler({
     decide: { keys: keysFor(options.annotation), requireAnnotation, operatorNamespace: namespace },
     templates: () => template.templates.state,
-    namespaceLabels: namespaces.labels,
+    namespaceSettings: namespaces.settings,
     observe: (record) => {
       metrics.decided(record.decision, record.reason ?? '');
+      metrics.injected(record.templates ?? []);
       reportInjection(events, record);
     },
     log,

@@ -30,26 +30,29 @@ export function setUpTemplate(
     ...(informer.lister.get(`${namespace}/${name}`) ?? ref),
   });
   const listeners: (() => void)[] = [];
-  const templates = new LiveTemplates({
-    adopted(set, generation) {
-      metrics.adopted(generation);
-      const names = [...set.templates.keys()];
-      log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
-      const note = `Pods created from now on get the templates ${names.join(', ')}`;
-      events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
-      for (const listener of listeners) listener();
+  const templates = new LiveTemplates(
+    {
+      adopted(set, generation) {
+        metrics.adopted(generation);
+        const names = [...set.templates.keys()];
+        log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
+        const note = `New pods use these templates: ${names.join(', ')}`;
+        events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+        for (const listener of listeners) listener();
+      },
+      rejected(faults, staying) {
+        metrics.rejected();
+        const found = faults.map(formatFault);
+        const outcome = staying
+          ? 'The last valid template stays in use'
+          : 'There is no valid template, so pods that opt in themselves are not admitted';
+        log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
+        const note = `${outcome}: ${found.join('; ')}`;
+        events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
+      },
     },
-    rejected(faults, staying) {
-      metrics.rejected();
-      const found = faults.map(formatFault);
-      const outcome = staying
-        ? 'The last valid template stays in use'
-        : 'There is no valid template, so pods that opt in themselves are not admitted';
-      log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
-      const note = `${outcome}: ${found.join('; ')}`;
-      events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
-    },
-  });
+    `${namespace}/${name}`,
+  );
   informer.addEventHandler({
     onAdd: (configMap) => templates.update(configMap),
     onUpdate: (_, configMap) => templates.update(configMap),

@@ -43,8 +43,9 @@ export function toFaults(
   return faults;
 }
 
-/** A fault as one line: `config: line 3, column 5: containers[0].image: required…`. */
+/** A fault as one line: `config:3:5: containers[0].image: required…`. Without a source: `line 3, column 5: …`. */
 export function formatFault({ source, path, line, column, message }: Fault): string {
-  const place = line === undefined ? [] : [`line ${line}, column ${column}`];
-  return clip([source, ...place, path, message].filter((part) => part !== '').join(': '), MAX_LINE);
+  const place =
+    line === undefined ? '' : source === '' ? `line ${line}, column ${column}` : `:${line}:${column}`;
+  return clip([`${source}${place}`, path, message].filter((part) => part !== '').join(': '), MAX_LINE);
 }

@@ -53,8 +53,13 @@ export function parseYaml(text: string): ParsedYaml {
     // js-yaml may throw any exception, and a ConfigMap must not stop the process.
     if (!(err instanceof YAMLException)) return { error: `cannot be parsed: ${err}`, location: undefined };
     const location = err.mark && { line: err.mark.line + 1, column: err.mark.column + 1 };
-    return { error: err.reason, location };
+    return { error: location ? yamlProblem(err.reason) : err.reason, location };
   }
+}
+
+/** A syntax error in YAML as users see it. */
+export function yamlProblem(reason: string): string {
+  return `invalid YAML: ${reason}${/indentation/.test(reason) ? ': check the indentation' : ''}`;
 }
 
 /** The value with a copy in place of each alias: JSON has no references. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../json/json.ts';
 /** The flags of `serve` that only take effect if the applied webhook configuration agrees. */
 export interface SelectionFlags {
   readonly annotation: string;
@@ -52,8 +53,4 @@ function webhooksOf(configuration: unknown): readonly Webhook[] {
     conditions: webhook.matchConditions === undefined ? '' : JSON.stringify(webhook.matchConditions),
     namespaceSelector: JSON.stringify(webhook.namespaceSelector ?? {}),
   }));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { setUpCertificates } from '../certificates/setup.ts';
 import { setUpDrift } from '../drift/setup.ts';
-import { setUpNamespaceLabels } from '../injector/namespace-labels.ts';
+import { setUpNamespaces } from '../injector/namespaces.ts';
 import { setUpInjector } from '../injector/setup.ts';
 import { setUpTemplate } from '../injector/template-store.ts';
 import { PROGRAM } from '../json/own-names.ts';
@@ -48,7 +48,7 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
 function setUp(manager: Manager, options: OperatorOptions): void {
   setUpNetworks(manager, options);
   const template = setUpTemplate(manager, options);
-  const namespaces = setUpNamespaceLabels(manager);
+  const namespaces = setUpNamespaces(manager, options);
   const { onPod } = setUpDrift(manager, { ...options, template, namespaces });
   setUpInjector(manager, { ...options, template, namespaces, onPod });
   setUpPolicies(manager, { ...options, template });

@@ -37,14 +37,22 @@ export function* objectsOf(document: JsonValue, path: Path = []): Generator<read
   for (const [index, item] of items.entries()) yield* objectsOf(item, [...path, 'items', index]);
 }
 
-/** Every pod and pod template of a document, in the order of the text. */
+/** Every pod and pod template of a document, in the order of the text; `pod` is empty if a workload has no template. */
 export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[] = []): Generator<PodSite> {
   for (const [object, path] of objectsOf(document)) {
     const rule = [...rules, ...KNOWN].find((candidate) => fits(candidate, object));
     if (!rule) continue;
     const pod = rule.path.reduce<JsonValue | undefined>(own, object);
-    if (isObject(pod)) yield { object, path: [...path, ...rule.path], pod };
+    yield { object, path: [...path, ...rule.path], pod: isObject(pod) ? pod : {} };
   }
+}
+
+/** The path of the spec that the pod or pod template of an object lacks, such as `spec.template.spec`. */
+export function missingSpec({ path, pod }: PodSite): string | undefined {
+  if (isObject(own(pod, 'spec'))) return undefined;
+  // Of the path in the document, the part in the object begins after the items of Lists.
+  const inObject = path.slice(path.findLastIndex((segment) => typeof segment === 'number') + 1);
+  return [...inObject, 'spec'].join('.');
 }
 
 function fits({ kind, group }: PodTemplateRule, object: JsonObject): boolean {

@@ -51,9 +51,10 @@ const MAX_EXPRESSION = 100_000;
  * other pods stay unchanged and reach the webhook.
  */
 export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
+  const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
   const left = [...set.templates.keys()]
     .filter((name) => name !== DEFAULT_TEMPLATE)
-    .map((name) => `config.${name}: pods select it by annotation: only the webhook injects it`);
+    .map((name) => `template "${name}": ${others}, because pods and namespaces select it by annotation`);
   const template = set.templates.get(DEFAULT_TEMPLATE);
   if (!template) return { objects: [], left };
   try {
@@ -66,12 +67,15 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     ];
     const levels = broken.map(
       (level) =>
-        `config: breaks the pod security level ${level}: only the webhook injects in namespaces that enforce it`,
+        `template "config": no policy injects pods in namespaces that enforce ${level} pod security${options.alone ? '' : ': there the webhook injects those that still meet the level'}`,
     );
     return { objects, left: [...levels, ...left] };
   } catch (error) {
     if (!(error instanceof UnsupportedInCel)) throw error;
-    return { objects: [], left: [`config: ${error.message}: only the webhook injects`, ...left] };
+    return {
+      objects: [],
+      left: [`template "config": ${others}: ${error.message}`, ...left],
+    };
   }
 }
 
@@ -85,7 +89,7 @@ function policyFor(
   const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
   const conditions = matchConditions({ audience, keys: options.keys, template });
   for (const text of [expression, ...[...variables, ...conditions].map((each) => each.expression)]) {
-    if ([...text].length > MAX_EXPRESSION) throw new UnsupportedInCel('is too long for a policy');
+    if ([...text].length > MAX_EXPRESSION) throw new UnsupportedInCel('it is too long for a policy');
   }
   const policy = object('MutatingAdmissionPolicy', name, {
     failurePolicy: audience === 'pod' && options.alone ? 'Fail' : 'Ignore',

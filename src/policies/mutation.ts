@@ -1,6 +1,7 @@
+import { MAX_LENGTH } from '../json/annotation-json.ts';
 import type { JsonObject } from '../json/json.ts';
 import { pointer } from '../json/path.ts';
-import { celGroup, celString } from '../podspec/cel.ts';
+import { celAnyOf, celGroup, celHas, celString } from '../podspec/cel.ts';
 import { DEFAULT_CONTAINER_KEY } from '../sidecar/inject.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import type { InjectionOptions } from '../sidecar/template/options.ts';
@@ -23,7 +24,7 @@ export interface Mutation {
  * @throws UnsupportedInCel
  */
 export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
-  if (template.namesWorkload) throw new UnsupportedInCel('contains the name of the workload');
+  if (template.namesWorkload) throw new UnsupportedInCel('it contains the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
   const variables = [...(native ? [{ name: 'native', expression: NATIVE_VARIABLE }] : []), ...additions];
@@ -34,10 +35,27 @@ export function compileMutation(template: Template, options: InjectionOptions, k
     ...conditionalOperations(template, options, additions),
     celGroup('[', [celAdd(annotationPath(keys.status), 'variables.status')], ']'),
   ];
+  const left = celAnyOf([namespaceSelects(keys), annotationsMayExceed(template, keys)]);
   return {
     variables: [...variables, { name: 'status', expression: statusExpression(template, options, additions) }],
-    expression: lists.join(' +\n'),
+    expression: `${left} ? [] :\n${lists.join(' +\n')}`,
   };
+}
+
+/** Whether the namespace selects templates. Only the mutation sees the namespace; conditions do not. */
+function namespaceSelects({ templates: key }: Keys): string {
+  const annotations = 'namespaceObject.metadata.annotations';
+  return `has(${annotations}) && ${celString(key)} in ${annotations}`;
+}
+
+/** Whether the annotations might become too large for the API server. The webhook knows exactly. */
+function annotationsMayExceed({ annotations }: Template, { status }: Keys): string {
+  const added = Object.entries({ ...annotations, [status]: '', [DEFAULT_CONTAINER_KEY]: 'x'.repeat(63) });
+  const most = MAX_LENGTH - new TextEncoder().encode(added.flat().join('')).length;
+  const bytes = (text: string) => `size(bytes(${text}))`;
+  const all = 'object.metadata.annotations';
+  const existing = `${all}.map(key, ${bytes('key')} + ${bytes(`${all}[key]`)}).sum()`;
+  return `${bytes('variables.status')} + (${celHas('metadata.annotations')} ? ${existing} : 0) > ${most}`;
 }
 
 /** Adds to each of the pod's own containers. Runs before sidecars move their indices. */

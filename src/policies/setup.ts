@@ -103,18 +103,18 @@ async function supported(
     let delayMs = askAgainMs();
     try {
       if (await servesPolicies(client, signal)) {
-        if (known === false) log.info('the API server knows MutatingAdmissionPolicy by now');
+        if (known === false) log.info('the API server supports MutatingAdmissionPolicy now');
         return true;
       }
       if (known === undefined) {
         log.info(
-          'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all',
+          'the API server does not support MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook injects all pods',
         );
       }
       known = false;
     } catch (err) {
       if (signal.aborted) break;
-      log.warn({ err }, 'the API server cannot be asked for its policies: asking again');
+      log.warn({ err }, 'cannot list the admission policies, retrying');
       delayMs = Math.max(RETRY_MS, retryAfterMs(err));
     }
     await sleep(clock, delayMs, signal).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { finder } from '../json/finder.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import { placeOf } from '../podspec/mount-path.ts';
 import {
   containerFinder,
   containers,
@@ -9,9 +10,10 @@ import {
   type Pod,
   volumes,
 } from '../podspec/pod.ts';
-import { formatPort, PortIndex } from '../podspec/rules/ports.ts';
-import { sameVolume } from '../podspec/rules/volume-rules.ts';
+import { formatPort, PortIndex, protocolOf } from '../podspec/rules/ports.ts';
+import { sameVolume } from '../podspec/rules/same-volume.ts';
 import type { Sidecar } from './sidecar.ts';
+import type { InjectionOptions } from './template/options.ts';
 import type { Template } from './template/template.ts';
 
 /** Something in the pod that conflicts with the template. */
@@ -34,7 +36,7 @@ export function findConflicts(
   pod: Pod,
   template: Template,
   sidecars: readonly Sidecar[],
-  appContainers: readonly JsonObject[],
+  { isApp, position }: ConflictContext,
 ): readonly Conflict[] {
   const found: Conflict[] = [];
   const findContainer = containerFinder(pod);
@@ -42,17 +44,24 @@ export function findConflicts(
   for (const sidecar of sidecars) {
     nameConflicts(pod, sidecar, findContainer, found);
     portConflicts(sidecar, taken, found);
+    portNameConflicts(pod, sidecar, { isApp, position }, found);
   }
   const findVolume = volumeFinder(pod);
-  for (const volume of template.volumes) volumeConflicts(volume, findVolume, found);
+  for (const volume of template.volumes) volumeConflicts(pod, template, volume, findVolume, found);
   const findAlias = hostAliasFinder(pod);
   for (const alias of template.hostAliases) hostAliasConflicts(alias, findAlias, found);
   if (template.volumeMounts.length === 0) return found;
-  for (const container of appContainers) {
-    const findMount = mountFinder(container);
-    for (const mount of template.volumeMounts) mountConflicts(container, mount, findMount, found);
+  for (const container of containers(pod).filter(isApp)) {
+    const [findMount, findDevice] = [mountFinder(container), deviceFinder(container)];
+    for (const mount of template.volumeMounts) mountConflicts(container, mount, findMount, findDevice, found);
   }
   return found;
+}
+
+interface ConflictContext {
+  /** Whether a container is the application's, and of no template. */
+  readonly isApp: (container: JsonObject) => boolean;
+  readonly position: InjectionOptions['position'];
 }
 
 type Find = (key: string) => JsonObject | undefined;
@@ -63,7 +72,10 @@ function nameConflicts(pod: Pod, { name, override }: Sidecar, findContainer: Fin
   const list = containers(pod).some((container) => nameOf(container) === name)
     ? 'containers'
     : 'initContainers';
-  found.push({ path: `spec.${list}[name=${name}]`, message: 'the template has a container of this name' });
+  found.push({
+    path: `spec.${list}[name=${name}]`,
+    message: 'the template has a container of this name: rename one of them',
+  });
 }
 
 /** Containers that run at the same time share the pod's ports. Init containers that end do not. */
@@ -73,7 +85,10 @@ function portConflicts(sidecar: Sidecar, taken: PortIndex<Neighbour>, found: Con
     for (const { owner, port: other, field } of taken.collisionsOf(port)) {
       const [list, neighbour] = owner;
       const path = `spec.${list}[name=${nameOf(neighbour)}].ports[${field}=${formatPort(other, field)}]`;
-      found.push({ path, message: `the template's container ${sidecar.name} uses it too` });
+      found.push({
+        path,
+        message: `the template's container ${sidecar.name} uses it too: change one of the ports`,
+      });
     }
   }
 }
@@ -96,13 +111,99 @@ function takenPorts(pod: Pod, sidecars: readonly Sidecar[]): PortIndex<Neighbour
   return taken;
 }
 
-function volumeConflicts(volume: JsonObject, findVolume: Find, found: Conflict[]): void {
-  const existing = findVolume(nameOf(volume));
-  if (!existing || sameVolume(existing, volume)) return;
-  found.push({
-    path: `spec.volumes[name=${nameOf(volume)}]`,
-    message: 'the template has another volume of this name',
-  });
+/**
+ * A Service that names its port sends to the first container that has the name (k8s.io/endpointslice, FindPort): first
+ * among the containers, then among the native sidecars.
+ */
+function portNameConflicts(
+  pod: Pod,
+  sidecar: Sidecar,
+  { isApp, position }: ConflictContext,
+  found: Conflict[],
+): void {
+  if (sidecar.list === 'initContainers' && !isNativeSidecar(sidecar.container)) return;
+  const named = ownObjects(sidecar.container, 'ports').filter((port) => nameOf(port) !== '');
+  if (named.length === 0) return;
+  for (const [list, container] of appsBehind(pod, sidecar, position)) {
+    if (!isApp(container)) continue;
+    for (const port of ownObjects(container, 'ports')) {
+      if (!named.some((other) => nameOf(other) === nameOf(port) && protocolOf(other) === protocolOf(port)))
+        continue;
+      const path = `spec.${list}[name=${nameOf(container)}].ports[name=${nameOf(port)}]`;
+      const message = `the template's container ${sidecar.name} comes first and has this name too, so Services would send to it: rename one of the ports`;
+      found.push({ path, message });
+    }
+  }
+}
+
+/** The containers that keep running and come after the place of a sidecar. */
+function appsBehind(
+  pod: Pod,
+  { name, list, override }: Sidecar,
+  position: InjectionOptions['position'],
+): readonly Neighbour[] {
+  const all = list === 'containers' ? containers(pod) : initContainers(pod);
+  const end = position === 'first' ? 0 : all.length;
+  const at = override?.list === list ? all.findIndex((container) => nameOf(container) === name) : end;
+  const [apps, inits] = list === 'containers' ? [all.slice(at), initContainers(pod)] : [[], all.slice(at)];
+  return [
+    ...apps.map((container): Neighbour => ['containers', container]),
+    ...inits.filter(isNativeSidecar).map((container): Neighbour => ['initContainers', container]),
+  ];
+}
+
+function volumeConflicts(
+  pod: Pod,
+  template: Template,
+  volume: JsonObject,
+  findVolume: Find,
+  found: Conflict[],
+): void {
+  const name = nameOf(volume);
+  const existing = findVolume(name);
+  if (!existing) return;
+  if (!sameVolume(existing, volume)) {
+    found.push({
+      path: `spec.volumes[name=${name}]`,
+      message: 'the template has another volume of this name: rename one of them',
+    });
+    return;
+  }
+  const holders = [
+    { volumeMounts: template.volumeMounts },
+    ...template.containers,
+    ...template.initContainers,
+  ];
+  for (const [list, container] of listed(pod)) {
+    for (const [mine, others, message] of USES) {
+      if (!uses(container, mine, name) || !holders.some((holder) => uses(holder, others, name))) continue;
+      found.push({ path: `spec.${list}[name=${nameOf(container)}].${mine}[name=${name}]`, message });
+    }
+  }
+}
+
+/** A volume is a file system or a device, for all containers of a pod. */
+const USES = [
+  [
+    'volumeDevices',
+    'volumeMounts',
+    'the template mounts this volume, which cannot be a device at the same time: use another volume',
+  ],
+  [
+    'volumeMounts',
+    'volumeDevices',
+    'the template uses this volume as a device, which cannot be mounted: use another volume',
+  ],
+] as const;
+
+function uses(holder: JsonObject, list: 'volumeDevices' | 'volumeMounts', volume: string): boolean {
+  return ownObjects(holder, list).some((item) => nameOf(item) === volume);
+}
+
+function listed(pod: Pod): readonly Neighbour[] {
+  return (['containers', 'initContainers'] as const).flatMap((list) =>
+    ownObjects(own(pod, 'spec'), list).map((container): Neighbour => [list, container]),
+  );
 }
 
 /** Finds the pod's volume with a name. */
@@ -121,7 +222,7 @@ function hostAliasConflicts(alias: JsonObject, findAlias: Find, found: Conflict[
   if (wanted.every((hostname) => known.has(hostname))) return;
   found.push({
     path: `spec.hostAliases[ip=${ip}]`,
-    message: 'the template has other names for this address',
+    message: 'the template has other names for this address: add them to the entry of the pod',
   });
 }
 
@@ -130,15 +231,34 @@ export function hostAliasFinder(pod: Pod): Find {
   return finder(ownObjects(own(pod, 'spec'), 'hostAliases'), (alias) => ownString(alias, 'ip'));
 }
 
-function mountConflicts(container: JsonObject, mount: JsonObject, findMount: Find, found: Conflict[]): void {
-  const mountPath = ownString(mount, 'mountPath') ?? '';
-  const existing = findMount(mountPath);
-  if (!existing || nameOf(existing) === nameOf(mount)) return;
-  const path = `spec.containers[name=${nameOf(container)}].volumeMounts[mountPath=${mountPath}]`;
-  found.push({ path, message: `the template mounts ${nameOf(mount)} there` });
+function mountConflicts(
+  container: JsonObject,
+  mount: JsonObject,
+  findMount: Find,
+  findDevice: Find,
+  found: Conflict[],
+): void {
+  const place = placeOf(ownString(mount, 'mountPath') ?? '');
+  const message = `the template mounts ${nameOf(mount)} there: change one of the paths`;
+  const at = `spec.containers[name=${nameOf(container)}]`;
+  const [existing, device] = [findMount(place), findDevice(place)];
+  if (existing && nameOf(existing) !== nameOf(mount)) {
+    found.push({ path: `${at}.volumeMounts[mountPath=${ownString(existing, 'mountPath')}]`, message });
+  }
+  if (device)
+    found.push({ path: `${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message });
 }
 
-/** Finds what the container mounts at a path. */
+/** Finds what the container mounts at a place (`placeOf`). */
 export function mountFinder(container: JsonObject): Find {
-  return finder(ownObjects(container, 'volumeMounts'), (mount) => ownString(mount, 'mountPath'));
+  return finder(ownObjects(container, 'volumeMounts'), (mount) =>
+    placeOf(ownString(mount, 'mountPath') ?? ''),
+  );
+}
+
+/** Finds the device that the container has at a place. */
+function deviceFinder(container: JsonObject): Find {
+  return finder(ownObjects(container, 'volumeDevices'), (device) =>
+    placeOf(ownString(device, 'devicePath') ?? ''),
+  );
 }

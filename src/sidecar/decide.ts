@@ -2,12 +2,13 @@ import type { DecideInput, DecisionInput } from './decision-input.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { POD_RULES, type Skip } from './rules/index.ts';
 import type { Template } from './template/template.ts';
-import { selectTemplates } from './template/template-set.ts';
+import { type Selection, selectTemplates } from './template/template-set.ts';
 
 export interface Go {
   readonly inject: true;
   /** At least one, in the order of the merge. */
   readonly templates: readonly Template[];
+  readonly selectedBy: Selection['selectedBy'];
 }
 
 /**
@@ -16,7 +17,7 @@ export interface Go {
  */
 export function decide(input: DecideInput): Go | Skip {
   const optIn = resolveOptIn(input.pod, input.namespaceLabels, input.options);
-  const selected = selectTemplates(input.pod, input.options.keys, input.state);
+  const selected = selectTemplates(input.pod, input, input.options.keys, input.state);
   const subject: DecisionInput = { ...input, optIn, ...selected };
   for (const { reason, find, warn } of POD_RULES) {
     const message = find(subject);
@@ -24,5 +25,6 @@ export function decide(input: DecideInput): Go | Skip {
     const explicit = isExplicit(optIn);
     return { inject: false, reason, messages: [message], explicit, warn: warn === 'asked' ? explicit : warn };
   }
-  return { inject: true, templates: selected.templates };
+  const { templates, selectedBy } = selected;
+  return { inject: true, templates, selectedBy };
 }

@@ -1,3 +1,5 @@
+import { MAX_LENGTH } from '../json/annotation-json.ts';
+import { own } from '../json/json.ts';
 import { type PatchOperation, PodDraft } from '../json/patch.ts';
 import { annotation, containers, nameOf, type Pod } from '../podspec/pod.ts';
 import { decide } from './decide.ts';
@@ -6,7 +8,9 @@ import { invalidOverride, mergeTemplate } from './merge.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
+import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
+import type { Selection } from './template/template-set.ts';
 import { forWorkload } from './workload-name.ts';
 
 /** The result for a pod. */
@@ -17,6 +21,7 @@ export type Injection =
       readonly operations: readonly PatchOperation[];
       readonly pod: Pod;
       readonly status: Status;
+      readonly selectedBy: Selection['selectedBy'];
       /** Invalid settings of the pod for its sidecar, which were ignored. */
       readonly ignored: Obstacle | undefined;
     }
@@ -38,7 +43,12 @@ export function inject(input: DecideInput): Injection {
   const options = 'set' in input.state ? input.state.set.options : DEFAULT_OPTIONS;
   const draft = new PodDraft(input.pod);
   const status = new StatusBuilder();
-  const ignored: string[] = [];
+  const refused = (obstacle: Obstacle): Injection => {
+    const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
+    return { outcome, skip: toSkip(input, obstacle) };
+  };
+  const ignored = [...strayOverrides(input.pod, decision.templates)];
+  if (ignored.length > 0 && options.onConflict === 'deny') return refused(invalidOverride(ignored));
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
     const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
@@ -46,23 +56,22 @@ export function inject(input: DecideInput): Injection {
       status,
       overrides,
     });
-    if ('obstacle' in merged) {
-      const outcome = options.onConflict === 'deny' ? 'denied' : 'skipped';
-      return { outcome, skip: toSkip(input, merged.obstacle) };
-    }
+    if ('obstacle' in merged) return refused(merged.obstacle);
     ignored.push(...merged.ignored);
-    if (status.isTooLong) return { outcome: 'skipped', skip: toSkip(input, tooMuchAdded(input)) };
+    if (status.isTooLong) return refused(tooMuchAdded(input));
   }
   const refusal = predictRejection(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
   keepDefaultContainer(draft, input.pod, status);
   const done = status.build(decision.templates, input.pod, draft.pod);
   draft.set(['metadata', 'annotations'], input.options.keys.status, formatStatus(done));
+  if (annotationsExceed(draft.pod) && !annotationsExceed(input.pod)) return refused(TOO_MANY_ANNOTATIONS);
   return {
     outcome: 'injected',
     operations: draft.operations,
     pod: draft.pod,
     status: done,
+    selectedBy: decision.selectedBy,
     ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
   };
 }
@@ -72,6 +81,26 @@ function tooMuchAdded({ options }: DecideInput): Obstacle {
   const key = options.keys.status;
   const message = `metadata.annotations[${key}]: the names of all additions exceed the size limit of annotations: use fewer containers, or a template that adds less`;
   return { reason: 'conflict', messages: [message] };
+}
+
+/** The API server would refuse the pod for its annotations together. */
+const TOO_MANY_ANNOTATIONS: Obstacle = {
+  reason: 'conflict',
+  messages: [
+    `metadata.annotations: with those of the sidecar they have more than ${MAX_LENGTH} bytes, the limit of the API server: shorten them, or use a template that adds less`,
+  ],
+};
+
+/** Whether the annotations are larger than the API server allows (k8s.io/apimachinery, ValidateAnnotationsSize). */
+function annotationsExceed(pod: Pod): boolean {
+  const texts = Object.entries(own(own(pod, 'metadata'), 'annotations') ?? {})
+    .flat()
+    .map(String);
+  const sum = (sizeOf: (text: string) => number) => texts.reduce((size, text) => size + sizeOf(text), 0);
+  // A character has at most three bytes.
+  if (3 * sum(({ length }) => length) <= MAX_LENGTH) return false;
+  const encoder = new TextEncoder();
+  return sum((text) => encoder.encode(text).length) > MAX_LENGTH;
 }
 
 function toSkip(input: DecideInput, obstacle: Obstacle): Skip {

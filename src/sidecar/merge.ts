@@ -1,7 +1,8 @@
 import { finder } from '../json/finder.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
 import type { PodDraft } from '../json/patch.ts';
-import { containers, nameOf } from '../podspec/pod.ts';
+import { placeOf } from '../podspec/mount-path.ts';
+import { nameOf } from '../podspec/pod.ts';
 import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
 import type { Keys } from './keys.ts';
 import type { Obstacle } from './rules/index.ts';
@@ -37,8 +38,10 @@ export function mergeTemplate(draft: PodDraft, template: Template, context: Merg
   const names = new Set(sidecars.map(({ name }) => name));
   const isApp = (container: JsonObject) =>
     !names.has(nameOf(container)) && !context.status.hasContainer(nameOf(container));
-  const apps = containers(draft.pod).filter(isApp);
-  const conflicts = findConflicts(draft.pod, template, sidecars, apps);
+  const conflicts = findConflicts(draft.pod, template, sidecars, {
+    isApp,
+    position: context.options.position,
+  });
   if (conflicts.length > 0)
     return { obstacle: { reason: 'conflict', messages: conflicts.map(formatConflict) } };
   addSidecars(draft, sidecars, context);
@@ -111,7 +114,7 @@ function addToContainer(
   const findMount = mountFinder(container);
   for (const mount of template.volumeMounts) {
     const mountPath = ownString(mount, 'mountPath') ?? '';
-    if (findMount(mountPath)) continue;
+    if (findMount(placeOf(mountPath))) continue;
     draft.insert([...path, 'volumeMounts'], mount);
     status.added('volumeMounts', `${name}/${mountPath}`);
   }

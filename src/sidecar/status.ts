@@ -9,6 +9,7 @@ import {
   ownString,
 } from '../json/json.ts';
 import { containerFinder, containers, initContainers, nameOf, type Pod } from '../podspec/pod.ts';
+import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import type { ContainerList } from './template/container-override.ts';
 import type { Template } from './template/template.ts';
 
@@ -58,7 +59,7 @@ export class StatusBuilder {
 
   /** Records the name of an addition. */
   added(kind: AddedKind, name: string): void {
-    if (kind === 'containers') this.#containers.add(name);
+    if (kind === 'containers' || kind === 'initContainers') this.#containers.add(name);
     this.#length += name.length;
     const names = this.#added[kind];
     if (names) names.push(name);
@@ -125,8 +126,8 @@ export function parseStatus(text: string | undefined): Status | undefined {
 }
 
 /**
- * Whether a pod was injected with exactly these templates: its status says so, and the pod has the containers
- * that the status names. The status alone may be a copy.
+ * Whether a pod was injected with exactly these templates: its status says so, and the pod has the containers of the
+ * templates. The status alone may be a copy, or a lie.
  */
 export function isInjected(
   pod: Pod,
@@ -135,13 +136,16 @@ export function isInjected(
 ): boolean {
   const status = parseStatus(statusText);
   if (!status || status.templates.length !== templates.length) return false;
-  const same = templates.every(({ name, hash }, i) => {
+  const find = containerFinder(pod);
+  const isThere = (container: JsonObject) => {
+    const found = find(nameOf(container));
+    return found !== undefined && own(found, 'image') !== AUTO_IMAGE;
+  };
+  return templates.every((template, i) => {
     const applied = status.templates[i];
-    return applied?.name === name && applied.sha256 === hash;
+    const isSame = applied?.name === template.name && applied.sha256 === template.hash;
+    return isSame && template.containers.every(isThere) && template.initContainers.every(isThere);
   });
-  const { containers = [], initContainers = [] } = status.added;
-  const names = [...containers, ...initContainers, ...Object.keys(status.overlaid)];
-  return same && names.every(containerFinder(pod));
 }
 
 function namesOf(added: JsonObject): Added {

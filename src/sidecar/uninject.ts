@@ -9,7 +9,8 @@ import {
 } from '../json/json.ts';
 import { PodDraft } from '../json/patch.ts';
 import type { Path } from '../json/path.ts';
-import { annotation, nameOf, type Pod } from '../podspec/pod.ts';
+import { annotation, containers, nameOf, type Pod } from '../podspec/pod.ts';
+import { AUTO_IMAGE } from '../podspec/rules/container-rules.ts';
 import type { Keys } from './keys.ts';
 import { type AddedKind, type Origin, parseStatus, type Status } from './status.ts';
 
@@ -30,8 +31,8 @@ const FIELDS: readonly (readonly [AddedKind, Path])[] = [
 ];
 
 /**
- * The pod as it was before its injection, by its status annotation; undefined if it has none. Later changes stay. Lists
- * and maps that become empty are removed, because Kubernetes treats them as absent.
+ * The pod as it was before its injection, by its status annotation; undefined if it has none, or one that would take all
+ * containers. Later changes stay. Lists and maps that become empty are removed, because Kubernetes treats them as absent.
  */
 export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   const status = parseStatus(annotation(pod, keys.status));
@@ -45,7 +46,7 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   removeFields(draft, ['metadata', 'annotations'], [keys.status]);
   removeIfEmpty(draft, ['metadata']);
   for (const list of madeLists(status)) removeIfEmpty(draft, ['spec', list]);
-  return draft.pod;
+  return containers(draft.pod).length > 0 ? draft.pod : undefined;
 }
 
 /** The lists that injection may have created. A pod always has containers. */
@@ -64,7 +65,8 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
   const left: Place[] = [];
   for (const [name, container] of Object.entries(overlaid)) {
     const place = places.get(name);
-    if (!place || !isObject(container)) continue;
+    // Only overrides are merged. Anything else would replace a container of the application.
+    if (!place || own(container, 'image') !== AUTO_IMAGE || !isObject(container)) continue;
     const origin = Object.hasOwn(moved, name) ? moved[name] : undefined;
     if (!origin) {
       draft.replace(pathOf(place), container);

@@ -95,7 +95,7 @@ test('policies are kept once the API server knows them, by a process that starte
     metadata: { namespace?: string };
   });
   const log = pino({ level: 'silent' });
-  const templates = new LiveTemplates({ adopted() {}, rejected() {} });
+  const templates = new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template');
   templates.update({ data: { config: DEMO_TEMPLATE } });
   const manager = testManager({ client, clock, log });
   setUpPolicies(manager, {

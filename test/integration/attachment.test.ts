@@ -137,7 +137,7 @@ describe('the walk: a Network', () => {
   test('is deleted, and its real network with it', async () => {
     await kubectl('delete network example-network --timeout=20s');
     expect(await kubectl('get network,net-attach-def -o name')).toBe('');
-    await untilTold('Deleted', 'deleted its real network (192.168.0.0/16, provider multus)');
+    await untilTold('Deleted', 'deleted the real network of this Network (192.168.0.0/16, provider multus)');
   });
 });
 

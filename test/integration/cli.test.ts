@@ -279,8 +279,8 @@ deployment/web in namespace plain
 
   test.each<[readonly string[], RegExp]>([
     [['deploy/gone', '-n', 'plain'], /^error: deploy\/gone does not exist in namespace plain\n$/],
-    [['service/web'], /^error: cannot check "service\/web": write a kind and a name/],
-    [[], /^error: write either a target/],
+    [['service/web'], /^error: unknown kind "service": use one of deployment, /],
+    [[], /^error: nothing to check: use a target/],
   ])('fails on %j', async (args, message) => {
     const { code, stderr } = await cli(['check', ...args]);
     expect(stderr).toMatch(message);
@@ -329,7 +329,7 @@ describe('lint --server', () => {
     await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
     const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
     expect(stdout).toMatch(
-      /template\.yaml:\d+:\d+: config: the API server refuses a pod with this template: .*violates PodSecurity/,
+      /template\.yaml:\d+:\d+: template "config": the API server refuses a pod with this template: .*violates PodSecurity/,
     );
     expect(code).toBe(1);
   });

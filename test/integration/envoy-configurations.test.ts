@@ -52,7 +52,7 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
   test('every configuration of deploy/envoy is one that it starts with', async () => {
     const { code, stdout, stderr } = await lint(...configurations(Object.keys(ENVOY_CONFIGURATIONS)));
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/^no faults: .* \(Envoy \d+\.\d+\.\d+ accepts it\)\n$/);
+    expect(stderr).toMatch(/^no problems: .* \(Envoy \d+\.\d+\.\d+ accepts it\)\n$/);
     expect(code).toBe(0);
   });
 

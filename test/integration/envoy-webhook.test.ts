@@ -36,7 +36,7 @@ test('kubectl apply of a configuration by which Envoy would not start warns of w
   expect(await apply('envoy', { 'envoy.json': OLD })).toEqual({
     code: 0,
     stderr:
-      'Warning: Envoy would not work with this: envoy.json: line 1, column 49: static_resources.clusters[0].hosts: belongs to the v2 API, which Envoy removed in 1.18: write load_assignment\n',
+      'Warning: Envoy may reject this configuration: envoy.json:1:49: static_resources.clusters[0].hosts: belongs to the v2 API, which Envoy removed in 1.18: write load_assignment\n',
   });
   expect(await apply('envoy', { 'envoy.json': '{"static_resources": {}}' })).toEqual({ code: 0, stderr: '' });
 });

@@ -6,7 +6,7 @@ import { testWithControllerManager } from '../support/test-with-controller-manag
 const KEY = 'initializer.kubernetes.io/envoy';
 const OPTED_IN = { [KEY]: 'true' };
 const CONFLICT =
-  'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name';
+  'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -81,7 +81,7 @@ test('whoever makes a pod is warned by the words of the Event, which is of the p
     }),
   );
   const mistyped = `no sidecar: invalid-value: the pod's annotation ${KEY} is "yes": write "true" or "false"`;
-  const override = `invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
+  const override = `sidecar added, override ignored: invalid-override: annotation ${KEY}-log-level is "loud": write one of trace, debug, info, warning, error, critical, off`;
   const unsafe = [
     'pod-security: the namespace enforces restricted pod security: container envoy must set allowPrivilegeEscalation to false',
     'pod-security: the namespace enforces restricted pod security: container envoy must drop ALL capabilities',

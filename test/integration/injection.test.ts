@@ -179,6 +179,46 @@ describe('the template', () => {
     expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject(INJECTED);
   });
 
+  test('is the one that the namespace selects, unless the pod selects its own', async () => {
+    const selecting = (templates: string) => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'selecting', annotations: { [`${KEY}-templates`]: templates } },
+    });
+    const labels = { [KEY]: 'true' };
+    const pod = (own?: string) =>
+      admitted({ namespace: 'selecting', labels, annotations: own ? { [`${KEY}-templates`]: own } : {} });
+    const counted = async () =>
+      Number(
+        /^envoy_initializer_template_injections_total\{.*template="gateway".*\} (\d+)$/m.exec(
+          await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
+        )?.[1] ?? 0,
+      );
+    const patch = { data: { 'config.gateway': 'containers: [{name: gateway, image: g}]' } };
+    const config = [
+      'patch',
+      'configmap',
+      'envoy-initializer',
+      '-n',
+      'envoy-initializer',
+      '--type=merge',
+      '-p',
+    ];
+    await adopted(() => fixture.kubectl(...config, JSON.stringify(patch)));
+    await fixture.apply(selecting('gateway'));
+    await serviceAccount('selecting');
+    expect(await pod()).toMatchObject({ containers: ['app', 'gateway'], warnings: '' });
+    expect(await counted()).toBe(1);
+    expect(await pod('config')).toMatchObject(INJECTED);
+    await fixture.apply(selecting('gateway,nope'));
+    await eventually('the namespace is followed', async () => (await pod()).warnings !== '');
+    expect(await pod()).toMatchObject({
+      ...UNTOUCHED,
+      warnings: expect.stringContaining(`the namespace's annotation ${KEY}-templates names template "nope"`),
+    });
+    await adopted(() => fixture.kubectl(...config, '{"data":{"config.gateway":null}}'));
+  });
+
   test('stays as it was when a bad one gets in, which an Event says, and the process stays ready', async () => {
     await fixture.kubectl('delete', 'validatingwebhookconfiguration', 'envoy-initializer');
     const patch = JSON.stringify({ data: { config: 'containers:\n- nmae: envoy\n' } });

@@ -73,7 +73,7 @@ const slice = (addresses: readonly string[]) => ({
 
 test.each([
   ['100.64.0.0/24', 'is not inside 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7 (--network-ranges)'],
-  ['10.0.0.0/8', 'is larger than --network-largest allows: write a range of /16 or longer'],
+  ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
 ])('the range %s is not allowed', async (cidr, message) => {
   const name = `not-${cidr.replace(/\W/g, '-')}`;
   await addNetwork(name, cidr);

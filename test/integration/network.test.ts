@@ -292,7 +292,7 @@ describe('a Network that pods use', () => {
     const { status } = await lab.waitFor(ns, 'a', 'True ChangePending');
     expect(status).toMatchObject({ ...tenth(22), attachedPods: 1 });
     expect(conditionOf(status?.conditions, 'Progressing')?.message).toBe(
-      'changes to 10.23.0.0/16, gateway 10.23.0.1 when these pods are gone: used/pod',
+      'will change to 10.23.0.0/16, gateway 10.23.0.1 when these pods are gone: used/pod',
     );
     expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('10.22.0.0/16');
     pods.delete(`${ns}/a`);

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type JsonObject, type JsonValue, ownObjects } from '../../src/json/json.ts';
+import { placeOf } from '../../src/podspec/mount-path.ts';
 import { annotation, containers, initContainers, type Pod, specField } from '../../src/podspec/pod.ts';
 import type { Keys } from '../../src/sidecar/keys.ts';
 import type { Template } from '../../src/sidecar/template/template.ts';
@@ -11,11 +12,12 @@ import { type Injector, type Installation, installation, PolicyLab } from '../su
 const TEMPLATES = 100;
 const PODS_EACH = 5;
 const SEED = 20261121;
-/** Of namespaces: where nobody opted in, where some of the templates are, and where pod security is enforced. */
-const PREFIXES = ['plain', 'opted-in', 'plain', 'opted-in', 'plain', 'opted-in', 'restricted'] as const;
+/** Of namespaces: where nobody opted in, where some of the templates are, where templates are selected, and where pod security is enforced. */
+const PREFIXES = ['plain', 'opted-in', 'plain', 'opted-in', 'plain', 'selecting', 'restricted'] as const;
 
 interface Pair {
   readonly of: Installation;
+  readonly number: number;
   readonly pod: JsonObject;
   readonly prefix: string;
 }
@@ -31,13 +33,22 @@ beforeAll(async () => {
     .filter((_, i) => i % 2 === 0)
     .map(({ options }) => [options.keys.optIn, 'true']);
   await lab.createNamespaces('plain', {});
-  await lab.createNamespaces('opted-in', Object.fromEntries(optedIn));
-  await lab.createNamespaces('restricted', { 'pod-security.kubernetes.io/enforce': 'restricted' });
+  const selecting = installations
+    .filter(isSelected)
+    .map(({ options }, i) => [options.keys.templates, i % 2 === 0 ? 'config' : 'none']);
+  await lab.createNamespaces('selecting', {
+    labels: Object.fromEntries(optedIn),
+    annotations: Object.fromEntries(selecting),
+  });
+  await lab.createNamespaces('opted-in', { labels: Object.fromEntries(optedIn) });
+  await lab.createNamespaces('restricted', {
+    labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+  });
   await lab.install(installations);
   pairs = installations.flatMap((of, i) =>
     fc
       .sample(podsFor(of.options.keys.optIn), { numRuns: PODS_EACH, seed: SEED + i })
-      .map((pod, n) => ({ of, pod, prefix: PREFIXES[(i + n) % PREFIXES.length] ?? 'plain' })),
+      .map((pod, n) => ({ of, number: i, pod, prefix: PREFIXES[(i + n) % PREFIXES.length] ?? 'plain' })),
   );
 }, 300_000);
 
@@ -46,11 +57,12 @@ afterAll(() => lab?.stop());
 describe('a policy and the webhook', () => {
   test('make the same of every pod, or the policy leaves it to the webhook as it was', async () => {
     const seen = { injected: 0, alike: 0, left: 0 };
-    await inParallel(8, pairs, async ({ of: { id, set, options }, pod, prefix }) => {
+    await inParallel(8, pairs, async ({ of: { id, set, options }, number, pod, prefix }) => {
       const ask = (injector: Injector) => lab.admit(injector, prefix, id, pod);
       const [policy, webhook, nobody] = await Promise.all([ask('policy'), ask('webhook'), ask('nobody')]);
       const template = set.templates.get('config');
-      const left = prefix === 'restricted' || (template !== undefined && isLeft(pod, template, options.keys));
+      const byNamespace = prefix === 'restricted' || (prefix === 'selecting' && isSelected(null, number));
+      const left = byNamespace || (template !== undefined && isLeft(pod, template, options.keys));
       const untouched = left && isDeepStrictEqual(policy, nobody);
       expect({ id, prefix, pod, policy }).toEqual({ id, prefix, pod, policy: untouched ? nobody : webhook });
       if (untouched) seen.left += 1;
@@ -61,6 +73,11 @@ describe('a policy and the webhook', () => {
     expect(seen.left).toBeGreaterThan(TEMPLATES / 2);
   }, 300_000);
 });
+
+/** Whether the namespaces `selecting-…` select templates of an installation. */
+function isSelected(_: unknown, number: number): boolean {
+  return number % 3 !== 0;
+}
 
 async function inParallel<T>(
   width: number,
@@ -87,6 +104,7 @@ function isLeft(pod: Pod, template: Template, keys: Keys): boolean {
     own.some(({ image }) => image === 'auto') ||
     meet(own, added, 'name') ||
     meet(portsOf(own), portsOf(added), 'containerPort') ||
+    meet(portsOf(own), portsOf(added), 'name') ||
     meet(
       portsOf(own),
       portsOf(added).filter(({ hostPort }) => hostPort !== 0),
@@ -94,11 +112,18 @@ function isLeft(pod: Pod, template: Template, keys: Keys): boolean {
     ) ||
     meet(volumesOf(pod.spec), template.volumes, 'name') ||
     meet(ownObjects(pod.spec, 'hostAliases'), template.hostAliases, 'ip') ||
-    containers(pod).some(
-      (container) =>
-        meet(ownObjects(container, 'env'), template.env, 'name') ||
-        meet(ownObjects(container, 'volumeMounts'), template.volumeMounts, 'mountPath'),
-    )
+    containers(pod).some((container) => meet(ownObjects(container, 'env'), template.env, 'name')) ||
+    (template.volumeMounts.length > 0 &&
+      containers(pod).some((container) => meetsMounts(container, template)))
+  );
+}
+
+function meetsMounts(container: JsonObject, { volumeMounts }: Template): boolean {
+  const mounts = ownObjects(container, 'volumeMounts');
+  return (
+    ownObjects(container, 'volumeDevices').length > 0 ||
+    mounts.some(({ mountPath }) => placeOf(String(mountPath)) !== mountPath || mountPath === '/') ||
+    meet(mounts, volumeMounts, 'mountPath')
   );
 }
 

@@ -208,8 +208,7 @@ describe('onConflict: deny', () => {
 });
 
 describe('no-template: none was good since the process started', () => {
-  const says =
-    /no-template: the operator has no valid template: config: line 2, column 3: containers\[0\]\.nmae/;
+  const says = /no-template: the operator has no valid template: config:2:3: containers\[0\]\.nmae/;
 
   beforeAll(async () => {
     const { operator } = stage.fixture;

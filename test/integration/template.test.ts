@@ -41,6 +41,8 @@ containers:
 `;
 const BAD = GOOD.replace('image', 'imag');
 const WRONG = 'line 3, column 3: containers[0].imag: unknown field "imag": did you mean image?';
+/** The same as the operator says it, after the key of the ConfigMap and a colon. */
+const NAMED = WRONG.replace(/^line (\d+), column (\d+)/, '$1:$2');
 
 function configMap(data: Data, name = TEMPLATE, namespace = TEMPLATE) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
@@ -109,7 +111,7 @@ describe('kubectl apply of a faulty template is refused, and says where and what
     [
       'bad YAML',
       { config: 'containers: [' },
-      'data.config: line 1, column 14: unexpected end of the stream within a flow collection',
+      'data.config: line 1, column 14: invalid YAML: unexpected end of the stream within a flow collection',
     ],
     [
       'a container without name',
@@ -170,7 +172,7 @@ describe('kubectl apply of a template', () => {
     const config = GOOD.replace(':v1', '');
     const warnings = await accepted(configMap({ config, optoins: 'onConflict: deny' }), '--dry-run=server');
     expect(warnings.split('\n').slice(0, -1)).toEqual([
-      'Warning: config: line 3, column 3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
+      'Warning: config:3:3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
       'Warning: optoins: unknown key: did you mean options?',
     ]);
   });
@@ -231,7 +233,7 @@ describe('a bad template that got in while nobody answered', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('failed calling webhook "envoy.initializer.kubernetes.io"');
     expect(stderr).toContain(
-      `no-template: the operator has no valid template: config: ${WRONG}`.replaceAll('"', '\\"'),
+      `no-template: the operator has no valid template: config:${NAMED}`.replaceAll('"', '\\"'),
     );
     const counted = 'envoy_initializer_injections_total{decision="failed",reason="no-template"}';
     expect(Number(await metric(counted))).toBeGreaterThan(0);
@@ -240,14 +242,14 @@ describe('a bad template that got in while nobody answered', () => {
   test('lets in pods of a namespace that asks, and says so', async () => {
     const pod = newPod('opted-in');
     expect(await accepted(pod)).toBe(
-      `Warning: no sidecar: no-template: the operator has no valid template: config: ${WRONG}\n`,
+      `Warning: no sidecar: no-template: the operator has no valid template: config:${NAMED}\n`,
     );
     expect(await imagesOf(pod)).toBe('busybox');
   });
 
   test('is told of by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
     const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
-    const note = `There is no valid template, so pods that opt in themselves are not admitted: config: ${WRONG}`;
+    const note = `There is no valid template, so pods that opt in themselves are not admitted: config:${NAMED}`;
     await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
     expect(await metric('envoy_initializer_template_current')).toBe('0');
     expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);

@@ -43,7 +43,7 @@ interface Names {
 const TEMPLATE: Names = { env: ['A', 'HTTP_PROXY', 'x.y-z'], paths: ['/etc/envoy', '/a"b\\c', '/ä'] };
 const POD: Names = {
   env: ['A', 'B', 'C', 'D', 'E', 'F', 'G'],
-  paths: ['/etc/envoy', '/1', '/2', '/3', '/4', '/5'],
+  paths: ['/etc/envoy', '/etc//envoy', '/1', '/2', '/3', '/4/', '/5'],
 };
 
 function env({ env: names }: Names): fc.Arbitrary<readonly JsonObject[]> {
@@ -63,6 +63,7 @@ const port = some(
     containerPort: fc.constantFrom(80, 81, 8080, 9901),
     protocol: fc.constantFrom('TCP', 'UDP'),
     hostPort: fc.constantFrom(0, 30080),
+    name: fc.constantFrom('web', 'admin'),
   },
   ['containerPort'],
 );

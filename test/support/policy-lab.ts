@@ -12,6 +12,7 @@ import { label } from '../../src/podspec/pod.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../src/policies/compile.ts';
 import { POLICIES, POLICY_BINDINGS } from '../../src/policies/resources.ts';
 import { keysFor } from '../../src/sidecar/keys.ts';
+import { namespaceSettings } from '../../src/sidecar/namespace-settings.ts';
 import type { TemplateSet } from '../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
@@ -28,6 +29,11 @@ export interface Installation {
   readonly id: string;
   readonly set: TemplateSet;
   readonly options: CompileOptions;
+}
+
+interface NamespaceMetadata {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** The label of a pod that says by which installation it is to be looked at. */
@@ -63,7 +69,7 @@ export class PolicyLab {
   readonly client: KubeClient;
   readonly #stop: () => Promise<void>;
   readonly #handlers = new Map<string, ReviewHandler>();
-  readonly #namespaces = new Map<string, Record<string, string>>();
+  readonly #namespaces = new Map<string, NamespaceMetadata>();
   #sentinels = 0;
 
   private constructor(controlPlane: ControlPlane, client: KubeClient, stop: () => Promise<void>) {
@@ -94,12 +100,12 @@ export class PolicyLab {
   }
 
   /** Makes a namespace for each injector: `PREFIX-policy` and so on. */
-  async createNamespaces(prefix: string, labels: Record<string, string>): Promise<void> {
+  async createNamespaces(prefix: string, { labels, annotations }: NamespaceMetadata): Promise<void> {
     for (const injector of ['policy', 'webhook', 'nobody'] as const) {
       const name = `${prefix}-${injector}`;
-      const all = { ...labels, [INJECTOR]: injector };
-      this.#namespaces.set(name, all);
-      await this.client.create(NAMESPACES, { metadata: { name, labels: all } } as never);
+      const metadata = { labels: { ...labels, [INJECTOR]: injector }, ...(annotations && { annotations }) };
+      this.#namespaces.set(name, metadata);
+      await this.client.create(NAMESPACES, { metadata: { name, ...metadata } } as never);
       await serviceAccount(this.controlPlane, name);
     }
   }
@@ -173,12 +179,12 @@ export function plainSpec(): JsonObject {
 function handlerFor(
   set: TemplateSet,
   { keys, requireAnnotation, operatorNamespace }: CompileOptions,
-  labelsOf: (namespace: string) => Record<string, string>,
+  metadataOf: (namespace: string) => NamespaceMetadata,
 ): ReviewHandler {
   return createInjectHandler({
     decide: { keys, requireAnnotation, operatorNamespace },
     templates: () => ({ set }),
-    namespaceLabels: async (namespace) => labelsOf(namespace),
+    namespaceSettings: async (namespace) => namespaceSettings(metadataOf(namespace), keys),
     observe() {},
     log: pino({ level: 'silent' }),
     now: () => performance.now(),

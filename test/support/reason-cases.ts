@@ -97,14 +97,15 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ os: { name: 'windows' } }),
       asked: true,
-      warning: /^spec\.os\.name is windows$/,
+      warning: /^spec\.os\.name is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'by its node selector',
       namespace: 'plain',
       pod: asking({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
       asked: true,
-      warning: /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows$/,
+      warning:
+        /^spec\.nodeSelector\["kubernetes\.io\/os"\] is windows, and the sidecar needs Linux: remove the opt-in$/,
     },
     {
       name: 'that did not ask itself',
@@ -184,7 +185,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: annotated({ [`${OPT_IN}-templates`]: 'config,nope' }),
       asked: true,
-      warning: /^annotation \S+-templates names template "nope", which does not exist$/,
+      warning:
+        /^the pod's annotation \S+-templates names template "nope", which does not exist: use another, or add it to the ConfigMap$/,
     },
   ],
   // A second call for an injected pod is in the test itself.
@@ -238,7 +240,8 @@ export const REASON_CASES: Readonly<
       namespace: 'plain',
       pod: asking({ volumes: [{ name: 'envoy-conf', emptyDir: {} }] }),
       asked: true,
-      warning: /^spec\.volumes\[name=envoy-conf\]: the template has another volume of this name$/,
+      warning:
+        /^spec\.volumes\[name=envoy-conf\]: the template has another volume of this name: rename one of them$/,
     },
     {
       name: 'over a port',
@@ -264,7 +267,7 @@ export const REASON_CASES: Readonly<
       pod: annotated({ [`${OPT_IN}-templates`]: 'gentle' }, { terminationGracePeriodSeconds: 4 }),
       asked: true,
       warning:
-        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4$/,
+        /^the preStop hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more$/,
     },
   ],
   'pod-security': [

@@ -104,8 +104,7 @@ export class TermModel {
       api: {
         client: new KubeClient({ transport, clock }),
         leaseClient: this.#leaseClient(replica),
-        guarded: (mayRequest) =>
-          new KubeClient({ transport, clock, waitTurn: async (signal) => mayRequest(signal) }),
+        guarded: (guard) => new KubeClient({ transport, clock, guard: async (signal) => guard(signal) }),
         async close() {},
       },
       clock,

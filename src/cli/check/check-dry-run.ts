@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
 import { annotation } from '../../podspec/pod.ts';
+import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import { dryRunPod } from '../dry-run.ts';
@@ -17,6 +18,7 @@ export interface DryRunReport {
 export async function tryDryRun(
   pod: JsonObject,
   wanted: boolean,
+  settings: NamespaceSettings,
   { client, namespace, decide: { keys }, state }: LiveBasis,
 ): Promise<DryRunReport> {
   const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
@@ -38,12 +40,12 @@ export async function tryDryRun(
       findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
     };
   }
-  const current = sidecarState(admitted, keys, state) === 'current';
+  const current = sidecarState(admitted, settings, keys, state) === 'current';
   const message =
-    'the webhook injects another version of the template than the ConfigMap holds: read the Events of the ConfigMap';
+    'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
   return {
     text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
-    findings: current ? [] : [{ reason: 'webhook-behind', message }],
+    findings: current || !wanted ? [] : [{ reason: 'webhook-behind', message }],
   };
 }
 

@@ -1,5 +1,6 @@
 import { own, ownString } from '../../json/json.ts';
 import type { PodSite } from '../../podspec/workload.ts';
+import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
@@ -12,12 +13,13 @@ export async function existingPods(
   site: PodSite,
   { client, namespace, decide: { keys }, state }: LiveBasis,
   wanted: boolean,
+  settings: NamespaceSettings,
 ) {
   const isPod = site.pod === site.object;
   const found = isPod ? [site.object] : await podsOf(client, namespace, site.object);
   const list = found.map((pod) => ({
     name: ownString(own(pod, 'metadata'), 'name') ?? '',
-    sidecar: sidecarState(pod, keys, state),
+    sidecar: sidecarState(pod, settings, keys, state),
   }));
   const again = isPod ? 'recreate it' : 'run kubectl rollout restart, or delete it';
   const named = (state: SidecarState) =>

@@ -22,6 +22,8 @@ export interface CheckReport {
   readonly because: readonly string[];
   /** The name of each template, with the start of its sha256. */
   readonly templates: readonly string[];
+  /** Who selects the templates. */
+  readonly selectedBy?: string;
   /** The webhook to which the API server sends such pods. */
   readonly webhook?: string;
   readonly failurePolicy?: string;
@@ -41,6 +43,7 @@ export function formatReport(report: CheckReport): readonly string[] {
     ['asked by', report.askedBy],
     ...report.because.map((sentence) => ['', sentence] as const),
     ['template', report.templates.join(', ')],
+    ['', report.selectedBy === undefined ? '' : `selected by ${report.selectedBy}`],
     ['webhook', webhookOf(report)],
     ['dry run', report.dryRun ?? ''],
     ...podsOf(report).map((line, index) => [index === 0 ? 'pods' : '', line] as const),
@@ -75,5 +78,6 @@ function webhookOf({ webhook, failurePolicy }: CheckReport): string {
 
 function decisionOf({ decision, reason }: CheckReport): string {
   if (decision === 'inject') return 'with the sidecar';
+  if (reason === 'already-injected') return `with the sidecar that it has (${reason})`;
   return `${decision === 'deny' ? 'refused' : 'without the sidecar'} (${reason})`;
 }

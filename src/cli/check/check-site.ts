@@ -1,13 +1,16 @@
 import type { JsonObject } from '../../json/json.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
+import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import { describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
+import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
 import type { Obstacle } from '../../sidecar/rules/index.ts';
+import type { Selection } from '../../sidecar/template/template-set.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
 import { tryDryRun } from './check-dry-run.ts';
@@ -15,32 +18,33 @@ import { existingPods } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
 
 export interface OfflineBasis extends Basis {
-  readonly labels: Readonly<Record<string, string>>;
+  readonly settings: NamespaceSettings;
 }
 
 /** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  return decided(site, fresh(site.pod, basis), basis).report;
+  return decided(site, site.pod, basis).report;
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
   const { client, namespace, webhooks, exists } = basis;
-  const known = await labelsOf(client, namespace);
-  const labels = known ?? { 'kubernetes.io/metadata.name': namespace };
-  const pod = fresh(site.pod, basis);
-  const { report, injection, optIn } = decided(site, pod, { ...basis, labels });
+  const known = await metadataOf(client, namespace);
+  const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
+  const settings = namespaceSettings({ ...known, labels }, basis.decide.keys);
+  const pod = exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod;
+  const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
-  const dryRun = await tryDryRun(pod, wanted, basis);
-  const pods = exists ? await existingPods(site, basis, wanted) : { list: undefined, findings: [] };
+  const dryRun = await tryDryRun(pod, wanted, settings, basis);
+  const pods = exists ? await existingPods(site, basis, wanted, settings) : { list: undefined, findings: [] };
   const { findings, ...rest } = report;
   return {
     ...rest,
     because: [
       ...report.because,
-      ...(known ? [] : [`cannot read the labels of namespace ${namespace}: this check ignores them`]),
+      ...(known ? [] : [`cannot read namespace ${namespace}: this check ignores its labels and annotations`]),
     ],
     ...(optIn.asked === 'inject' && webhook),
     dryRun: dryRun.text,
@@ -55,7 +59,7 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
   };
 }
 
-/** The pod as a user creates it: without the sidecar that it may already have. */
+/** A pod of the cluster as it was created: without the sidecar that it may have got. */
 function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
   return uninject(pod, keys) ?? pod;
 }
@@ -63,10 +67,10 @@ function fresh(pod: JsonObject, { decide: { keys } }: Basis): JsonObject {
 function decided(
   site: PodSite,
   pod: JsonObject,
-  { decide: options, state, namespace, labels }: OfflineBasis,
+  { decide: options, state, namespace, settings }: OfflineBasis,
 ): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
-  const injection = inject({ request: podCreation(namespace), pod, namespaceLabels: labels, options, state });
-  const optIn = resolveOptIn(pod, labels, options);
+  const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
+  const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
   const findings: CheckFinding[] = [...optInMistakes(site, options.keys)].map((message) => ({
     reason: 'opt-in-mistake',
     message,
@@ -78,7 +82,15 @@ function decided(
       ({ name, sha256 }) => `${name} (sha256 ${sha256.slice(0, 12)})`,
     );
     if (injection.ignored) findings.push(...toFindings(injection.ignored));
-    const report: CheckReport = { ...common, decision: 'inject', because: [], templates, findings };
+    const selectedBy = describeSelection(injection.selectedBy, options.keys.templates);
+    const report: CheckReport = {
+      ...common,
+      decision: 'inject',
+      because: [],
+      templates,
+      ...(selectedBy !== undefined && { selectedBy }),
+      findings,
+    };
     return { report, injection, optIn };
   }
   const { reason, messages, warn } = injection.skip;
@@ -102,18 +114,20 @@ function describeOptIn(optIn: OptIn, key: string): string {
   }[optIn.source];
 }
 
+/** Undefined if nobody does, and the pod gets the default template. */
+function describeSelection(selectedBy: Selection['selectedBy'], key: string): string | undefined {
+  return selectedBy === 'default' ? undefined : `the annotation ${key} of the ${selectedBy}`;
+}
+
 function notSelectedFinding(namespace: string): CheckFinding {
   const message = `no webhook selects namespace ${namespace}: compare its labels with the namespaceSelector of the MutatingWebhookConfiguration`;
   return { reason: 'not-selected', message };
 }
 
 /** Undefined if the user may not read the namespace, or it does not exist. */
-async function labelsOf(
-  client: KubeClient,
-  namespace: string,
-): Promise<Readonly<Record<string, string>> | undefined> {
+async function metadataOf(client: KubeClient, namespace: string): Promise<ObjectMeta | undefined> {
   try {
-    return (await client.get(NAMESPACES, { name: namespace })).metadata.labels ?? {};
+    return (await client.get(NAMESPACES, { name: namespace })).metadata;
   } catch (err) {
     if (isForbidden(err) || isNotFound(err)) return undefined;
     throw err;

@@ -6,18 +6,25 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../podspec/workload-kinds.ts';
 
-/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. */
-export function parseTarget(target: string): {
+/** An object in the cluster that a user names, such as `deploy/web`. */
+export interface Target {
   readonly workload: WorkloadKind;
   readonly resource: Resource<KubeObject>;
   readonly name: string;
-} {
+}
+
+/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. */
+export function parseTarget(target: string): Target {
   const [alias = '', name = '', ...rest] = target.split('/');
   const workload = WORKLOAD_KINDS.find((each) => namesOf(each).includes(alias.toLowerCase()));
-  if (!workload?.plural || name === '' || rest.length > 0) {
+  if (name === '' || rest.length > 0) {
     throw new UsageError(
-      `cannot check ${JSON.stringify(target)}: write a kind and a name such as deploy/web or pod/web-0`,
+      `${JSON.stringify(target)} is not a target: use a kind and a name such as deploy/web or pod/web-0`,
     );
+  }
+  if (!workload?.plural) {
+    const kinds = WORKLOAD_KINDS.flatMap(({ kind, plural }) => (plural ? [kind.toLowerCase()] : []));
+    throw new UsageError(`unknown kind ${JSON.stringify(alias)}: use one of ${kinds.join(', ')}`);
   }
   const { group, kind, plural } = workload;
   const resource = { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
@@ -29,8 +36,11 @@ function namesOf({ kind, plural, shortNames = [] }: WorkloadKind): readonly stri
 }
 
 /** The object with its apiVersion and kind, as in a file. The API server may leave them out. */
-export async function getTarget(client: KubeClient, namespace: string, target: string): Promise<JsonObject> {
-  const { resource, name } = parseTarget(target);
+export async function getTarget(
+  client: KubeClient,
+  namespace: string,
+  { resource, name }: Target,
+): Promise<JsonObject> {
   const object = asJson(await client.get(resource, { namespace, name }));
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
 }

@@ -1,15 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
-import { readManifests } from '../../json/yaml-edit/manifests.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
-import { namespaceLabels, namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
+import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { explained } from '../rewrite-files.ts';
+import { readObjects } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode } from '../terminal.ts';
@@ -23,7 +22,7 @@ import {
 } from '../tool-options.ts';
 import { type CheckReport, formatReport } from './check-report.ts';
 import { checkLive, checkOffline } from './check-site.ts';
-import { getTarget } from './check-target.ts';
+import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
 export interface CheckOptions extends ClusterOptions {
@@ -42,7 +41,10 @@ export function addCheckOptions(command: Command): Command {
     .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
-      new Option('--template <file>', 'check files with this template, without a cluster').argParser(text),
+      new Option(
+        '--template <file>',
+        'template for the files of -f, instead of the live ConfigMap; needs no cluster',
+      ).argParser(text),
     )
     .addOption(podTemplateOption())
     .addOption(serveOption('initializer-name'))
@@ -57,11 +59,14 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if ((target === undefined) === (options.filename === undefined)) {
-    throw new UsageError('write either a target such as deploy/web, or -f FILE');
+  if (target === undefined && options.filename === undefined) {
+    throw new UsageError('nothing to check: use a target such as deploy/web, or -f FILE');
+  }
+  if (target !== undefined && options.filename !== undefined) {
+    throw new UsageError(`${target} and -f cannot be used together: use one of them`);
   }
   if (target !== undefined && options.template !== undefined) {
-    throw new UsageError('--template works with files only: leave it out, or write -f FILE');
+    throw new UsageError('--template works with files only: leave it out, or use -f FILE');
   }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
@@ -73,9 +78,10 @@ export async function checkCommand(
 }
 
 async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
+  const parsed = parseTarget(target);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
-    const object = await getTarget(cluster.client, namespace, target).catch((cause: unknown) => {
+    const object = await getTarget(cluster.client, namespace, parsed).catch((cause: unknown) => {
       if (isNotFound(cause))
         throw new UsageError(`${target} does not exist in namespace ${namespace}`, { cause });
       throw cause;
@@ -88,26 +94,26 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
   const documents: JsonObject[] = [];
   for (const file of options.filename ?? []) {
     const input = await readInput(terminal, file);
-    const items = explained(nameOfInput(file), () => readManifests(input));
+    const items = readObjects(nameOfInput(file), input);
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
   if (sites.length === 0)
-    throw new UsageError('the input has no pod and no workload: write a file that has one');
+    throw new UsageError('the files contain no pod and no workload: use a file that has one');
   if (options.template === undefined) {
     return await withCluster(options, (cluster) =>
       reportLive(cluster, options, sites, options.namespace ?? cluster.namespace, false),
     );
   }
   const state = { set: await templatesOfFile(terminal, options.template) };
-  const labels = namespaceLabels(documents);
+  const settingsOf = namespacesIn(documents, keysFor(options.annotation));
   return sites.map((site) => {
     const namespace = namespaceOf(site, options.namespace ?? 'default');
     return checkOffline(site, {
       decide: decideOptions(options),
       state,
       namespace,
-      labels: labels.get(namespace) ?? {},
+      settings: settingsOf(namespace),
     });
   });
 }

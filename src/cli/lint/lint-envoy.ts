@@ -41,7 +41,7 @@ export async function lintEnvoy(
   }
   const how =
     version === undefined ? 'checked without Envoy: envoy is not on the PATH' : `Envoy ${version} accepts it`;
-  return reportFindings(terminal, format, findings, () => `no faults: ${good.join(', ')} (${how})`);
+  return reportFindings(terminal, format, findings, () => `no problems: ${good.join(', ')} (${how})`);
 }
 
 async function lintSource(source: TextSource) {

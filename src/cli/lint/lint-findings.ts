@@ -1,5 +1,6 @@
 import type { Fault } from '../../json/diagnostic.ts';
 import type { TextSource } from '../../sidecar/manifests/template-file.ts';
+import { templateName } from '../../sidecar/template/template-set.ts';
 import { type OutputFormat, printOutput } from '../output.ts';
 import type { ExitCode, Terminal } from '../terminal.ts';
 
@@ -39,12 +40,19 @@ export function reportFindings(
     lines: findings.map(lineOf),
   });
   const { length } = findings.filter(({ severity }) => severity === 'error');
-  const count = length === 1 ? '1 fault' : `${length} faults`;
+  const count = length === 1 ? '1 problem' : `${length} problems`;
   if (format === 'text') terminal.err(`${length === 0 ? fine() : count}\n`);
   return length > 0 ? 1 : 0;
 }
 
-function lineOf({ file, line, column, key, path, message, severity }: LintFinding): string {
-  const parts = [severity === 'warning' ? severity : '', key, path, message];
+/** A key of the ConfigMap in messages, such as `template "config"`. */
+function describeKey(key: string): string {
+  const name = templateName(key);
+  return name === undefined ? key : `template ${JSON.stringify(name)}`;
+}
+
+/** A finding as one line: `web.yaml:3:5: template "config": containers[0].image: required…`. */
+export function lineOf({ file, line, column, key, path, message, severity }: LintFinding): string {
+  const parts = [severity === 'warning' ? severity : '', describeKey(key), path, message];
   return `${file}:${line}:${column}: ${parts.filter((part) => part !== '').join(': ')}`;
 }

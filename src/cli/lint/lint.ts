@@ -66,7 +66,7 @@ export async function lintCommand(
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
   }
   return reportFindings(terminal, options.output, findings, () =>
-    [`no faults: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
+    [`no problems: ${templatesOf(good)}`, ...good.flatMap(([, , set]) => policyCoverage(set, options))].join(
       '\n',
     ),
   );
@@ -86,7 +86,7 @@ function policyCoverage(set: TemplateSet, { annotation, operatorNamespace }: Lin
     name: 'lint',
     alone: false,
   });
-  const covered = objects.length > 0 ? ['config: the API server can inject it with a policy'] : [];
+  const covered = objects.length > 0 ? ['template "config": the API server can inject it with a policy'] : [];
   return [...covered, ...left].map((line) => `policy: ${line}`);
 }
 

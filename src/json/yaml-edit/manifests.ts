@@ -1,6 +1,7 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../diagnostic.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
+import { yamlProblem } from '../yaml.ts';
 import { editsFor } from './edit.ts';
 import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { isFlow } from './layout.ts';
@@ -35,7 +36,7 @@ export function readManifests(text: string): readonly JsonValue[] {
   } catch (err) {
     if (!(err instanceof YAMLException)) throw err;
     throw new ManifestError(
-      err.reason,
+      yamlProblem(err.reason),
       err.mark ? { line: err.mark.line + 1, column: err.mark.column + 1 } : undefined,
     );
   }

@@ -63,7 +63,7 @@ export function inTime<T>(
       if (over) controller.abort(over);
       return controller.signal;
     };
-    const hungUp = () => end(new HttpError(HUNG_UP, 'the caller hung up'));
+    const hungUp = () => end(new HttpError(HUNG_UP, 'the client closed the connection'));
     const turn = setImmediate(() => {
       if (response.destroyed) return hungUp();
       const milliseconds = timeToAnswer(request.url ?? '');

@@ -1,3 +1,4 @@
+import { isRecord } from '../../json/json.ts';
 /** The API server refused or failed a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -128,8 +129,4 @@ export function isNamespaceTerminating(error: unknown): boolean {
 function seconds(value: unknown): number | undefined {
   const parsed = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof parsed === 'number' && Number.isFinite(parsed) && parsed >= 0 ? parsed * 1000 : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -81,17 +81,3 @@ const VALIDATING_WEBHOOK_CONFIGURATIONS: Resource<WebhookConfiguration> = {
 
 /** Both kinds: a webhook is registered in one of them. */
 export const WEBHOOK_CONFIGURATIONS = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
-
-/** Keeps of an object its identity and its labels. */
-export function labelsOnly({ metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, labels } = metadata;
-  return {
-    metadata: {
-      name,
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(labels !== undefined && { labels }),
-    },
-  };
-}

@@ -1,3 +1,4 @@
+import { isRecord } from '../../json/json.ts';
 import { apiErrorFrom, TransportError } from '../api/api-error.ts';
 import { linkedAbort } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -78,8 +79,4 @@ function decodeWatchEvent(value: unknown): WatchEvent {
 /** The fields of the value; none if it is not an object. */
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

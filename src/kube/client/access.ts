@@ -14,10 +14,10 @@ export interface ApiAccess {
   /** For the lease alone, over separate connections: no other request can delay a renewal. */
   readonly leaseClient: LeaseClient;
   /**
-   * A client like `client` that calls `mayRequest` before each attempt, and again when a connection takes it, each time
-   * with the call's signal. `mayRequest` throws to refuse.
+   * A client like `client` that calls `guard` before each attempt, and again when a connection takes it, each time
+   * with the call's signal. `guard` throws to refuse.
    */
-  guarded(mayRequest: (signal: AbortSignal | undefined) => void): KubeClient;
+  guarded(guard: (signal: AbortSignal | undefined) => void): KubeClient;
   close(): Promise<void>;
 }
 
@@ -45,11 +45,10 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
   return {
     client: new KubeClient({ transport, clock, metrics, cacheMetrics }),
     leaseClient: new KubeClient({ transport: leaseTransport, clock, metrics, timeoutMs: LEASE_TIMEOUT_MS }),
-    guarded(mayRequest) {
+    guarded(guard) {
       const send = (request: TransportRequest) =>
-        transport.send({ ...request, mayStart: () => mayRequest(request.signal) });
-      const waitTurn = async (signal: AbortSignal | undefined) => mayRequest(signal);
-      return new KubeClient({ transport: { send }, clock, metrics, waitTurn });
+        transport.send({ ...request, guard: () => guard(request.signal) });
+      return new KubeClient({ transport: { send }, clock, metrics, guard: async (signal) => guard(signal) });
     },
     async close() {
       await Promise.all([transport.close(), leaseTransport.close()]);

@@ -42,7 +42,7 @@ export interface ClientOptions {
   /** Default limit for one attempt, in milliseconds. */
   readonly timeoutMs?: number;
   /** Resolves when the next request may be sent. Without it, the server's priority and fairness (APF) decides alone. */
-  readonly waitTurn?: (signal: AbortSignal | undefined) => Promise<void>;
+  readonly guard?: (signal: AbortSignal | undefined) => Promise<void>;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -54,14 +54,14 @@ export class RestClient {
   readonly #clock: Clock;
   readonly #metrics: ClientMetrics | undefined;
   readonly #timeoutMs: number;
-  readonly #waitTurn: ClientOptions['waitTurn'];
+  readonly #guard: ClientOptions['guard'];
 
-  constructor({ transport, clock, metrics, timeoutMs = DEFAULT_TIMEOUT_MS, waitTurn }: ClientOptions) {
+  constructor({ transport, clock, metrics, timeoutMs = DEFAULT_TIMEOUT_MS, guard }: ClientOptions) {
     this.#transport = transport;
     this.#clock = clock;
     this.#metrics = metrics;
     this.#timeoutMs = timeoutMs;
-    this.#waitTurn = waitTurn;
+    this.#guard = guard;
   }
 
   /**
@@ -99,7 +99,7 @@ export class RestClient {
     };
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     for (let attempts = 1; ; attempts++) {
-      await this.#waitTurn?.(signal);
+      await this.#guard?.(signal);
       try {
         return await within(this.#clock, timeoutMs, signal, attempt, what);
       } catch (error) {

@@ -4,8 +4,8 @@ import { type Dispatcher, Pool } from 'undici';
 import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { askAtStart } from './ask-at-start.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
+import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { tunnelConnector } from './tunnel.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -20,7 +20,7 @@ export interface TransportRequest {
   /** A watch: its body may be silent for as long as the reader allows. */
   readonly streaming?: boolean;
   /** Called when a connection takes the request. If it throws, send() rejects with that error and nothing is sent. */
-  readonly mayStart?: () => void;
+  readonly guard?: () => void;
 }
 
 export interface TransportResponse {
@@ -116,14 +116,14 @@ export class Transport {
 
   async #sendAs(
     credential: Credential,
-    { method, path, headers, body, signal, streaming, mayStart }: TransportRequest,
+    { method, path, headers, body, signal, streaming, guard }: TransportRequest,
   ): Promise<TransportResponse> {
     signal.throwIfAborted();
     const server = this.#server();
     const { streams, requests } = this.#connectionsOf(credential, server);
     const dispatcher = streaming ? streams : requests;
     try {
-      const answered = (mayStart ? askAtStart(dispatcher, mayStart) : dispatcher).request({
+      const answered = (guard ? guardedDispatcher(dispatcher, guard) : dispatcher).request({
         origin: server.origin,
         path: `${server.pathname.replace(/\/$/, '')}${path}`,
         method,

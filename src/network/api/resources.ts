@@ -1,3 +1,4 @@
+import { isRecord } from '../../json/json.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { NETWORK_GROUP } from './names.ts';
@@ -55,10 +56,6 @@ function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
   if (!isKubeObject(value)) return false;
   if (!('spec' in value) || value.spec === undefined) return true;
   return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -36,7 +36,7 @@ export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
     return { reason: 'Invalid', message };
   }
   if (podCapacity(range) < 1) {
-    const message = `spec.cidr ${cidr} leaves no address for a pod: write a range of at least /30 (IPv4) or /126 (IPv6)`;
+    const message = `spec.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
     return { reason: 'Invalid', message };
   }
   const problem = gatewayProblem(gateway, range);
@@ -85,7 +85,7 @@ export function namePods(pods: readonly string[]): string {
 
 function accepted({ specError, warning }: ObservedState): ConditionUpdate {
   if (specError) return { status: 'False', ...specError };
-  const message = 'the spec is valid, and no other Network has its range';
+  const message = 'the spec is valid, and no other Network overlaps its range';
   if (warning === undefined) return { status: 'True', reason: 'Accepted', message };
   return { status: 'True', reason: 'ClusterRange', message: `${message}, but ${warning}` };
 }
@@ -107,10 +107,13 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
   if (outcome.limit) return { status: 'False', ...outcome.limit };
   const { reason, message } = made(target, observed.attachesPods);
   if (sameSubnet(target, desired)) return { status: 'True', reason, message };
+  if (specError) {
+    return { status: 'True', reason: 'ChangeRefused', message: `${message}; the changed spec is refused` };
+  }
   return {
     status: 'True',
-    reason: specError ? 'ChangeRefused' : 'ChangePending',
-    message: `${message}; this does not match the spec yet`,
+    reason: 'ChangePending',
+    message: `${message}; the changed spec is not applied yet`,
   };
 }
 
@@ -123,19 +126,26 @@ function made(subnet: Subnet, attachesPods: boolean): Omit<ConditionUpdate, 'sta
 
 function progressing(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
   if (outcome?.kind === 'failed') {
-    return { status: 'True', reason: 'Retrying', message: 'the last attempt failed, the operator retries' };
+    return {
+      status: 'True',
+      reason: 'Retrying',
+      message: 'the last attempt failed, and the operator retries',
+    };
   }
   if (outcome?.kind === 'notReady') {
     return outcome.retryAfterMs === undefined
-      ? { status: 'False', reason: outcome.reason, message: 'waiting for the cause to be resolved' }
+      ? {
+          status: 'False',
+          reason: outcome.reason,
+          message: 'waits until the problem that Ready names is solved',
+        }
       : { status: 'True', reason: 'Retrying', message: 'the operator retries regularly' };
   }
   const { desired, specError, usage } = observed;
-  if (specError)
-    return { status: 'False', reason: specError.reason, message: 'waiting for a spec that can be accepted' };
+  if (specError) return { status: 'False', reason: specError.reason, message: 'waits for a valid spec' };
   const target = targetOf(observed);
   if (target && !sameSubnet(target, desired)) {
-    const message = `changes to ${describeSubnet(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
+    const message = `will change to ${describeSubnet(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
     return { status: 'True', reason: 'InUse', message };
   }
   return { status: 'False', reason: 'UpToDate', message: 'the network matches the spec' };

@@ -66,7 +66,9 @@ export class DeletionReconciler {
     const { allocator, writer, statusWriter } = this.#options;
     await writer.removeFinalizer(network, signal);
     allocator.forget(network);
-    const what = isRetained(network) ? 'kept its real network' : 'deleted its real network';
+    const what = isRetained(network)
+      ? 'kept the real network of this Network'
+      : 'deleted the real network of this Network';
     statusWriter.tell(network, {
       type: 'Normal',
       reason: 'Deleted',

@@ -63,7 +63,7 @@ class UnconfiguredProvider implements Provider<never> {
   }
 
   async remove(): Promise<Removal> {
-    return { kind: 'blocked', message: `cannot delete its real network: ${this.#message()}` };
+    return { kind: 'blocked', message: `cannot delete the real network of this Network: ${this.#message()}` };
   }
 
   async release(): Promise<void> {}

@@ -17,7 +17,7 @@ export function policyProblem(range: Range, { allowed, largest }: RangePolicy): 
     return `${text} is not inside ${list} (--network-ranges): write a range inside one of these`;
   }
   if (range.prefixLength < shortest) {
-    return `${text} is larger than --network-largest allows: write a range of /${shortest} or longer`;
+    return `${text} is larger than --network-largest allows: use a /${shortest} or smaller`;
   }
   return undefined;
 }

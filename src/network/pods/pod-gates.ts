@@ -74,7 +74,7 @@ export class PodGates {
     this.#reported.delete(keyOf(pod));
     const note =
       networks.length === 0
-        ? 'the pod does not name a Network any more: removed its gate'
+        ? 'the pod no longer names a Network: removed its gate'
         : `Network ${networks.join(', ')} is Ready: removed the gate`;
     this.#report(pod, { type: 'Normal', reason: 'NetworkReady', action: 'Ungate', note });
     return {};

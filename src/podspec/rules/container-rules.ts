@@ -59,7 +59,7 @@ function* imageFindings(container: JsonObject, path: Path): Findings {
   const image = ownString(container, 'image') ?? '';
   const at = [...path, 'image'];
   if (image === '') yield { path: at, message: 'required: write the image to run' };
-  else if (image.trim() !== image) yield { path: at, message: 'begins or ends with blanks: remove them' };
+  else if (image.trim() !== image) yield { path: at, message: 'begins or ends with spaces: remove them' };
   else if (image === AUTO_IMAGE) {
     yield {
       path: at,

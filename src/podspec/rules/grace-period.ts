@@ -18,7 +18,7 @@ export function gracePeriodViolations(pod: Pod): readonly string[] {
       for (const sleep of sleeps(container)) {
         if (sleep.seconds <= seconds) continue;
         violations.push(
-          `the ${sleep.hook} hook of container ${nameOf(container)} sleeps for ${sleep.seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${seconds}`,
+          `the ${sleep.hook} hook of container ${nameOf(container)} sleeps for ${sleep.seconds} seconds, more than the pod's terminationGracePeriodSeconds, which is ${seconds}: write ${sleep.seconds} or more`,
         );
       }
     }

@@ -65,7 +65,7 @@ export function formatPort(port: JsonObject, field: PortCollision = 'containerPo
 }
 
 /** The protocol; TCP is the default of the API server. */
-function protocolOf(port: JsonObject): string {
+export function protocolOf(port: JsonObject): string {
   return ownString(port, 'protocol') ?? 'TCP';
 }
 

@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts';
 export const POD_SCHEMA: Schema = {
   AWSElasticBlockStoreVolumeSource: {
     fsType: { type: 'string' },
-    partition: { type: 'int32' },
+    partition: { type: 'int32', default: 0 },
     readOnly: { type: 'boolean' },
     volumeID: { type: 'string', required: true },
   },
@@ -73,7 +73,7 @@ export const POD_SCHEMA: Schema = {
     optional: { type: 'boolean' },
   },
   ConfigMapVolumeSource: {
-    defaultMode: { type: 'int32', range: [0, 511] },
+    defaultMode: { type: 'int32', range: [0, 511], default: 420 },
     items: { type: 'KeyToPath', list: true },
     name: { type: 'string', required: true, format: 'dns-subdomain' },
     optional: { type: 'boolean' },
@@ -134,7 +134,7 @@ export const POD_SCHEMA: Schema = {
     resourceFieldRef: { type: 'ResourceFieldSelector' },
   },
   DownwardAPIVolumeSource: {
-    defaultMode: { type: 'int32', range: [0, 511] },
+    defaultMode: { type: 'int32', range: [0, 511], default: 420 },
     items: { type: 'DownwardAPIVolumeFile', list: true },
   },
   EmptyDirVolumeSource: {
@@ -190,7 +190,7 @@ export const POD_SCHEMA: Schema = {
   },
   GCEPersistentDiskVolumeSource: {
     fsType: { type: 'string' },
-    partition: { type: 'int32' },
+    partition: { type: 'int32', default: 0 },
     pdName: { type: 'string', required: true },
     readOnly: { type: 'boolean' },
   },
@@ -299,7 +299,7 @@ export const POD_SCHEMA: Schema = {
     server: { type: 'string', required: true },
   },
   ObjectFieldSelector: {
-    apiVersion: { type: 'string' },
+    apiVersion: { type: 'string', default: 'v1' },
     fieldPath: { type: 'string', required: true, format: 'field-path' },
   },
   ObjectMeta: {
@@ -339,7 +339,7 @@ export const POD_SCHEMA: Schema = {
     selector: { type: 'LabelSelector' },
     storageClassName: { type: 'string' },
     volumeAttributesClassName: { type: 'string' },
-    volumeMode: { type: 'string' },
+    volumeMode: { type: 'string', default: 'Filesystem' },
     volumeName: { type: 'string' },
   },
   PersistentVolumeClaimTemplate: {
@@ -405,7 +405,7 @@ export const POD_SCHEMA: Schema = {
     timeoutSeconds: { type: 'int32', range: [0, 2147483647] },
   },
   ProjectedVolumeSource: {
-    defaultMode: { type: 'int32', range: [0, 511] },
+    defaultMode: { type: 'int32', range: [0, 511], default: 420 },
     sources: { type: 'VolumeProjection', list: true },
   },
   QuobyteVolumeSource: {
@@ -432,7 +432,7 @@ export const POD_SCHEMA: Schema = {
   },
   ResourceFieldSelector: {
     containerName: { type: 'string' },
-    divisor: { type: 'quantity' },
+    divisor: { type: 'quantity', default: '0' },
     resource: { type: 'string', required: true, format: 'resource-field' },
   },
   ResourceRequirements: {
@@ -477,7 +477,7 @@ export const POD_SCHEMA: Schema = {
     optional: { type: 'boolean' },
   },
   SecretVolumeSource: {
-    defaultMode: { type: 'int32', range: [0, 511] },
+    defaultMode: { type: 'int32', range: [0, 511], default: 420 },
     items: { type: 'KeyToPath', list: true },
     optional: { type: 'boolean' },
     secretName: { type: 'string', required: true, format: 'dns-subdomain' },
@@ -498,7 +498,7 @@ export const POD_SCHEMA: Schema = {
   },
   ServiceAccountTokenProjection: {
     audience: { type: 'string' },
-    expirationSeconds: { type: 'int64', range: [600, 4294967296] },
+    expirationSeconds: { type: 'int64', range: [600, 4294967296], default: 3600 },
     path: { type: 'string', required: true, format: 'inner-path' },
   },
   SleepAction: {

@@ -28,7 +28,8 @@ export interface FieldSchema {
   readonly mergeKeys?: readonly string[];
   /** The accepted values. */
   readonly values?: readonly string[];
-  readonly default?: string;
+  /** What the API server writes if the field is absent. */
+  readonly default?: string | number;
   /** The minimum and maximum of a number. */
   readonly range?: readonly [number, number];
   readonly format?: TextFormat;

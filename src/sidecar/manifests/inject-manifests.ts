@@ -11,6 +11,8 @@ import {
 } from '../../podspec/workload.ts';
 import type { DecideOptions } from '../decision-input.ts';
 import { type Injection, inject } from '../inject.ts';
+import type { Keys } from '../keys.ts';
+import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
 import { optInMistakes } from '../opt-in-mistakes.ts';
 import type { TemplateState } from '../template/template-set.ts';
 
@@ -31,7 +33,7 @@ export interface SiteResult {
 }
 
 /**
- * Injects the pods and pod templates of a text of manifests as the webhook would inject their pods. The labels of a
+ * Injects the pods and pod templates of a text of manifests as the webhook would inject their pods. The settings of a
  * namespace are known only if the text contains the Namespace.
  * @throws ManifestError, or PatchError if a pod does not have the shape of a pod.
  */
@@ -40,12 +42,12 @@ export function injectManifests(
   options: InjectManifestsOptions,
 ): { readonly text: string; readonly results: readonly SiteResult[] } {
   const documents = readManifests(text);
-  const labels = namespaceLabels(documents);
+  const settingsOf = namespacesIn(documents, options.decide.keys);
   const results: SiteResult[] = [];
   const injected = documents.map((document) => {
     const replacements: Replacement[] = [];
     for (const site of podSites(document, options.podTemplates)) {
-      const result = injectSite(site, labels, options);
+      const result = injectSite(site, settingsOf, options);
       results.push(result);
       if (result.injection.outcome === 'injected') replacements.push([site.path, result.injection.pod]);
     }
@@ -57,14 +59,14 @@ export function injectManifests(
 /** Decides about one pod or pod template as if it were created in its namespace. */
 export function injectSite(
   site: PodSite,
-  labels: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  settingsOf: (namespace: string) => NamespaceSettings,
   { decide, state, namespace: byDefault }: InjectManifestsOptions,
 ): SiteResult {
   const namespace = namespaceOf(site, byDefault);
   const injection = inject({
     request: podCreation(namespace),
     pod: site.pod,
-    namespaceLabels: labels.get(namespace) ?? {},
+    ...settingsOf(namespace),
     options: decide,
     state,
     workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
@@ -76,19 +78,25 @@ export function namespaceOf({ object }: PodSite, byDefault: string): string {
   return ownString(own(object, 'metadata'), 'namespace') || byDefault;
 }
 
-/** The labels of each Namespace in the documents, by its name. */
-export function namespaceLabels(
+/** Returns a function that finds the settings of a namespace in the documents; without its Namespace, it has none. */
+export function namespacesIn(
   documents: readonly JsonValue[],
-): ReadonlyMap<string, Readonly<Record<string, string>>> {
-  const found = new Map<string, Readonly<Record<string, string>>>();
+  keys: Keys,
+): (namespace: string) => NamespaceSettings {
+  const found = new Map<string, NamespaceSettings>();
   for (const [object] of documents.flatMap((document) => [...objectsOf(document)])) {
     if (ownString(object, 'kind') !== 'Namespace' || ownString(object, 'apiVersion') !== 'v1') continue;
     const metadata = own(object, 'metadata');
-    const labels = own(metadata, 'labels');
-    const strings = Object.entries(isObject(labels) ? labels : {}).filter(
-      ([, value]) => typeof value === 'string',
-    );
-    found.set(ownString(metadata, 'name') ?? '', Object.fromEntries(strings) as Record<string, string>);
+    const [labels, annotations] = [strings(own(metadata, 'labels')), strings(own(metadata, 'annotations'))];
+    found.set(ownString(metadata, 'name') ?? '', namespaceSettings({ labels, annotations }, keys));
   }
-  return found;
+  const nothing = namespaceSettings({}, keys);
+  return (namespace) => found.get(namespace) ?? nothing;
+}
+
+function strings(map: JsonValue | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries(isObject(map) ? map : {});
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }

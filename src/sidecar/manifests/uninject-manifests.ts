@@ -1,4 +1,5 @@
 import { readManifests, writeManifests } from '../../json/yaml-edit/manifests.ts';
+import { annotation } from '../../podspec/pod.ts';
 import {
   type PodSite,
   type PodTemplateRule,
@@ -9,10 +10,10 @@ import {
 import type { Keys } from '../keys.ts';
 import { uninject } from '../uninject.ts';
 
-/** One pod or pod template, and whether its sidecar was removed. */
+/** One pod or pod template. `restored`: its sidecar was removed. `unreadable`: its status annotation is not valid. */
 export interface UninjectResult {
   readonly site: PodSite;
-  readonly restored: boolean;
+  readonly outcome: 'restored' | 'untouched' | 'unreadable';
 }
 
 /**
@@ -29,7 +30,8 @@ export function uninjectManifests(
     const replacements: Replacement[] = [];
     for (const site of podSites(document, podTemplates)) {
       const pod = uninject(site.pod, keys);
-      results.push({ site, restored: pod !== undefined });
+      const isMarked = annotation(site.pod, keys.status) !== undefined;
+      results.push({ site, outcome: pod ? 'restored' : isMarked ? 'unreadable' : 'untouched' });
       if (pod) replacements.push([site.path, pod]);
     }
     return replacements.length === 0 ? document : replaceAt(document, replacements);

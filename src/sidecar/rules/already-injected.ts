@@ -5,7 +5,7 @@ import { isInjected } from '../status.ts';
 
 export const alreadyInjected = {
   reason: 'already-injected',
-  help: 'the pod has the sidecar',
+  help: 'the pod already has the sidecar',
   warn: false,
   // The status may belong to another template, or be a copy: the webhook checks it.
   cel: ({ keys }) => ({ unless: celAnnotated([keys.status]) }),

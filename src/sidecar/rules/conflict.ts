@@ -1,11 +1,13 @@
-import { type JsonObject, own, ownObjects } from '../../json/json.ts';
-import { CEL_ALL_CONTAINERS, celAnyOf, celStrings } from '../../podspec/cel.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
+import { CEL_ALL_CONTAINERS, celAnyOf, celString, celStrings } from '../../podspec/cel.ts';
+import { placeOf, UNCLEAN_PATH } from '../../podspec/mount-path.ts';
+import { nameOf } from '../../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
 import type { Template } from '../template/template.ts';
 
 export const conflict = {
   reason: 'conflict',
-  help: 'the pod and the template conflict',
+  help: 'the pod already uses a port, name or path of the template',
   warn: true,
   // An item with the template's name may be equal to the template's: the webhook checks it.
   cel({ template }) {
@@ -20,7 +22,7 @@ function conflicts(template: Template): readonly string[] {
     anyOf('object.spec.volumes', 'v', 'name', template.volumes),
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
-    inContainers('volumeMounts', 'm', 'mountPath', template.volumeMounts),
+    atPlaces(template.volumeMounts),
   ].filter((expression) => expression !== undefined);
 }
 
@@ -32,7 +34,9 @@ function anyPort(containers: readonly JsonObject[]): string | undefined {
   const [container, host] = [numbers('containerPort'), numbers('hostPort')];
   if (container.length === 0) return undefined;
   const onHost = host.length === 0 ? '' : ` || (has(p.hostPort) && p.hostPort in [${host.join(', ')}])`;
-  const taken = `p.containerPort in [${container.join(', ')}]${onHost}`;
+  const names = [...new Set(ports.map(nameOf))].filter((name) => name !== '');
+  const byName = names.length === 0 ? '' : ` || (has(p.name) && p.name in ${celStrings(names)})`;
+  const taken = `p.containerPort in [${container.join(', ')}]${onHost}${byName}`;
   return `${CEL_ALL_CONTAINERS}.exists(c, has(c.ports) && c.ports.exists(p, ${taken}))`;
 }
 
@@ -40,6 +44,14 @@ function anyOf(list: string, item: string, field: string, items: readonly JsonOb
   const values = items.map((each) => own(each, field)).filter((value) => typeof value === 'string');
   if (values.length === 0) return undefined;
   return `has(${list}) && ${list}.exists(${item}, ${item}.${field} in ${celStrings(values)})`;
+}
+
+/** A path that is not clean may name the place of a mount, and devices share the places of mounts. */
+function atPlaces(mounts: readonly JsonObject[]): string | undefined {
+  if (mounts.length === 0) return undefined;
+  const places = celStrings(mounts.map((mount) => placeOf(ownString(mount, 'mountPath') ?? '')));
+  const found = `m.mountPath in ${places} || m.mountPath.matches(${celString(UNCLEAN_PATH)})`;
+  return `object.spec.containers.exists(c, has(c.volumeDevices) || has(c.volumeMounts) && c.volumeMounts.exists(m, ${found}))`;
 }
 
 function inContainers(

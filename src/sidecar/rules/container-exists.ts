@@ -26,7 +26,7 @@ export const containerExists = {
         const { added } = parseStatus(annotation(pod, options.keys.status)) ?? {};
         const earlier = [...(added?.containers ?? []), ...(added?.initContainers ?? [])];
         return earlier.includes(name)
-          ? `the pod has container ${name} from an earlier injection with another state of the template`
+          ? `the pod has container ${name} from an earlier injection with another version of the template: recreate the pod from its workload, or remove the container and the status annotation`
           : `the pod has its own container ${name}: to override the template's container, set its image to ${AUTO_IMAGE}`;
       }
     }

@@ -8,6 +8,6 @@ export const hostNetwork = {
   cel: () => ({ unless: 'has(object.spec.hostNetwork) && object.spec.hostNetwork' }),
   find: ({ pod }) =>
     specField(pod, 'hostNetwork') === true
-      ? 'spec.hostNetwork is true: a sidecar would take over the traffic of its node'
+      ? 'spec.hostNetwork is true, and a sidecar would take over the traffic of the node: remove hostNetwork or the opt-in'
       : undefined,
 } as const satisfies PodRule;

@@ -10,5 +10,5 @@ export const mirrorPod = {
   find: ({ pod }) =>
     annotation(pod, MIRROR_ANNOTATION) === undefined
       ? undefined
-      : 'a mirror pod reflects a file on its node, and cannot be changed',
+      : 'a mirror pod only reflects a file on its node: run envoy-initializer inject on that file',
 } as const satisfies PodRule;

@@ -11,6 +11,6 @@ export const notAPodCreate = {
     if (isPodCreation(request)) return undefined;
     const { resource } = request.resource;
     const name = request.subResource ? `${resource}/${request.subResource}` : resource;
-    return `expected CREATE of pods, got ${request.operation} of ${name}`;
+    return `only new pods are injected, and this request is ${request.operation} of ${name}`;
   },
 } as const satisfies PodRule;

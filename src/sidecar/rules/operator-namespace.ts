@@ -8,6 +8,6 @@ export const operatorNamespace = {
   cel: 'elsewhere',
   find: ({ request: { namespace }, options }) =>
     namespace === options.operatorNamespace
-      ? `${namespace} is the operator's namespace, where pods are not injected`
+      ? `${namespace} is the operator's namespace, where pods are not injected: use another namespace`
       : undefined,
 } as const satisfies PodRule;

@@ -3,7 +3,7 @@ import type { PodRule } from '../rule.ts';
 
 export const optedOut = {
   reason: 'opted-out',
-  help: 'the pod or its namespace says `"false"`',
+  help: 'the pod or its namespace opts out with `"false"`',
   warn: false,
   // The condition of not-opted-in covers all values of the pod, and the binding covers the namespace.
   cel: 'elsewhere',

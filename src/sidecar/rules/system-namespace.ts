@@ -11,6 +11,6 @@ export const systemNamespace = {
   cel: 'elsewhere',
   find: ({ request: { namespace } }) =>
     SYSTEM_NAMESPACES.includes(namespace)
-      ? `${namespace} is a system namespace, where pods are not injected`
+      ? `${namespace} is a system namespace, where pods are not injected: use another namespace`
       : undefined,
 } as const satisfies PodRule;

@@ -4,12 +4,13 @@ import type { PodRule } from '../rule.ts';
 
 export const unknownTemplate = {
   reason: 'unknown-template',
-  help: 'the pod names a template that does not exist',
+  help: 'the pod or its namespace names a template that does not exist',
   warn: true,
+  // Conditions do not see the annotations of the namespace: the mutation looks at them.
   cel: ({ keys }) => ({ unless: celAnnotated([keys.templates]) }),
-  find({ unknownTemplates: [name], options }) {
+  find({ unknownTemplates: [name], selectedBy, options }) {
     return name === undefined
       ? undefined
-      : `annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist`;
+      : `the ${selectedBy}'s annotation ${options.keys.templates} names template ${quoteText(name, 32)}, which does not exist: use another, or add it to the ConfigMap`;
   },
 } as const satisfies PodRule;

@@ -15,9 +15,10 @@ export const windows = {
     ]),
   }),
   find({ pod }) {
-    if (own(specField(pod, 'os'), 'name') === 'windows') return 'spec.os.name is windows';
+    if (own(specField(pod, 'os'), 'name') === 'windows')
+      return 'spec.os.name is windows, and the sidecar needs Linux: remove the opt-in';
     return own(specField(pod, 'nodeSelector'), 'kubernetes.io/os') === 'windows'
-      ? 'spec.nodeSelector["kubernetes.io/os"] is windows'
+      ? 'spec.nodeSelector["kubernetes.io/os"] is windows, and the sidecar needs Linux: remove the opt-in'
       : undefined;
   },
 } as const satisfies PodRule;

@@ -2,6 +2,7 @@ import { finder } from '../../json/finder.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { containers, initContainers, nameOf, type Pod } from '../../podspec/pod.ts';
 import { AUTO_IMAGE } from '../../podspec/rules/container-rules.ts';
+import type { Template } from './template.ts';
 
 export type ContainerList = 'containers' | 'initContainers';
 
@@ -19,6 +20,24 @@ export function overrideFinder(pod: Pod): (name: string) => ContainerOverride | 
     [...overrides('containers', containers(pod)), ...overrides('initContainers', initContainers(pod))],
     ({ container }) => nameOf(container),
   );
+}
+
+/** What is wrong with containers that override a container which none of the templates has. */
+export function strayOverrides(pod: Pod, templates: readonly Template[]): readonly string[] {
+  const strays = [...containers(pod), ...initContainers(pod)].filter(
+    (container) => own(container, 'image') === AUTO_IMAGE,
+  );
+  if (strays.length === 0) return [];
+  const names = templates.flatMap((each) => [...each.containers, ...each.initContainers]).map(nameOf);
+  const known = new Set(names);
+  const hint = names.length === 0 ? 'write an image' : `name it ${names.join(' or ')}, or write an image`;
+  return strays
+    .map(nameOf)
+    .filter((name) => !known.has(name))
+    .map(
+      (name) =>
+        `container ${name} has the image ${AUTO_IMAGE}, but the template has no such container: ${hint}`,
+    );
 }
 
 /** Defaults that the API server sets before a webhook sees a pod (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). */

@@ -67,7 +67,7 @@ function* findings(value: JsonValue): Findings {
   // The rules rely on the types that the schema has checked.
   if (!isSound) return;
   if (isEmpty(metadata) && isEmpty(spec)) {
-    yield { path: [], message: 'adds nothing: write at least a container' };
+    yield { path: [], message: 'is empty: add at least one container' };
   }
   yield* metadataFindings(metadata, ['metadata']);
   const path: Path = whole ? ['spec'] : [];

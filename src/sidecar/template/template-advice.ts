@@ -71,7 +71,8 @@ function* securityAdvice(spec: JsonObject, path: Path): Findings {
   for (const level of ['baseline', 'restricted']) {
     const [first, ...more] = podSecurityViolations(pod, level);
     if (first === undefined) continue;
-    const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+    const others =
+      more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'violation' : 'violations'})` : '';
     const message = `not injected in namespaces that enforce ${level} pod security: ${first}${others}`;
     yield { path, message };
     return;

@@ -7,6 +7,7 @@ import { textExcess } from '../../json/text-bounds.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
 import { annotation, type Pod } from '../../podspec/pod.ts';
 import type { Keys } from '../keys.ts';
+import type { NamespaceSettings } from '../namespace-settings.ts';
 import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
 import { parseTemplate } from './parse-template.ts';
 import type { Template } from './template.ts';
@@ -28,23 +29,34 @@ export interface TemplateSet {
 /** The current templates; or what is wrong, until the first valid ones. */
 export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
 
-/** The templates that a pod selects by its annotation, else the default one; and the names that do not exist. */
+/** The templates of a pod, and who selects them. */
+export interface Selection {
+  /** The first of these that has the annotation decides. */
+  readonly selectedBy: 'pod' | 'namespace' | 'default';
+  readonly templates: readonly Template[];
+  /** The selected names of templates that do not exist. */
+  readonly unknownTemplates: readonly string[];
+}
+
+/** The templates that a pod selects by its annotation, else its namespace, else the default one. */
 export function selectTemplates(
   pod: Pod,
+  { namespaceTemplates }: NamespaceSettings,
   keys: Keys,
   state: TemplateState,
-): { readonly templates: readonly Template[]; readonly unknownTemplates: readonly string[] } {
-  if ('fault' in state) return { templates: [], unknownTemplates: [] };
-  const selected = annotation(pod, keys.templates);
-  const names = selected === undefined ? [DEFAULT_TEMPLATE] : namesIn(selected);
+): Selection {
+  const own = annotation(pod, keys.templates);
+  const selected = own ?? namespaceTemplates;
+  const selectedBy = own !== undefined ? 'pod' : selected === undefined ? 'default' : 'namespace';
   const templates: Template[] = [];
-  for (const name of names) {
+  if ('fault' in state) return { selectedBy, templates, unknownTemplates: [] };
+  for (const name of selected === undefined ? [DEFAULT_TEMPLATE] : namesIn(selected)) {
     const template = state.set.templates.get(name);
     // A pod can name any number, and one unknown name is enough to skip it.
-    if (!template) return { templates, unknownTemplates: [name] };
+    if (!template) return { selectedBy, templates, unknownTemplates: [name] };
     templates.push(template);
   }
-  return { templates, unknownTemplates: [] };
+  return { selectedBy, templates, unknownTemplates: [] };
 }
 
 function namesIn(selected: string): Iterable<string> {
@@ -105,7 +117,8 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
     .digest('hex');
 }
 
-function templateName(key: string): string | undefined {
+/** The template of a key of the ConfigMap; undefined for another key. */
+export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
 }

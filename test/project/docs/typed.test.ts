@@ -44,6 +44,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
+  'docs/install.md # Further templates':
+    'test/integration/injection.test.ts does the same in a namespace of its own',
   'docs/install.md # Upgrade': 'test/integration/docs.test.ts compares the same with what is installed',
   'docs/install.md # Uninstall': 'test/integration/undeploy.test.ts runs make undeploy',
   'docs/install.md # A Network that is stuck in deletion':

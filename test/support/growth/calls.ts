@@ -58,7 +58,7 @@ export function injecting({ data = { config: DEMO_TEMPLATE }, namespaceLabels = 
   return createInjectHandler({
     decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: NAMESPACE },
     templates: () => ({ set }),
-    namespaceLabels: async () => namespaceLabels,
+    namespaceSettings: async () => ({ namespaceLabels }),
     observe: (record) => reportInjection({ expect: () => undefined }, record),
     log,
     now: () => 0,

@@ -38,7 +38,7 @@ function manifests(name: string, text: (n: number) => string): readonly GrowingI
       work: (n) =>
         work(text(n), (input) =>
           [...podSites({ kind: 'List', items: readManifests(input) })].map((site) =>
-            checkOffline(site, { ...settings, labels: {} }),
+            checkOffline(site, { ...settings, settings: { namespaceLabels: {} } }),
           ),
         ),
     },
@@ -130,8 +130,11 @@ export const FLEET: readonly GrowingInput[] = [
     work: (n) => {
       const pods = live(n);
       const basis = { options: decide, state: settings.state };
+      const nothing = { namespaceLabels: {} };
       return () =>
-        pods.filter((each) => classify(each, {}, basis) === 'maybe-missed' && isMissed(each, {}, basis));
+        pods.filter(
+          (each) => classify(each, nothing, basis) === 'maybe-missed' && isMissed(each, nothing, basis),
+        );
     },
   },
 ];

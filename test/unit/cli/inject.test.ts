@@ -12,6 +12,12 @@ const FILES = {
   'mistyped.yaml': pod('mistyped', 'ture'),
   'broken.yaml': 'a: [\n',
   'odd.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}, annotations: [1]}\nspec: {containers: [{name: app}]}\n`,
+  'empty.yaml': '# nothing\n',
+  'text.yaml': 'just text\n',
+  'binary.yaml': 'a\0b',
+  'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
+  'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
+  'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -48,11 +54,30 @@ describe('inject', () => {
     expect(stderr).toMatch(/^error: broken\.yaml:2:1: /);
   });
 
+  test.each([
+    ['empty.yaml', 2, 'error: empty.yaml contains no Kubernetes object\n'],
+    ['text.yaml', 2, 'error: text.yaml: expected a Kubernetes object, not text\n'],
+    ['binary.yaml', 2, 'error: binary.yaml is a binary file: use YAML or JSON\n'],
+    ['no-spec.yaml', 1, 'deployment/web: not injected: spec.template.spec is missing\n'],
+    [
+      'loud.yaml',
+      1,
+      `pod/loud: injected\npod/loud: override ignored: annotation ${OPT_IN}-concurrency is "many": write a number of threads, or 0 for one per CPU\n`,
+    ],
+  ])('says what is wrong with %s', async (file, code, stderr) => {
+    expect(await run('inject', '--template', 'template.yaml', '-f', file)).toMatchObject({ code, stderr });
+  });
+
+  test('reports a missing file before a fault of the template', async () => {
+    const { stderr } = await run('inject', '--template', 'broken-template.yaml', '-f', 'gone.yaml');
+    expect(stderr).toBe('error: cannot read gone.yaml: the file does not exist\n');
+  });
+
   test('prints the fault of a template', async () => {
     const { code, stderr } = await run('inject', '--template', 'broken-template.yaml', '-f', 'good.yaml');
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'error: broken-template.yaml: config: line 1, column 1: containers: must be a list, not 5\n',
+      stderr: 'error: broken-template.yaml:1:1: template "config": containers: must be a list, not 5\n',
     });
   });
 });
@@ -65,5 +90,14 @@ describe('uninject', () => {
     expect(await runCli(argv, terminal)).toBe(0);
     expect(terminal.stdout).toBe(`${FILES['good.yaml']}---\n${FILES['out.yaml']}`);
     expect(terminal.stderr).toBe('pod/good: sidecar removed\npod/out: was not injected\n');
+  });
+
+  test('says that a status cannot be read', async () => {
+    const { code, stdout, stderr } = await run('uninject', '-f', 'garbage.yaml');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: FILES['garbage.yaml'],
+      stderr: `pod/odd: not changed: annotation ${OPT_IN}-status cannot be read: recreate the object from its source\n`,
+    });
   });
 });

@@ -21,7 +21,9 @@ test('prints policies that kubectl can apply, and what they leave out', async ()
     ['ValidatingAdmissionPolicy', 'Ignore'],
     ['ValidatingAdmissionPolicyBinding', undefined],
   ]);
-  expect(stderr).toMatch(/^config: breaks the pod security level restricted/);
+  expect(stderr).toMatch(
+    /^template "config": no policy injects pods in namespaces that enforce restricted pod security\n/,
+  );
   expect(code).toBe(0);
 });
 
@@ -47,7 +49,7 @@ test('returns 1 if no policy can express the template', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { code, stdout, stderr } = await policy({ '-': long }, '-f', '-');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toBe('config: is too long for a policy: only the webhook injects\n');
+  expect(stderr).toBe('template "config": no policy injects it: it is too long for a policy\n');
 });
 
 test('returns 2 without a file', async () => {

@@ -18,12 +18,36 @@ async function run(...args: readonly string[]) {
 }
 
 test.each([
-  [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Write a port/],
+  [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Use a port/],
   [['serve', '--prot=1'], /unknown option '--prot=1'/],
   [['serve', 'more'], /too many arguments/],
   [['serve', '--tls-cert-file=a'], /--tls-cert-file and --tls-key-file go together/],
   [['serve', '--tls-key-file=a'], /--tls-cert-file and --tls-key-file go together/],
-  [['serve', '--kubeconfig=/nowhere/config'], /no usable kubeconfig: .*no such file.*\/nowhere\/config/],
+  [
+    ['serve', '--kubeconfig=/nowhere/config'],
+    /no usable kubeconfig: cannot read \/nowhere\/config: the file does not exist/,
+  ],
+  [
+    ['serve', '--cluster-cidrs=10.0.0.1/8'],
+    /has host bits set or is not in canonical form: use 10\.0\.0\.0\/8/,
+  ],
+  [['serve', '--webhook-url=x'], /Use a URL such as https:\/\/webhook\.example\.com:8443/],
+  [['inject', '--al'], /unknown option '--al'/],
+  [['inject'], /option '-f, --filename <file>' is missing/],
+  [['uninject'], /option '-f, --filename <file>' is missing/],
+  [['policy'], /option '-f, --filename <file>' is missing/],
+  [['check'], /^error: nothing to check: use a target/],
+  [['check', 'deploy/web', '-f', 'a'], /^error: deploy\/web and -f cannot be used together/],
+  [['check', 'web', '--kubeconfig=/nowhere/config'], /^error: "web" is not a target: use a kind and a name/],
+  [
+    ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
+    /^error: unknown kind "foo": use one of deployment, /,
+  ],
+  [
+    ['drift', '--restart=pod/web', '--kubeconfig=/nowhere/config'],
+    /^error: cannot restart a Pod: use one of Deployment, /,
+  ],
+  [['drift', '-A', '-n', 'x'], /^error: --namespace and --all-namespaces cannot be used together/],
   [['sevre'], /unknown command 'sevre'/],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);

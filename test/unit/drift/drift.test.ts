@@ -40,6 +40,7 @@ describe('Drift', () => {
   const got: string[] = [];
   const reported: string[] = [];
   let namespaceLabels: Readonly<Record<string, string>>;
+  let namespaceTemplates: string | undefined;
   let basis: DriftBasis;
   let drift: Drift;
 
@@ -48,6 +49,7 @@ describe('Drift', () => {
     got.length = 0;
     reported.length = 0;
     namespaceLabels = { [OPT_IN]: 'true' };
+    namespaceTemplates = undefined;
     basis = { options, state: { set: templates(DEMO_TEMPLATE) } };
     drift = new Drift({
       client: {
@@ -59,7 +61,7 @@ describe('Drift', () => {
         },
       },
       pods: { get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined) },
-      namespaceLabels: () => namespaceLabels,
+      namespaceSettings: () => ({ namespaceLabels, namespaceTemplates }),
       basis: () => basis,
       onFinding: ({ kind, pod: found }: Finding) => reported.push(`${kind} ${found.metadata.name}`),
     });
@@ -85,6 +87,12 @@ describe('Drift', () => {
   test('finds a stale pod after the template has changed', async () => {
     await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
     basis = { options, state: { set: templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2')) } };
+    expect(await look()).toEqual(['stale a']);
+  });
+
+  test('finds a stale pod after its namespace has selected another template', async () => {
+    await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
+    namespaceTemplates = 'gateway';
     expect(await look()).toEqual(['stale a']);
   });
 

@@ -22,9 +22,9 @@ function setUp({ state = { set: templateSet() }, labels = async () => ({}) }: Se
   const handler = createInjectHandler({
     decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' },
     templates: () => state,
-    namespaceLabels: (namespace, { fresh }) => {
+    namespaceSettings: async (namespace, { fresh }) => {
       asked.push(fresh ? `${namespace}, fresh` : namespace);
-      return labels(namespace, fresh);
+      return { namespaceLabels: await labels(namespace, fresh) };
     },
     observe: (record) => records.push(record),
     log: logged.log,
@@ -95,7 +95,7 @@ describe('createInjectHandler', () => {
       allowed: true,
       operations: [],
       warnings: [
-        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+        'no sidecar: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
       ],
     });
     expect(await review({ object: podWith({}, { annotations: { [OPT_IN]: 'yes' } }) })).toEqual({
@@ -113,7 +113,11 @@ describe('createInjectHandler', () => {
     expect(await review({ object })).toMatchObject({
       allowed: true,
       operations: { length: 3 },
-      warnings: [expect.stringMatching(/^invalid-override: annotation \S+-concurrency is "all": write /)],
+      warnings: [
+        expect.stringMatching(
+          /^sidecar added, override ignored: invalid-override: annotation \S+-concurrency is "all": write /,
+        ),
+      ],
     });
     expect(records).toMatchObject([
       { decision: 'injected', reason: 'invalid-override', warnings: { length: 1 } },
@@ -131,16 +135,16 @@ describe('createInjectHandler', () => {
       allowed: false,
       code: 403,
       message:
-        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name',
+        'the sidecar cannot be added: conflict: spec.volumes[name=envoy-conf]: the template has another volume of this name: rename one of them',
     });
     expect(records).toMatchObject([{ decision: 'denied', reason: 'conflict' }]);
   });
 
   test('fails without a valid template if the pod opted in itself, so that the failurePolicy decides', async () => {
-    const { review, records } = setUp({ state: { fault: 'config: line 1, column 1: bad' } });
+    const { review, records } = setUp({ state: { fault: 'config:1:1: bad' } });
     await expect(review()).rejects.toMatchObject({
       status: 500,
-      message: 'no-template: the operator has no valid template: config: line 1, column 1: bad',
+      message: 'no-template: the operator has no valid template: config:1:1: bad',
     });
     expect(records).toMatchObject([{ decision: 'failed', reason: 'no-template' }]);
   });
@@ -173,6 +177,8 @@ describe('createInjectHandler', () => {
         namespace: 'default',
         name: 'myapp-pod',
         decision: 'injected',
+        templates: ['config'],
+        selectedBy: 'default',
         dryRun: true,
         milliseconds: 1.5,
         operations: 3,

@@ -59,7 +59,14 @@ describe('reportInjection', () => {
   test('reports the ignored override of an injected pod', () => {
     const warnings = ['invalid-override: annotation x is "y": write z'];
     expect(eventsOf({ decision: 'injected', reason: 'invalid-override', warnings })).toMatchObject([
-      [{ name: 'myapp-pod' }, { reason: 'OverrideIgnored', action: 'invalid-override', note: warnings[0] }],
+      [
+        { name: 'myapp-pod' },
+        {
+          reason: 'OverrideIgnored',
+          action: 'invalid-override',
+          note: `sidecar added, override ignored: ${warnings[0]}`,
+        },
+      ],
     ]);
   });
 

@@ -5,11 +5,16 @@ import { DEMO_TEMPLATE } from '../../support/demo.ts';
 
 function setUp() {
   const events: string[] = [];
-  const live = new LiveTemplates({
-    adopted: (set, generation) => events.push(`adopted ${generation}: ${[...set.templates.keys()]}`),
-    rejected: (faults, staying) =>
-      events.push(`rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatFault)}`),
-  });
+  const live = new LiveTemplates(
+    {
+      adopted: (set, generation) => events.push(`adopted ${generation}: ${[...set.templates.keys()]}`),
+      rejected: (faults, staying) =>
+        events.push(
+          `rejected, staying ${[...(staying?.templates.keys() ?? [])]}: ${faults.map(formatFault)}`,
+        ),
+    },
+    'operator/template',
+  );
   return { live, events };
 }
 
@@ -20,7 +25,7 @@ const withImage = (image: string) => ({ data: { config: `containers: [{name: env
 describe('LiveTemplates', () => {
   test('have a fault before the ConfigMap is read', () => {
     const { live } = setUp();
-    expect(live.state).toEqual({ fault: 'ConfigMap: the ConfigMap is not read yet' });
+    expect(live.state).toEqual({ fault: 'ConfigMap operator/template is not read yet' });
   });
 
   test('follow the ConfigMap', () => {
@@ -52,14 +57,14 @@ describe('LiveTemplates', () => {
     live.update(withImage('""'));
     expect(imageOf(live)).toBe('good');
     expect(live.faults.map(formatFault)).toEqual([
-      'config: line 1, column 28: containers[0].image: required: write the image to run',
+      'config:1:28: containers[0].image: required: write the image to run',
     ]);
     live.update(withImage('""'));
     live.update(withImage('good'));
     expect(live.faults).toEqual([]);
     expect(events).toEqual([
       'adopted 1: config',
-      'rejected, staying config: config: line 1, column 28: containers[0].image: required: write the image to run',
+      'rejected, staying config: config:1:28: containers[0].image: required: write the image to run',
       'adopted 1: config',
     ]);
   });
@@ -69,7 +74,9 @@ describe('LiveTemplates', () => {
     live.update(withImage('good'));
     live.update(undefined);
     expect(imageOf(live)).toBe('good');
-    expect(events[1]).toBe('rejected, staying config: ConfigMap: the ConfigMap does not exist');
+    expect(events[1]).toBe(
+      'rejected, staying config: ConfigMap operator/template does not exist: create it with the key config',
+    );
   });
 
   test('return the fault while there has never been a valid template', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeObject, podSites, replaceAt } from '../../../src/podspec/workload.ts';
+import { describeObject, missingSpec, podSites, replaceAt } from '../../../src/podspec/workload.ts';
 
 const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
 
@@ -45,12 +45,26 @@ test('podSites uses the rules of users for their own kinds', () => {
   expect([...podSites(object, [{ kind: 'Rollout', group: 'other.io', path }])]).toEqual([]);
 });
 
-test.each([null, 5, [], { kind: 'Deployment', apiVersion: 'apps/v1' }, { kind: 'List' }])(
+test.each([null, 5, [], { kind: 'Deployment' }, { kind: 'List' }])(
   'podSites finds nothing in %j',
   (document) => {
     expect([...podSites(document)]).toEqual([]);
   },
 );
+
+test('missingSpec names the missing spec, also of a workload in a List', () => {
+  const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } };
+  const [alone] = podSites(web);
+  const [listed] = podSites({ apiVersion: 'v1', kind: 'List', items: [{}, web] });
+  const [pod] = podSites({ apiVersion: 'v1', kind: 'Pod' });
+  const [whole] = podSites({ apiVersion: 'v1', kind: 'Pod', spec: {} });
+  expect([alone, listed, pod, whole].map((site) => site && missingSpec(site))).toEqual([
+    'spec.template.spec',
+    'spec.template.spec',
+    'spec',
+    undefined,
+  ]);
+});
 
 test('describeObject names an object as kubectl does', () => {
   expect(describeObject({ kind: 'Deployment', metadata: { name: 'web' } })).toBe('deployment/web');

@@ -88,6 +88,15 @@ describe('compilePolicies', () => {
     });
   });
 
+  test('adds nothing if the namespace selects templates, or if the annotations might become too large', () => {
+    const mutations = JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).mutations);
+    const annotations = 'namespaceObject.metadata.annotations';
+    expect(JSON.parse(mutations)[0].jsonPatch.expression.split(' ? [] :')[0]).toBe(
+      `(has(${annotations}) && "${OPT_IN}-templates" in ${annotations}) ||\n` +
+        '(size(bytes(variables.status)) + (has(object.metadata.annotations) ? object.metadata.annotations.map(key, size(bytes(key)) + size(bytes(object.metadata.annotations[key]))).sum() : 0) > 262004)',
+    );
+  });
+
   test('adds no condition for conflicts if the template cannot conflict', () => {
     expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
       '"conflict"',
@@ -122,14 +131,14 @@ describe('compilePolicies', () => {
 describe('compilePolicies leaves to the webhook', () => {
   test('a template that pods select by name', () => {
     expect(compile({ config: RESTRICTED, 'config.other': RESTRICTED }).left).toEqual([
-      'config.other: pods select it by annotation: only the webhook injects it',
+      'template "other": only the webhook injects it, because pods and namespaces select it by annotation',
     ]);
   });
 
   test('namespaces whose pod security the template breaks', () => {
     const { left } = compile({ config: DEMO_TEMPLATE });
     expect(left).toEqual([
-      'config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it',
+      'template "config": no policy injects pods in namespaces that enforce restricted pod security: there the webhook injects those that still meet the level',
     ]);
     expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',
@@ -151,7 +160,7 @@ spec:
     const config = `{containers: [{name: a, image: i, args: ['\${workload.name}']}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: contains the name of the workload: only the webhook injects'],
+      left: ['template "config": only the webhook injects it: it contains the name of the workload'],
     });
   });
 
@@ -159,7 +168,7 @@ spec:
     const config = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
     expect(compile({ config })).toEqual({
       objects: [],
-      left: ['config: is too long for a policy: only the webhook injects'],
+      left: ['template "config": only the webhook injects it: it is too long for a policy'],
     });
   });
 });

@@ -34,7 +34,10 @@ function policiesOf(discovery: () => unknown) {
     namespace: 'envoy-initializer',
     requireAnnotation: true,
     policy: 'auto',
-    template: { templates: new LiveTemplates({ adopted() {}, rejected() {} }), onAdopted() {} },
+    template: {
+      templates: new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template'),
+      onAdopted() {},
+    },
   });
   const kept = async () =>
     (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;
@@ -53,7 +56,7 @@ function policiesOf(discovery: () => unknown) {
 
 const KNOWS_NONE = { resources: [{ name: 'mutatingwebhookconfigurations' }] };
 const NONE_KNOWN =
-  'this API server knows no MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook does it all';
+  'the API server does not support MutatingAdmissionPolicy (Kubernetes 1.36 does): the webhook injects all pods';
 
 test('an API server that knows no policies is said so once, and asked again every ten minutes', async () => {
   const { end, requests, kept, clock } = policiesOf(() => KNOWS_NONE);
@@ -79,7 +82,7 @@ test('an API server that knows policies after an upgrade is asked for them', asy
   await clock.advanceAsync(720_000);
   expect(requests).toHaveLength(2);
   expect(lists).toEqual(['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings']);
-  expect(await end()).toEqual([NONE_KNOWN, 'the API server knows MutatingAdmissionPolicy by now']);
+  expect(await end()).toEqual([NONE_KNOWN, 'the API server supports MutatingAdmissionPolicy now']);
 });
 
 test('an API server without the whole group is one that knows no policies', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonObject } from '../../../src/json/json.ts';
+import { type JsonObject, own } from '../../../src/json/json.ts';
 import { podCreation } from '../../../src/podspec/admission-target.ts';
 import { decide } from '../../../src/sidecar/decide.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { SkipReason } from '../../../src/sidecar/rules/index.ts';
-import { decideInput, demoPod, OPT_IN, podWith, STATUS } from '../../support/demo.ts';
+import { decideInput, demoPod, OPT_IN, podWith, STATUS, templateSet } from '../../support/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
 
 type Overrides = Parameters<typeof decideInput>[1];
 
@@ -197,6 +198,18 @@ const table: readonly Case[] = [
     warn: true,
   },
   {
+    name: 'a template of the namespace that does not exist',
+    overrides: { namespaceTemplates: 'nope' },
+    reason: 'unknown-template',
+    warn: true,
+  },
+  {
+    name: 'a template of the namespace that does not exist, although the pod selects its own',
+    pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config' } }),
+    overrides: { namespaceTemplates: 'nope' },
+    reason: 'injected',
+  },
+  {
     name: 'the default template by its name, with blanks',
     pod: podWith({}, { annotations: { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: ' config ' } }),
     reason: 'injected',
@@ -289,6 +302,37 @@ describe('an injected pod', () => {
     expect(decide(decideInput(podWith({}, { annotations }))).inject).toBe(true);
   });
 
+  describe('differs from a pod without the containers of the template, although its status', () => {
+    const status = () => JSON.parse(String(own(own(metadataOf(injected()), 'annotations'), STATUS)));
+
+    test.each<[string, JsonObject]>([
+      ['adds nothing', { added: {} }],
+      ['says nothing of additions', { added: null }],
+      ['adds containers without a name', { added: { containers: [] } }],
+      ['adds the container of the application', { added: { containers: ['myapp-container'] } }],
+      ['merged the container of the application', { added: {}, overlaid: { 'myapp-container': {} } }],
+    ])('%s', (_, lie) => {
+      const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify({ ...status(), ...lie }) };
+      const { pod } = injectChecked(decideInput(podWith({}, { annotations })));
+      expect(namesOf(specOf(pod).containers)).toEqual(['myapp-container', 'envoy']);
+    });
+
+    test('is right, but the container is still to be merged', () => {
+      const annotations = { [OPT_IN]: 'true', [STATUS]: JSON.stringify(status()) };
+      const containers = [{ name: 'envoy', image: 'auto' }];
+      const { pod } = injectChecked(decideInput(podWith({ containers }, { annotations })));
+      expect(specOf(pod).containers).toMatchObject([{ image: expect.stringContaining('lyft/envoy') }]);
+    });
+
+    test('is right, but an init container is missing', () => {
+      const config = 'initContainers: [{name: setup, image: i}]\ncontainers: [{name: envoy, image: i}]';
+      const state = { set: templateSet({ config }) };
+      const { pod } = injectChecked(decideInput(demoPod(), { state }));
+      const { initContainers: _, ...spec } = specOf(pod);
+      expect(decide(decideInput({ ...pod, spec }, { state }))).toMatchObject({ reason: 'container-exists' });
+    });
+  });
+
   test('with another state of the template is not injected again', () => {
     const pod = injected();
     const annotations = {
@@ -298,7 +342,9 @@ describe('an injected pod', () => {
     const stale = { ...pod, metadata: { ...(pod.metadata as JsonObject), annotations } };
     expect(decide(decideInput(stale))).toMatchObject({
       reason: 'container-exists',
-      messages: ['the pod has container envoy from an earlier injection with another state of the template'],
+      messages: [
+        'the pod has container envoy from an earlier injection with another version of the template: recreate the pod from its workload, or remove the container and the status annotation',
+      ],
     });
   });
 

@@ -36,7 +36,7 @@ describe('unlike the old initializer', () => {
   });
 
   test('a change of the ConfigMap takes effect without a restart', () => {
-    const live = new LiveTemplates({ adopted: () => {}, rejected: () => {} });
+    const live = new LiveTemplates({ adopted: () => {}, rejected: () => {} }, 'default/template');
     live.update({ data: { config: DEMO_TEMPLATE } });
     live.update({
       data: { config: DEMO_TEMPLATE.replace('name: envoy\n    image', 'name: mesh\n    image') },
@@ -46,11 +46,13 @@ describe('unlike the old initializer', () => {
   });
 
   test('a missing ConfigMap does not end the process', () => {
-    const live = new LiveTemplates({ adopted: () => {}, rejected: () => {} });
+    const live = new LiveTemplates({ adopted: () => {}, rejected: () => {} }, 'default/template');
     live.update(undefined);
     expect(decide(decideInput(demoPod(), { state: live.state }))).toMatchObject({
       reason: 'no-template',
-      messages: ['the operator has no valid template: ConfigMap: the ConfigMap does not exist'],
+      messages: [
+        'the operator has no valid template: ConfigMap default/template does not exist: create it with the key config',
+      ],
     });
   });
 

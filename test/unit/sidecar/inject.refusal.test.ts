@@ -28,7 +28,7 @@ describe('a pod with a short grace period', () => {
   test.each(['preStop', 'postStart'])('does not get a sidecar whose %s hook sleeps longer', (hook) => {
     expect(refused(decideInput(ending(4), sleeping(hook)))).toEqual([
       'grace-period',
-      `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4`,
+      `the ${hook} hook of container envoy sleeps for 5 seconds, more than the pod's terminationGracePeriodSeconds, which is 4: write 5 or more`,
     ]);
     injectChecked(decideInput(ending(5), sleeping(hook)));
   });

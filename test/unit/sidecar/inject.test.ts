@@ -160,6 +160,80 @@ env: [{name: PROXY, value: "1"}]
   });
 });
 
+describe('the templates', () => {
+  const set = templateSet({
+    config: DEMO_TEMPLATE,
+    'config.gateway': 'containers: [{name: gateway, image: g}]',
+    'config.second': 'containers: [{name: second, image: s}]',
+  });
+  const selecting = (own: string | undefined, namespaceTemplates: string | undefined) => {
+    const annotations = { [OPT_IN]: 'true', ...(own !== undefined && { [`${OPT_IN}-templates`]: own }) };
+    return decideInput(podWith({}, { annotations }), { state: { set }, namespaceTemplates });
+  };
+
+  test.each([
+    [undefined, undefined, ['config'], 'default'],
+    [undefined, 'gateway', ['gateway'], 'namespace'],
+    [undefined, 'gateway, second', ['gateway', 'second'], 'namespace'],
+    ['second', undefined, ['second'], 'pod'],
+    ['second', 'gateway', ['second'], 'pod'],
+    ['second', 'nope', ['second'], 'pod'],
+  ])(
+    'of a pod that selects %s in a namespace that selects %s are %j',
+    (own, namespace, names, selectedBy) => {
+      const { status, ...rest } = injectChecked(selecting(own, namespace));
+      expect(status.templates.map(({ name }) => name)).toEqual(names);
+      expect(rest.selectedBy).toBe(selectedBy);
+    },
+  );
+
+  test.each([
+    [undefined, 'nope', 'namespace'],
+    ['nope', 'gateway', 'pod'],
+  ])('of a pod that selects %s in a namespace that selects %s do not exist', (own, namespace, by) => {
+    expect(inject(selecting(own, namespace))).toHaveProperty('skip.messages', [
+      `the ${by}'s annotation ${OPT_IN}-templates names template "nope", which does not exist: use another, or add it to the ConfigMap`,
+    ]);
+  });
+});
+
+describe('the annotations of a pod with its sidecar', () => {
+  const LIMIT = 256 * 1024;
+  const sizeOf = (pod: JsonObject) =>
+    Object.entries(metadataOf(pod).annotations ?? {})
+      .flat()
+      .reduce((size, text) => size + Buffer.byteLength(String(text)), 0);
+  const noted = (note: string, more: JsonObject = {}) =>
+    decideInput(podWith({}, { annotations: { [OPT_IN]: 'true', note, ...more } }));
+  const room = LIMIT - sizeOf(injectChecked(noted('')).pod);
+
+  test('may be as large as the API server allows', () => {
+    expect(sizeOf(injectChecked(noted('x'.repeat(room))).pod)).toBe(LIMIT);
+    expect(sizeOf(injectChecked(noted('€'.repeat(room / 3))).pod)).toBeGreaterThan(LIMIT - 3);
+  });
+
+  test.each([['x'.repeat(room + 1)], ['€'.repeat(room / 3 + 1)]])('are no larger', (note) => {
+    expect(inject(noted(note))).toMatchObject({
+      outcome: 'skipped',
+      skip: {
+        reason: 'conflict',
+        messages: [
+          'metadata.annotations: with those of the sidecar they have more than 262144 bytes, the limit of the API server: shorten them, or use a template that adds less',
+        ],
+      },
+    });
+  });
+
+  test('are no larger, or the pod is refused if onConflict is deny', () => {
+    const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
+    expect(inject({ ...noted('x'.repeat(room + 1)), state: deny }).outcome).toBe('denied');
+  });
+
+  test('do not count if the API server would refuse the pod anyway', () => {
+    expect(inject(noted('x'.repeat(LIMIT))).outcome).toBe('injected');
+  });
+});
+
 test('a pod whose list of templates exceeds the size limit of annotations gets none of them', () => {
   const annotations = { [OPT_IN]: 'true', [`${OPT_IN}-templates`]: 'config,'.repeat(50_000) };
   const result = inject(decideInput(podWith({}, { annotations })));

@@ -55,6 +55,27 @@ describe('uninject', () => {
     expect(uninject(pod, KEYS)).toBeUndefined();
   });
 
+  test.each<[string, JsonObject]>([
+    ['that takes all containers', { added: { containers: ['app'] } }],
+    [
+      'that moves all containers',
+      { overlaid: { app: { ...app, image: 'auto' } }, moved: { app: { list: 'initContainers', index: 0 } } },
+    ],
+  ])('does not change a pod with a status %s', (_, status) => {
+    const annotations = { [STATUS]: JSON.stringify({ version: 1, templates: [], ...status }) };
+    expect(uninject(podWith({ containers: [app] }, { annotations }), KEYS)).toBeUndefined();
+  });
+
+  test('does not replace a container by one that overrides nothing', () => {
+    const overlaid = { app: { name: 'app', image: 'forged' }, other: 'auto' };
+    const annotations = {
+      [STATUS]: JSON.stringify({ version: 1, added: { containers: ['envoy'] }, overlaid }),
+    };
+    const containers = [app, { name: 'envoy', image: 'i' }, { name: 'other', image: 'o' }];
+    const back = uninject(podWith({ containers }, { annotations }), KEYS) ?? {};
+    expect(specOf(back).containers).toEqual([app, { name: 'other', image: 'o' }]);
+  });
+
   test("restores a container that another template's variables were added to", () => {
     const set = templateSet({
       config: `${DEMO_TEMPLATE}env: [{name: B, value: b}]`,

@@ -90,17 +90,14 @@ spec: {template: {metadata: {labels: {${OPT_IN}: "true"}}, spec: {containers: [{
 
   const misplaced = 'is allowed only in env values, command and args: remove it here';
   test.each([
-    [
-      `containers: [{name: a, image: 'i:${NAME}'}]`,
-      `config: line 1, column 24: containers[0].image: ${NAME} ${misplaced}`,
-    ],
+    [`containers: [{name: a, image: 'i:${NAME}'}]`, `config:1:24: containers[0].image: ${NAME} ${misplaced}`],
     [
       `containers: [{name: a, image: i, args: ['${NAME.replace('name', 'nmae')}']}]`,
-      `config: line 1, column 42: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
+      `config:1:42: containers[0].args[0]: unknown placeholder ${NAME.replace('name', 'nmae')}: write ${NAME}`,
     ],
     [
       `metadata: {annotations: {a: '${NAME}'}}\nspec: {containers: [{name: a, image: i}]}`,
-      `config: line 1, column 26: metadata.annotations.a: ${NAME} ${misplaced}`,
+      `config:1:26: metadata.annotations.a: ${NAME} ${misplaced}`,
     ],
   ])('is refused elsewhere: %s', (text, message) => {
     const parsed = parseTemplate('config', 'config', text);

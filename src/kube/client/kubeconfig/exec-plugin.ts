@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { isRecord } from '../../../json/json.ts';
 import type { ExecConfig, KubeCluster } from './kubeconfig-types.ts';
 
 /** The credential that a plugin returned. */
@@ -132,8 +133,4 @@ function parsed(command: string, output: string): Readonly<Record<string, unknow
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

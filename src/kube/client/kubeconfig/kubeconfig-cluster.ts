@@ -32,12 +32,12 @@ export function readCluster(name: string, { where, value, directory }: Kubeconfi
   const { caData, skipTLSVerify, proxyUrl } = cluster;
   if (caFile && caData) {
     throw new Error(
-      `${where}: certificate-authority and certificate-authority-data exclude each other: remove one`,
+      `${where}: certificate-authority and certificate-authority-data cannot be used together: remove one`,
     );
   }
   if (skipTLSVerify && (caFile ?? caData)) {
     throw new Error(
-      `${where}: insecure-skip-tls-verify and a certificate authority exclude each other: remove one`,
+      `${where}: insecure-skip-tls-verify and a certificate authority cannot be used together: remove one`,
     );
   }
   if (proxyUrl) parseProxy(proxyUrl, `${where}.proxy-url`);

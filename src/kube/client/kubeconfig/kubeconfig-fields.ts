@@ -1,3 +1,5 @@
+import { suggest } from '../../../json/suggest.ts';
+
 /**
  * Reads the fields of one object of a kubeconfig, each with its type. Every method throws an Error that names the
  * field. An empty text or list counts as absent, as in client-go.
@@ -62,8 +64,10 @@ export class Fields {
   end(): void {
     for (const name of Object.keys(this.#values)) {
       if (this.#read.has(name)) continue;
-      const known = [...this.#read].join(', ');
-      throw new Error(`${this.#where} has the field ${JSON.stringify(name)}: expected one of ${known}`);
+      const known = [...this.#read];
+      const meant = suggest(name, known);
+      const advice = meant === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${meant}?`;
+      throw new Error(`${this.#where}: unknown field ${JSON.stringify(name)}: ${advice}`);
     }
   }
 

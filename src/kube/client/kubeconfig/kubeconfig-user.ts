@@ -55,14 +55,16 @@ function* conflictsOf(user: KubeUser): Generator<string> {
     user;
   const hasCert = (certFile ?? certData) !== undefined;
   const hasKey = (keyFile ?? keyData) !== undefined;
-  if (certFile && certData) yield 'client-certificate and client-certificate-data exclude each other';
-  if (keyFile && keyData) yield 'client-key and client-key-data exclude each other';
+  if (certFile && certData)
+    yield 'client-certificate and client-certificate-data cannot be used together: remove one';
+  if (keyFile && keyData) yield 'client-key and client-key-data cannot be used together: remove one';
   if (hasCert !== hasKey)
     yield `a client ${hasCert ? 'certificate without its key' : 'key without its certificate'}`;
   // A header cannot carry anything else, and each request would fail.
   if (token !== undefined && !/^[\x21-\x7e]*$/.test(token)) yield 'token: expected one line without spaces';
-  if ((token ?? tokenFile) && (username ?? password)) yield 'a token and a username exclude each other';
-  if (exec && authProvider) yield 'exec and auth-provider exclude each other';
+  if ((token ?? tokenFile) && (username ?? password))
+    yield 'a token and a username cannot be used together: remove one';
+  if (exec && authProvider) yield 'exec and auth-provider cannot be used together: remove one';
   const { impersonateUser, impersonateUid, impersonateGroups, impersonateExtra } = user;
   if (!impersonateUser && (impersonateUid ?? impersonateGroups ?? impersonateExtra)) {
     yield 'as-uid, as-groups and as-user-extra need a user to impersonate: set as';

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { toError } from '../../util/to-error.ts';
+import { fileProblem } from '../../util/file-problem.ts';
 import { reachable, readCluster } from './kubeconfig-cluster.ts';
 import { Fields } from './kubeconfig-fields.ts';
 import { defaultFiles, type Kubeconfig, type KubeconfigEntry, readKubeconfigs } from './kubeconfig-files.ts';
@@ -64,9 +64,14 @@ function currentAccess(kubeconfig: Kubeconfig): Access {
   const entry = (kind: 'cluster' | 'user' | 'context', name: string | undefined): KubeconfigEntry => {
     const found = name === undefined ? undefined : kubeconfig.entry(kind, name);
     if (found) return found;
-    const wanted =
-      name === undefined ? `no ${kind}` : `the ${kind} ${JSON.stringify(name)}, which does not exist`;
-    throw new Error(`${files}: the current context ${JSON.stringify(currentContext)} names ${wanted}`);
+    const names = kubeconfig.names(kind);
+    const known = names.length > 0 ? `the ${kind}s are ${names.join(', ')}` : `there are no ${kind}s`;
+    const problem = name === undefined ? `names no ${kind}` : `names the ${kind} ${JSON.stringify(name)}`;
+    throw new Error(
+      kind === 'context'
+        ? `${files}: current-context is ${JSON.stringify(currentContext)}, but ${known}`
+        : `${files}: context ${JSON.stringify(currentContext)} ${problem}, but ${known}`,
+    );
   };
   const { where, value } = entry('context', currentContext);
   const context = new Fields(where, value);
@@ -89,7 +94,7 @@ function requireReadable(field: string, file: string | undefined): void {
   try {
     accessSync(file, constants.R_OK);
   } catch (cause) {
-    throw new Error(`${field}: expected a file that can be read: ${toError(cause).message}`, { cause });
+    throw new Error(`${field}: cannot read ${file}: ${fileProblem(cause)}`, { cause });
   }
 }
 
@@ -110,7 +115,7 @@ function accessOfPod(environment: Environment, directory: string, master: string
   const { KUBECONFIG } = environment;
   throw new Error(
     KUBECONFIG
-      ? `$KUBECONFIG names no file that exists, got ${KUBECONFIG}: set it to a kubeconfig, or run in a pod`
-      : 'not found: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+      ? `$KUBECONFIG is ${KUBECONFIG}, but no such file exists: set it to a kubeconfig`
+      : 'none found: use --kubeconfig, set $KUBECONFIG, or create ~/.kube/config',
   );
 }

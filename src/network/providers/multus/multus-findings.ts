@@ -25,7 +25,7 @@ export function terminatingNamespace({ metadata: { namespace } }: Network): NotR
 
 export function unavailable(): NotReady {
   const message =
-    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus, the operator retries every 10 s';
+    'the cluster has no NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1): install Multus; the operator checks again every 10 s';
   return {
     kind: 'notReady',
     reason: 'ProviderUnavailable',

@@ -17,7 +17,7 @@ export interface NeutronConnectionOptions {
   /** Timeout of one request, in milliseconds. */
   readonly timeoutMs?: number;
   /** Called before each request with its signal; throws to refuse it. */
-  readonly mayRequest?: (signal: AbortSignal) => void;
+  readonly guard?: (signal: AbortSignal) => void;
 }
 
 /** Holds the client for the Neutron in the Secret. Messages never contain values of the Secret. */
@@ -82,12 +82,12 @@ export class NeutronConnection {
   }
 
   #clientFor(cloud: Cloud): NeutronClient {
-    const { clock, metrics, timeoutMs, mayRequest } = this.#options;
+    const { clock, metrics, timeoutMs, guard } = this.#options;
     const http = new OpenStackHttp({
       clock,
       ca: cloud.ca,
       metrics,
-      mayRequest,
+      guard,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     return new NeutronClient(new OpenStackSession({ cloud, http, clock }));

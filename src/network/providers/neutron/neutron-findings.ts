@@ -49,7 +49,11 @@ export function waitsForPorts(message: string): NotReady<NeutronReason> {
 }
 
 export function terminatingWithout({ message }: Error): Removal {
-  return { kind: 'blocked', message: `cannot delete its real network: ${message}`, retryAfterMs: RETRY_MS };
+  return {
+    kind: 'blocked',
+    message: `cannot delete the real network of this Network: ${message}`,
+    retryAfterMs: RETRY_MS,
+  };
 }
 
 /** `refusal` is Neutron's error. It may name ports that the operator cannot see. */

@@ -24,7 +24,7 @@ export function setUpNeutron(
     clock,
     secretName,
     metrics,
-    mayRequest: manager.assertLeading,
+    guard: manager.assertLeading,
     onChange(problem) {
       store.reset();
       if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');
@@ -56,7 +56,7 @@ export function setUpNeutron(
   manager.singleton('neutron', check, {
     after,
     everyMs: CHECK_PERIOD_MS,
-    failed: (err) => log.error({ err }, 'cannot look after the networks in Neutron'),
+    failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
   });
   return provider;
 }

@@ -14,6 +14,8 @@ spec:
     spec: {containers: [{name: app, image: app}]${more}}
 `;
 const YES = `${OPT_IN}: "true"`;
+const namespaceThatSelects = (templates: string) =>
+  `apiVersion: v1\nkind: Namespace\nmetadata: {name: default, annotations: {${OPT_IN}-templates: ${templates}}}\n`;
 
 async function check(manifests: string, ...args: readonly string[]) {
   const terminal = new MemoryTerminal({ 'web.yaml': manifests, 'template.yaml': DEMO_TEMPLATE });
@@ -96,6 +98,16 @@ describe('check of a file without a cluster', () => {
       `apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {${YES}}}\n${deployment('web', '', '')}`,
       { code: 0, decision: 'inject', reasons: [] },
     ],
+    [
+      'reports a template that the namespace in the file selects and nobody wrote',
+      `${namespaceThatSelects('nope')}${deployment('web', '', YES)}`,
+      { code: 1, decision: 'skip', reasons: ['unknown-template'] },
+    ],
+    [
+      'reports a container to be merged with one that the template does not have',
+      deployment('web', '', YES, ', initContainers: [{name: envoi, image: auto}]'),
+      { code: 1, decision: 'inject', reasons: ['invalid-override'] },
+    ],
   ])('%s', async (_, manifests, expected) => {
     const { code, stdout } = await check(manifests, '-o', 'json');
     const [{ decision, findings, object }] = JSON.parse(stdout);
@@ -115,6 +127,50 @@ deployment/web in namespace shop
 `);
   });
 
+  test('prints who selects the template', async () => {
+    const { stdout } = await check(`${namespaceThatSelects('config')}${deployment('web', '', YES)}`);
+    expect(stdout).toMatch(
+      /^ {2}template {2}config \(sha256 [0-9a-f]{12}\)\n {12}selected by the annotation \S+envoy-templates of the namespace$/m,
+    );
+    expect((await check(deployment('web', '', YES))).stdout).not.toContain('selected by');
+  });
+
+  describe('of pods that have a sidecar, as the webhook sees them', () => {
+    async function injected(template: string): Promise<string> {
+      const terminal = new MemoryTerminal({
+        'web.yaml': deployment('web', '', YES),
+        'template.yaml': template,
+      });
+      const argv = ['node', 'envoy-initializer', 'inject', '-f', 'web.yaml', '--template', 'template.yaml'];
+      expect(await runCli(argv, terminal)).toBe(0);
+      return terminal.stdout;
+    }
+
+    test('the current one stays', async () => {
+      expect(await check(await injected(DEMO_TEMPLATE))).toEqual({
+        code: 0,
+        stderr: '',
+        stdout: `\
+deployment/web in namespace default
+  decision  with the sidecar that it has (already-injected)
+  asked by  the label ${OPT_IN} of the pod
+            the pod already has what the template adds
+  no problems found
+`,
+      });
+    });
+
+    test('an old one stays, which is a finding', async () => {
+      const { code, stdout } = await check(await injected(DEMO_TEMPLATE.replace('512Mi', '256Mi')));
+      expect({ code, stdout }).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(
+          /! container-exists: the pod has container envoy from an earlier injection/,
+        ),
+      });
+    });
+  });
+
   test('refuses --template with a target', async () => {
     const terminal = new MemoryTerminal();
     const argv = ['node', 'envoy-initializer', 'check', 'deploy/web', '--template', 'template.yaml'];
@@ -126,7 +182,7 @@ deployment/web in namespace shop
     expect(await check('apiVersion: v1\nkind: Service\n')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: the input has no pod and no workload: write a file that has one\n',
+      stderr: 'error: the files contain no pod and no workload: use a file that has one\n',
     });
   });
 });

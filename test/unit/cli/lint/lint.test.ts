@@ -22,8 +22,8 @@ data:
 `;
 
 const COVERED = `\
-policy: config: the API server can inject it with a policy
-policy: config: breaks the pod security level restricted: only the webhook injects in namespaces that enforce it
+policy: template "config": the API server can inject it with a policy
+policy: template "config": no policy injects pods in namespaces that enforce restricted pod security: there the webhook injects those that still meet the level
 `;
 
 async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
@@ -35,11 +35,11 @@ async function lint(files: Readonly<Record<string, string>>, ...args: readonly s
 test('prints each fault of a ConfigMap with its place in the file', async () => {
   const { code, stdout, stderr } = await lint({ 'bad.yaml': BAD });
   expect(stdout.trim().split('\n').sort()).toEqual([
-    'bad.yaml:13:15: config: containers[0].ports[0].containerPort: must be a whole number, not "80"',
-    'bad.yaml:14:18: config.second: containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
+    'bad.yaml:13:15: template "config": containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    'bad.yaml:14:18: template "second": containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
     'bad.yaml:6:12: options: onConflict: must be one of skip, deny',
   ]);
-  expect(stderr).toBe('3 faults\n');
+  expect(stderr).toBe('3 problems\n');
   expect(code).toBe(1);
 });
 
@@ -60,17 +60,17 @@ test('prints the faults as JSON', async () => {
 
 test('accepts a template alone, and several files', async () => {
   const { code, stdout, stderr } = await lint({ 'a.yaml': DEMO_TEMPLATE, 'b.yaml': 'containers: [' });
-  expect(stdout).toMatch(/^b\.yaml:1:14: config: /m);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: '1 fault\n' });
+  expect(stdout).toMatch(/^b\.yaml:1:14: template "config": /m);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '1 problem\n' });
 });
 
 test('prints warnings, and returns 0', async () => {
   expect(await lint({ 'a.yaml': DEMO_TEMPLATE })).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^a\.yaml:1:1: warning: config: not injected in namespaces that enforce restricted pod security: .*\n$/,
+      /^a\.yaml:1:1: warning: template "config": not injected in namespaces that enforce restricted pod security: .*\n$/,
     ),
-    stderr: `no faults: template config\n${COVERED}`,
+    stderr: `no problems: template config\n${COVERED}`,
   });
 });
 
@@ -78,7 +78,7 @@ test('finds nothing in the default template', async () => {
   expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
     code: 0,
     stdout: '',
-    stderr: `no faults: template config\n${COVERED.split('\n', 1)}\n`,
+    stderr: `no problems: template config\n${COVERED.split('\n', 1)}\n`,
   });
 });
 
@@ -100,7 +100,7 @@ test('prints what a policy leaves to the webhook', async () => {
   const long = `{containers: [{name: a, image: i, workingDir: /${'x'.repeat(100_000)}}]}`;
   const { stderr } = await lint({ 'long.yaml': long });
   expect(stderr.split('\n').slice(1)).toEqual([
-    'policy: config: is too long for a policy: only the webhook injects',
+    'policy: template "config": only the webhook injects it: it is too long for a policy',
     '',
   ]);
 });

@@ -48,7 +48,7 @@ test.each([
   const { hangUp, answer, signal } = callWithoutEnd();
   await whenever();
   hangUp();
-  await expect(answer).rejects.toThrow('the caller hung up');
+  await expect(answer).rejects.toThrow('the client closed the connection');
   expect(signal().aborted).toBe(true);
 });
 
@@ -73,7 +73,7 @@ test('the time of a call counts from its arrival, however long that turn of the 
     await setImmediate();
     expect(setTimer.mock.lastCall?.[1]).toBe(8300);
     hangUp();
-    await expect(answer).rejects.toThrow('the caller hung up');
+    await expect(answer).rejects.toThrow('the client closed the connection');
   } finally {
     now.mockRestore();
     setTimer.mockRestore();

@@ -237,7 +237,9 @@ describe('a call', () => {
     await new Promise((sent) => call.write('{', sent));
     call.socket?.destroy();
     await waitFor(() => answers.length === 1);
-    expect(logged.lines).toMatchObject([{ level: 40, status: 499, reason: 'the caller hung up' }]);
+    expect(logged.lines).toMatchObject([
+      { level: 40, status: 499, reason: 'the client closed the connection' },
+    ]);
   });
 
   test('whose webhook fails is answered with 500, and the error is logged once', async () => {
@@ -280,7 +282,7 @@ describe('a call', () => {
     const call = client.start('/inject');
     call.on('error', () => {});
     call.end(review);
-    expect(await given).toMatchObject({ message: 'the caller hung up' });
+    expect(await given).toMatchObject({ message: 'the client closed the connection' });
     await waitFor(() => answers.length === 1);
     expect(answers).toEqual([['/inject', 499]]);
   });

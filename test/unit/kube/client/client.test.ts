@@ -271,7 +271,7 @@ describe('the client retries', () => {
   test('after waiting for its turn before each attempt', async () => {
     let turns = 0;
     const limited = await startScripted({
-      waitTurn: async () => {
+      guard: async () => {
         turns++;
       },
     });

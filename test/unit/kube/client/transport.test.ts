@@ -174,7 +174,7 @@ describe('a request without an answer', () => {
   );
 });
 
-describe('mayStart', () => {
+describe('guard', () => {
   const refusal = new Error('the term is over');
   const refuse = () => {
     throw refusal;
@@ -184,7 +184,7 @@ describe('mayStart', () => {
     const others = Array.from({ length: 32 }, () => read(api.transport.send(get)));
     const taken = await Promise.all(others.map(() => api.server.next()));
     let over = false;
-    const waiting = read(api.transport.send({ ...get, mayStart: () => over && refuse() }));
+    const waiting = read(api.transport.send({ ...get, guard: () => over && refuse() }));
     over = true;
     for (const request of taken) request.answer({});
     await expect(waiting).rejects.toBe(refusal);
@@ -193,8 +193,8 @@ describe('mayStart', () => {
   });
 
   test('stops that request alone: the next one is answered', async () => {
-    await expect(api.transport.send({ ...get, mayStart: refuse })).rejects.toBe(refusal);
-    const answered = read(api.transport.send({ ...get, mayStart: () => undefined }));
+    await expect(api.transport.send({ ...get, guard: refuse })).rejects.toBe(refusal);
+    const answered = read(api.transport.send({ ...get, guard: () => undefined }));
     (await api.server.next()).answer({ it: 'is' });
     expect(await answered).toBe('{"it":"is"}');
     expect(api.server.requests).toBe(1);

@@ -148,7 +148,7 @@ describe('the conditions', () => {
     const usage = { pods: ['default/d', 'default/b', 'default/a', 'default/c', 'x/y'] };
     const { message } = updatesOf(observed({ current: other, usage }), done).Progressing;
     expect(message).toBe(
-      'changes to 10.1.0.0/16, gateway 10.1.0.1 when these pods are gone: default/a, default/b, default/c and 2 more',
+      'will change to 10.1.0.0/16, gateway 10.1.0.1 when these pods are gone: default/a, default/b, default/c and 2 more',
     );
   });
 

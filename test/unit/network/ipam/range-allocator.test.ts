@@ -48,9 +48,9 @@ describe('a range that no Network may have', () => {
     ['2001:db8::/64', 'is not inside'],
     ['128.0.0.0/3', 'is not inside'],
     ['10.0.0.0/7', 'is not inside'],
-    ['10.0.0.0/8', 'is larger than --network-largest allows: write a range of /16 or longer'],
-    ['172.16.0.0/15', 'write a range of /16 or longer'],
-    ['fd00::/47', 'write a range of /48 or longer'],
+    ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
+    ['172.16.0.0/15', 'use a /16 or smaller'],
+    ['fd00::/47', 'use a /48 or smaller'],
   ])('is refused for %s, and the message says what to write', (cidr, message) => {
     const { allocator, network } = stage();
     const refusal = allocator.specErrorOf(network(cidr));

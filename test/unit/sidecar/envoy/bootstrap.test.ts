@@ -124,9 +124,9 @@ test.each<[string, string, string]>([
   [
     'text that is not YAML',
     '{ "admin": ',
-    'envoy.json: line 1, column 12: unexpected end of the stream within a flow collection',
+    'envoy.json:1:12: invalid YAML: unexpected end of the stream within a flow collection',
   ],
-  ['a list', '[]', 'envoy.json: line 1, column 1: must be a bootstrap of Envoy: {"static_resources": …}'],
+  ['a list', '[]', 'envoy.json:1:1: must be a bootstrap of Envoy: {"static_resources": …}'],
   [
     'YAML in a JSON file',
     'admin: {}',

@@ -15,7 +15,7 @@ const [capture, envoy] = template?.initContainers ?? [];
 
 test('the template is valid, and its one warning is about the capability that it needs', () => {
   expect('advice' in parsed ? parsed.advice.map(formatFault) : parsed).toEqual([
-    'config.transparent: line 3, column 1: not injected in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
+    'config.transparent:3:1: not injected in namespaces that enforce baseline pod security: container envoy-capture must not add the capability NET_ADMIN',
   ]);
 });
 

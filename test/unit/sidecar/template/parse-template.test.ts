@@ -106,13 +106,13 @@ volumeMounts: [{name: e, mountPath: /run/e}]`),
 
 describe('faults of the text', () => {
   test.each([
-    ['a syntax error', 'containers:\n  - name: "a', 'config: line 2, column 13: unexpected end'],
-    ['a tab', '\tcontainers: []', 'config: line 1, column'],
-    ['a key twice', 'containers: []\ncontainers: []', 'config: line 2, column 1: duplicated mapping key'],
+    ['a syntax error', 'containers:\n  - name: "a', 'config:2:13: invalid YAML: unexpected end'],
+    ['a tab', '\tcontainers: []', 'config:1:12: invalid YAML: '],
+    ['a key twice', 'containers: []\ncontainers: []', 'config:2:1: invalid YAML: duplicated mapping key'],
     ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
     ['nothing', '', 'config: expected a document, but the input is empty'],
-    ['a foreign tag', 'containers: !!js/function x', 'config: line 1, column 13: unknown scalar tag'],
-    ['an unknown alias', 'containers: *x', 'config: line 1, column 14: unidentified alias'],
+    ['a foreign tag', 'containers: !!js/function x', 'config:1:13: invalid YAML: unknown scalar tag'],
+    ['an unknown alias', 'containers: *x', 'config:1:14: invalid YAML: unidentified alias'],
     ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],
     ['an infinite number', 'containers: [.inf]', 'config: Infinity is not a number in JSON'],
     [
@@ -135,11 +135,11 @@ describe('faults of the text', () => {
 
 describe('faults of the shape', () => {
   test.each([
-    ['not a mapping', '[]', 'config: line 1, column 1: must be a mapping of fields, not a list'],
+    ['not a mapping', '[]', 'config:1:1: must be a mapping of fields, not a list'],
     [
       'an unknown field',
       'containers: []\ncontainer: []',
-      'config: line 2, column 1: container: unknown field "container": did you mean containers?',
+      'config:2:1: container: unknown field "container": did you mean containers?',
     ],
     [
       'a field that is not allowed in a template',
@@ -149,7 +149,7 @@ describe('faults of the shape', () => {
     [
       'a misspelt field deep inside',
       container('imagePullPolcy: Always'),
-      'config: line 4, column 3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?',
+      'config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?',
     ],
     ['__proto__', '__proto__: {}\ncontainers: []', 'unknown field "__proto__"'],
     ['constructor', 'constructor: {}', 'unknown field "constructor"'],
@@ -162,11 +162,7 @@ describe('faults of the shape', () => {
     ],
     ['an invalid list', 'containers: {}', 'containers: must be a list, not a mapping'],
     ['a null item', 'containers: [null]', 'containers[0]: must be a mapping of fields, not null'],
-    [
-      'no name',
-      'containers: [{image: b}]',
-      'config: line 1, column 14: containers[0].name: required, but missing',
-    ],
+    ['no name', 'containers: [{image: b}]', 'config:1:14: containers[0].name: required, but missing'],
     ['a name of null', 'containers: [{name: ~, image: b}]', 'containers[0].name: required, but missing'],
     [
       'a number for a string',
@@ -242,11 +238,7 @@ describe('faults of the shape', () => {
 
 describe('faults that the API server would find in every pod', () => {
   test.each([
-    [
-      'nothing to add',
-      'containers: []',
-      'config: line 1, column 1: adds nothing: write at least a container',
-    ],
+    ['nothing to add', 'containers: []', 'config:1:1: is empty: add at least one container'],
     [
       'an invalid name',
       'containers: [{name: My_App, image: b}]',
@@ -255,14 +247,14 @@ describe('faults that the API server would find in every pod', () => {
     [
       'no image',
       'containers: [{name: a}]',
-      'config: line 1, column 14: containers[0].image: required: write the image to run',
+      'config:1:14: containers[0].image: required: write the image to run',
     ],
     [
       'more than 100 containers',
       `containers: [${Array.from({ length: 101 }, (_, i) => `{name: c${i}, image: b}`).join()}]`,
       'containers: must be at most 100 with initContainers, got 101: remove some',
     ],
-    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: begins or ends with blanks'],
+    ['blanks around an image', 'containers: [{name: a, image: " b"}]', 'image: begins or ends with spaces'],
     [
       'the image auto',
       'containers: [{name: a, image: auto}]',
@@ -552,7 +544,7 @@ describe('faults that the API server would find in every pod', () => {
 
   test('have places in metadata and spec too', () => {
     expect(faults('spec:\n  containers:\n    - name: a\n      image: ""')).toEqual([
-      'config: line 4, column 7: spec.containers[0].image: required: write the image to run',
+      'config:4:7: spec.containers[0].image: required: write the image to run',
     ]);
   });
 });

@@ -47,34 +47,34 @@ describe('there is a warning about', () => {
     [
       'an image that changes',
       sidecar('name: a, image: "registry:5000/a"'),
-      'config: line 1, column 24: containers[0].image: registry:5000/a changes with each push: write a version or a digest',
+      'config:1:24: containers[0].image: registry:5000/a changes with each push: write a version or a digest',
     ],
     [
       'an image that changes, by name',
       sidecar('name: a, image: "a:latest"', 'initContainers'),
-      'config: line 1, column 28: initContainers[0].image: a:latest changes with each push: write a version or a digest',
+      'config:1:28: initContainers[0].image: a:latest changes with each push: write a version or a digest',
     ],
     [
       'a flag that Envoy rejects',
       sidecar('name: a, image: "envoy:v1", args: ["-c x", "--concurrency=2"]'),
-      'config: line 1, column 59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
+      'config:1:59: containers[0].args[1]: Envoy does not accept "=" after a flag: write "--concurrency" and "2" as two entries',
     ],
     [
       'a container that requests no memory',
       { config: `containers: [{name: a, image: "a:v1", ${SAFE.replace(', limits: {memory: 1Mi}', '')}}]` },
-      'config: line 1, column 39: containers[0].resources: requests no memory: quotas reject such pods, and autoscalers cannot compute their utilization',
+      'config:1:39: containers[0].resources: requests no memory: quotas reject such pods, and autoscalers cannot compute their utilization',
     ],
     [
       'a native sidecar without a startup probe, in the other form of a template',
       { config: `spec: {initContainers: [{name: a, image: "a:v1", restartPolicy: Always, ${SAFE}}]}` },
-      'config: line 1, column 25: spec.initContainers[0]: has no startupProbe: the containers after it start before it is ready',
+      'config:1:25: spec.initContainers[0]: has no startupProbe: the containers after it start before it is ready',
     ],
     [
       'a violation of the levels baseline and restricted',
       {
         config: `volumes: [{name: h, hostPath: {path: /}}]\ncontainers: [{name: a, image: "a:v1", ${SAFE}}]`,
       },
-      'config: line 1, column 1: not injected in namespaces that enforce baseline pod security: volume h must not be a hostPath',
+      'config:1:1: not injected in namespaces that enforce baseline pod security: volume h must not be a hostPath',
     ],
     [
       'a key that resembles options',
@@ -92,7 +92,7 @@ describe('there is a warning about', () => {
 
   test('pod security only once, as for the demo', () => {
     expect(advice({ config: DEMO_TEMPLATE })).toEqual([
-      'config: line 1, column 1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more)',
+      'config:1:1: not injected in namespaces that enforce restricted pod security: container envoy must set allowPrivilegeEscalation to false (and 1 more violation)',
     ]);
   });
 });

@@ -45,16 +45,16 @@ describe('the data of a ConfigMap', () => {
         options: 'onConflict: maybe\nposition: last\nnative: x',
       },
       [
-        'config: line 1, column 14: unexpected end of the stream within a flow collection',
-        'config.a: line 1, column 1: container: unknown field "container": did you mean containers?',
-        'options: line 1, column 1: onConflict: must be one of skip, deny',
-        'options: line 3, column 1: native: unknown field "native": expected one of onConflict, nativeSidecar, position',
+        'config:1:14: invalid YAML: unexpected end of the stream within a flow collection',
+        'config.a:1:1: container: unknown field "container": did you mean containers?',
+        'options:1:1: onConflict: must be one of skip, deny',
+        'options:3:1: native: unknown field "native": expected one of onConflict, nativeSidecar, position',
       ],
     ],
     [
       'options that are not YAML',
       { config: DEMO_TEMPLATE, options: '"' },
-      ['options: line 1, column 2: unexpected end of the stream within a double quoted scalar'],
+      ['options:1:2: invalid YAML: unexpected end of the stream within a double quoted scalar'],
     ],
   ])('with %s is refused', (_, data, want) => {
     expect(faults(data)).toEqual(want);

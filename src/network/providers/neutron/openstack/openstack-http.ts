@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { PROGRAM } from '../../../../json/own-names.ts';
 import { asTransportError } from '../../../../kube/api/api-error.ts';
-import { askAtStart } from '../../../../kube/client/ask-at-start.ts';
+import { guardedDispatcher } from '../../../../kube/client/guarded-dispatcher.ts';
 import { within } from '../../../../kube/util/within.ts';
 import type { Clock } from '../../../../kube/workqueue/clock.ts';
 import { explained } from './openstack-authorities.ts';
@@ -40,7 +40,7 @@ export interface OpenStackHttpOptions {
   /**
    * Called with the signal before each request, and again when a connection sends it. Throws to refuse it.
    */
-  readonly mayRequest?: ((signal: AbortSignal) => void) | undefined;
+  readonly guard?: ((signal: AbortSignal) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -58,14 +58,14 @@ export class OpenStackHttp {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #metrics: HttpMetrics | undefined;
-  readonly #mayRequest: OpenStackHttpOptions['mayRequest'];
+  readonly #guard: OpenStackHttpOptions['guard'];
   readonly #agent: Agent;
 
-  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, mayRequest }: OpenStackHttpOptions) {
+  constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, guard }: OpenStackHttpOptions) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#metrics = metrics;
-    this.#mayRequest = mayRequest;
+    this.#guard = guard;
     this.#agent = new Agent({
       allowH2: false,
       connections: MAX_CONNECTIONS,
@@ -76,10 +76,10 @@ export class OpenStackHttp {
 
   /**
    * @throws TransportError without a complete answer; UnusableAnswerError if a successful answer is not JSON or too
-   * long; the signal's reason after an abort; errors of `mayRequest`.
+   * long; the signal's reason after an abort; errors of `guard`.
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
-    this.#mayRequest?.(request.signal);
+    this.#guard?.(request.signal);
     const what = `${request.method} ${request.url.origin}${request.url.pathname}`;
     const started = this.#clock.now();
     let code = '<error>';
@@ -105,8 +105,8 @@ export class OpenStackHttp {
   }
 
   async #send({ method, url, headers, body, signal }: HttpRequest, what: string): Promise<HttpAnswer> {
-    const mayRequest = this.#mayRequest;
-    const agent = mayRequest ? askAtStart(this.#agent, () => mayRequest(signal)) : this.#agent;
+    const guard = this.#guard;
+    const agent = guard ? guardedDispatcher(this.#agent, () => guard(signal)) : this.#agent;
     const response = await agent.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,

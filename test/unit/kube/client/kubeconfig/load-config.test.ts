@@ -48,7 +48,10 @@ describe('the kubeconfig', () => {
 
   test('is refused by name when the file does not exist', () => {
     expect(() => loadKubeConfig({ kubeconfig: '/nowhere/config', master: undefined })).toThrow(
-      '/nowhere/config',
+      'cannot read /nowhere/config: the file does not exist',
+    );
+    expect(() => loadKubeConfig({ kubeconfig: directory, master: undefined })).toThrow(
+      `cannot read ${directory}: it is a directory`,
     );
   });
 });
@@ -104,37 +107,51 @@ describe('without a flag', () => {
 
   test('throws when there is no configuration', () => {
     expect(() => load({ HOME: '/nowhere' })).toThrow(
-      'not found: expected $KUBECONFIG, ~/.kube/config, or a pod with a service account',
+      'none found: use --kubeconfig, set $KUBECONFIG, or create ~/.kube/config',
     );
     expect(() => load({ HOME: '/nowhere', KUBECONFIG: '/nowhere/a:/nowhere/b' })).toThrow(
-      '$KUBECONFIG names no file that exists, got /nowhere/a:/nowhere/b: set it to a kubeconfig, or run in a pod',
+      '$KUBECONFIG is /nowhere/a:/nowhere/b, but no such file exists: set it to a kubeconfig',
     );
   });
 });
 
 describe('a kubeconfig that cannot be used', () => {
+  test('is refused with the place of the entry and the field that was meant', async () => {
+    const { users: _, ...rest } = CONFIG;
+    const others = Object.entries(rest).map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`);
+    await writeFile(kubeconfig, `users:\n  - name: me\n    user: {tokn: secret}\n${others.join('')}`);
+    expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(
+      `${kubeconfig}:2:5: user "me": unknown field "tokn": did you mean token?`,
+    );
+  });
+
   test.each<[string, string | object, string]>([
-    ['is not YAML', '{', 'config: expected YAML: '],
+    ['is not YAML', '{', 'config: invalid YAML: '],
+    [
+      'names a context that is not among the others',
+      { ...CONFIG, 'current-context': 'zz' },
+      'config: current-context is "zz", but the contexts are now',
+    ],
     ['is not an object', '- 1', 'config: expected an object, got a list'],
     [
       'names a context that does not exist',
       { ...CONFIG, contexts: [] },
-      'names the context "now", which does not exist',
+      'config: current-context is "now", but there are no contexts',
     ],
     [
       'names a user that does not exist',
       { ...CONFIG, users: [] },
-      'names the user "me", which does not exist',
+      'config: context "now" names the user "me", but there are no users',
     ],
     [
       'names a cluster that does not exist',
       { ...CONFIG, clusters: [] },
-      'names the cluster "there", which does not exist',
+      'config: context "now" names the cluster "there", but there are no clusters',
     ],
     [
       'names no user',
       { ...CONFIG, contexts: [{ name: 'now', context: { cluster: 'there' } }] },
-      'the current context "now" names no user',
+      'config: context "now" names no user, but the users are me',
     ],
   ])('is refused by an error when it %s', async (_, content, message) => {
     await writeFile(kubeconfig, typeof content === 'string' ? content : JSON.stringify(content));

@@ -18,11 +18,11 @@ describe('a request to OpenStack', () => {
     await silent.close();
   });
 
-  test('is not sent if mayRequest throws', async () => {
+  test('is not sent if guard throws', async () => {
     const signals: AbortSignal[] = [];
     const http = new OpenStackHttp({
       clock: new FakeClock(),
-      mayRequest(signal) {
+      guard(signal) {
         signals.push(signal);
         throw new Error('this process does not lead');
       },
@@ -34,12 +34,12 @@ describe('a request to OpenStack', () => {
     await http.close();
   });
 
-  test('is not sent if mayRequest throws when a connection sends it', async () => {
+  test('is not sent if guard throws when a connection sends it', async () => {
     const server = await SilentServer.start();
     let asked = 0;
     const http = new OpenStackHttp({
       clock: new FakeClock(),
-      mayRequest() {
+      guard() {
         if (++asked > 1) throw new Error('this process does not lead');
       },
     });

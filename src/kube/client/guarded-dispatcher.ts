@@ -2,18 +2,18 @@ import type { Dispatcher } from 'undici';
 import { toError } from '../util/to-error.ts';
 
 /**
- * A dispatcher that calls `mayStart` when a connection takes a request: the request may have waited for the connection
- * for a long time. If `mayStart` throws, the request fails with that error and nothing is sent.
+ * A dispatcher that calls `guard` when a connection takes a request: the request may have waited for the connection
+ * for a long time. If `guard` throws, the request fails with that error and nothing is sent.
  */
-export function askAtStart(dispatcher: Dispatcher, mayStart: () => void): Dispatcher {
-  return dispatcher.compose((dispatch) => (options, handler) => dispatch(options, asking(handler, mayStart)));
+export function guardedDispatcher(dispatcher: Dispatcher, guard: () => void): Dispatcher {
+  return dispatcher.compose((dispatch) => (options, handler) => dispatch(options, asking(handler, guard)));
 }
 
-function asking(handler: Dispatcher.DispatchHandler, mayStart: () => void): Dispatcher.DispatchHandler {
+function asking(handler: Dispatcher.DispatchHandler, guard: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
       try {
-        mayStart();
+        guard();
       } catch (error) {
         controller.abort(toError(error));
         return;

@@ -1,0 +1,13 @@
+import { isRecord } from '../../json/json.ts';
+import { toError } from './to-error.ts';
+
+const PROBLEMS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'the file does not exist'],
+  ['EISDIR', 'it is a directory: name the files in it'],
+  ['EACCES', 'permission denied'],
+]);
+
+/** Why a file cannot be read, from the error of the file system. */
+export function fileProblem(cause: unknown): string {
+  return PROBLEMS.get(isRecord(cause) ? cause.code : undefined) ?? toError(cause).message;
+}

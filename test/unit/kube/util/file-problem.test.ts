@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { fileProblem } from '../../../../src/kube/util/file-problem.ts';
+
+test.each([
+  ['/nowhere/file', 'the file does not exist'],
+  ['/', 'it is a directory: name the files in it'],
+])('says why %s cannot be read', async (file, problem) => {
+  expect(await readFile(file, 'utf8').catch(fileProblem)).toBe(problem);
+});
+
+test('says the message of another error', () => {
+  expect(fileProblem(new Error('the disk is gone'))).toBe('the disk is gone');
+});
