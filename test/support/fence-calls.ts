@@ -10,6 +10,7 @@ export interface FencedCall {
 const GATE = 'samplecrd.k8s.io/network';
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
+const ROUTES = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
 const HOME = '--namespace=envoy-initializer';
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
 const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
@@ -100,6 +101,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   }),
   configMap('envoy'),
   configMap('envoy', { namespace: 'kube-public', labels: COPY }),
+  configMap('envoy-routes'),
+  configMap('envoy-routes', { namespace: 'kube-public', labels: ROUTES }),
   configMap('envoy-initializer', inOurs),
   configMap('envoy-initializer-nodes', inOurs),
   secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
@@ -146,7 +149,7 @@ const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer, envoy and envoy-initializer-nodes/;
-const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, and elsewhere envoy/;
+const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, elsewhere envoy/;
 const SECRET =
   /may write one Secret, envoy-initializer-tls of its own namespace, of type kubernetes\.io\/tls/;
 const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
@@ -236,6 +239,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     MAY_NOT,
   ],
   ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'annotates a pod beside the touch',
+    { args: ['annotate', 'pod', 'gated', 'a=b', 'initializer.kubernetes.io/envoy-routes=c'] },
+    POD,
+  ],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
@@ -266,6 +274,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     'takes a user’s ConfigMap envoy over by its label',
     merge('configmap/envoy', { metadata: { labels: COPY } }),
     OLD_MAP,
+  ],
+  ['writes over a user’s routes', merge('configmap/envoy-routes', { data: { 'rds.json': '' } }), OLD_MAP],
+  [
+    'creates routes without their label',
+    create(configMap('envoy-routes', { namespace: 'kube-system' })),
+    NEW_MAP,
   ],
   ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
   ['changes another ConfigMap', merge('configmap/kube-root-ca.crt', { data: { 'ca.crt': '' } }), OLD_MAP],
@@ -466,6 +480,9 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
+  ['updates routes', merge('configmap/envoy-routes', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
   ['updates the table of nodes', merge('configmap/envoy-initializer-nodes', { data: { nodes: '{}' } }, HOME)],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],

@@ -60,6 +60,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/operations.md # Logs':
     'needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
   'docs/operations.md # Repair': 'test/integration/docs.test.ts applies each directory that a document names',
+  'docs/routing.md # Is it there yet?': 'test/integration/route-delivery.test.ts does the same',
   'docs/troubleshooting.md # Troubleshooting, by message': 'needs a node for kubectl logs; they only look',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':
     'test/e2e starts such a node',
