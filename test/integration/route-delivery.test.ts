@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runCli } from '../../src/cli/program.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { OPT_IN } from '../support/demo.ts';
+import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 
 jest.setTimeout(120_000);
@@ -222,6 +224,45 @@ test('the file is there before the configuration that the first pod waits for', 
   );
   const [routes, envoy] = [await created('envoy-routes'), await created('envoy')];
   expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
+});
+
+test('check says what a route does, and which rule takes a request', async () => {
+  const check = async (...args: readonly string[]) => {
+    const terminal = new MemoryTerminal({});
+    const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+    const code = await runCli(['node', 'envoy-initializer', 'check', ...args, ...kubeconfig], terminal);
+    return { code, text: `${terminal.stdout}${terminal.stderr}` };
+  };
+  await fixture.apply(route('lost', 'default', 'nobody'));
+  expect(await check('httproute/first', '-n', 'default')).toEqual({
+    code: 0,
+    text: expect.stringMatching(
+      /Service default\/web port 80: holds for clients in all namespaces\n[\s\S]*taken by /,
+    ),
+  });
+  expect(await check('httproute/lost', '-n', 'default')).toEqual({
+    code: 1,
+    text: expect.stringContaining(
+      '! BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
+    ),
+  });
+  expect(await check('httproute/none', '-n', 'default')).toEqual({
+    code: 2,
+    text: expect.stringContaining('httproute/none does not exist in namespace default'),
+  });
+  const asked = await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first/x');
+  expect(asked).toEqual({
+    code: 0,
+    text: expect.stringContaining(
+      'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
+    ),
+  });
+  expect(asked.text).toContain('default/lost rules[0] does not: path is "/first/x", not below "/lost"');
+  expect(await check('pod/a', '-n', 'clients', '--to', 'http://elsewhere/')).toEqual({
+    code: 0,
+    text: expect.stringContaining('no Service has the name or address elsewhere'),
+  });
+  await kubectl('delete httproute lost --namespace=default');
 });
 
 test('an operator that was killed goes on where it was', async () => {

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
@@ -21,6 +22,15 @@ import {
   podTemplateOption,
 } from '../tool-options.ts';
 import { type CheckReport, formatReport } from './check-report.ts';
+import {
+  type AskedRequest,
+  checkRequest,
+  checkRoute,
+  formatRouteReport,
+  parseUrl,
+  type RouteReport,
+  routeTarget,
+} from './check-routes.ts';
 import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
@@ -33,11 +43,14 @@ export interface CheckOptions extends ClusterOptions {
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
   readonly podTemplatePath?: readonly PodTemplateRule[];
+  readonly to?: URL;
+  readonly method: string;
+  readonly header?: readonly string[];
 }
 
 export function addCheckOptions(command: Command): Command {
   command
-    .argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0')
+    .argument('[target]', 'a pod, workload or HTTPRoute, such as deploy/web, pod/web-0 or httproute/web')
     .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
@@ -47,6 +60,18 @@ export function addCheckOptions(command: Command): Command {
       ).argParser(text),
     )
     .addOption(podTemplateOption())
+    .addOption(
+      new Option('--to <url>', 'which rule takes a request of the target, a pod, to this URL').argParser(
+        parseUrl,
+      ),
+    )
+    .addOption(new Option('-X, --method <name>', 'method of the request').argParser(text).default('GET'))
+    .addOption(
+      new Option(
+        '-H, --header <line>',
+        'header of the request, such as "version: 2"; can be repeated',
+      ).argParser((line, lines: readonly string[] = []) => [...lines, text(line)]),
+    )
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption());
@@ -68,6 +93,18 @@ export async function checkCommand(
   if (target !== undefined && options.template !== undefined) {
     throw new UsageError('--template works with files only: leave it out, or use -f FILE');
   }
+  const about = routeQuestion(target, options);
+  if (about) {
+    const report = await withCluster(options, ({ client, namespace }) =>
+      about(client, options.namespace ?? namespace),
+    );
+    const { findings } = report;
+    printOutput(terminal, options.output, {
+      value: JSON.parse(JSON.stringify([report])),
+      lines: formatRouteReport(report),
+    });
+    return findings.length > 0 ? 1 : 0;
+  }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
   printOutput(terminal, options.output, {
@@ -75,6 +112,21 @@ export async function checkCommand(
     lines: reports.flatMap(formatReport),
   });
   return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
+}
+
+/** The question about routes that the target and `--to` are; undefined if they are none. */
+function routeQuestion(
+  target: string | undefined,
+  { to, method, header: headers = [], annotation }: CheckOptions,
+): ((client: KubeClient, namespace: string) => Promise<RouteReport>) | undefined {
+  const route = target === undefined ? undefined : routeTarget(target);
+  if (to === undefined) {
+    return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
+  }
+  const { workload, name } = parseTarget(target ?? '');
+  if (workload.kind !== 'Pod') throw new UsageError(`--to is for pods, and ${target} is none: use pod/NAME`);
+  const request: AskedRequest = { to, method, headers };
+  return (client, namespace) => checkRequest(client, namespace, name, request, keysFor(annotation));
 }
 
 async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
