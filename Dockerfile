@@ -1,11 +1,12 @@
-# From any base with Node 22.19 or newer, npm, a shell and glibc, and Debian's packages or the CNI plugins in /usr/lib/cni;
-# where no registry is reachable, --build-arg BASE=
+# From any base with Node 22.19 or newer, npm, a shell and glibc, and Debian's packages, or ip, bridge and nft in
+# /usr/sbin and the CNI plugins in /usr/lib/cni; where no registry is reachable, --build-arg BASE=
 # The digest is of the index of all platforms (Node 26.7.0); `make base-digest` writes the present one.
 ARG BASE=docker.io/library/node:26-slim@sha256:4ebb5ace66f15a24c14c492e01a8beeed4fddf970a856109f5126e703e5fe503
 
 FROM ${BASE} AS build
 WORKDIR /app
-RUN [ -x /usr/lib/cni/bridge ] || { apt-get update && apt-get install --yes --no-install-recommends containernetworking-plugins; }
+RUN { [ -x /usr/lib/cni/bridge ] && [ -x /usr/sbin/bridge ] && [ -x /usr/sbin/nft ]; } || \
+    { apt-get update && apt-get install --yes --no-install-recommends containernetworking-plugins iproute2 nftables; }
 COPY package.json package-lock.json .npmrc ./
 # No package runs a script: see .npmrc.
 RUN npm ci

@@ -38,6 +38,7 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
 	@node hack/generate-api-report.ts --check
+	@node hack/generate-docs.ts --check
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
@@ -63,6 +64,10 @@ golden: build/.compiled ## Rewrite the expected files of test/golden from curren
 faults: build/.compiled control-plane ## Run the fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
 	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
 
+.PHONY: oracle
+oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none that is adopted may be refused in a pod (5 minutes; ORACLE_SEED=7 for others)
+	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/template-oracle
+
 .PHONY: outages
 outages: dist/.built control-plane ## Compare real operators in API server outages of 9 to 20 s (25 minutes; OUTAGE_ROUNDS=10; test/outages/README.md)
 	@node test/outages/main.ts
@@ -80,9 +85,17 @@ soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Network
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
 
+.PHONY: network-fleet
+network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
+	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
+
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts
+
+.PHONY: bench-node
+bench-node: dist/.built ## Measure a node agent with 300 Networks and 99 other nodes (3 minutes, root; BENCH_NETWORKS=, BENCH_PEERS=)
+	@node test/bench/node-agent.ts
 
 .PHONY: stand-still
 stand-still: build/.compiled ## Measure how long the worst webhook calls hold the event loop (10 minutes; ONLY=validate for part of a name)
@@ -108,11 +121,11 @@ format: node_modules/.installed ## Format, and fix what lint can fix
 	@biome check --write .
 
 .PHONY: generate
-generate: node_modules/.installed ## Generate the types of custom resources, deploy/envoy, deploy/base/opt-in-mistake.yaml and test/api
+generate: manifests ## Generate all files and tables that repeat code, and deploy/install.yaml
 	@node hack/generate-types.ts
 	@node hack/generate-envoy.ts
-	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-api-report.ts
+	@node hack/generate-docs.ts
 
 .PHONY: pictures
 pictures: dist/.built control-plane ## Draw docs/run.svg and test/bench/growth.svg
@@ -164,7 +177,8 @@ undeploy: node_modules/.installed ## Remove the operator and all its objects (FO
 	@node hack/deploy/cli.ts undeploy $(if $(FORCE),--force)
 
 .PHONY: manifests
-manifests: control-plane ## Generate deploy/install.yaml from deploy/overlays/default
+manifests: control-plane ## Generate deploy/base/opt-in-mistake.yaml, and deploy/install.yaml from deploy/overlays/default
+	@node hack/generate-opt-in-mistake.ts
 	@node hack/generate-install.ts
 
 .PHONY: package

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { CUSTOM_KINDS } from '../src/podspec/custom-kinds.ts';
 import { WORKLOAD_KINDS } from '../src/podspec/workload-kinds.ts';
 
 /**
@@ -8,40 +9,67 @@ import { WORKLOAD_KINDS } from '../src/podspec/workload-kinds.ts';
 const FILE = new URL('../deploy/base/opt-in-mistake.yaml', import.meta.url);
 const COMMAND = 'node hack/generate-opt-in-mistake.ts';
 const RULES = /(?<=^ {4}resourceRules:\n)[\s\S]*?(?=^ {2}matchConditions:)/m;
-const POD = /(?<=^ {2}- name: pod\n {4}expression: ").*(?="$)/m;
+const PODS = /(?<=^ {2}- name: pods\n {4}expression: >-\n)[\s\S]*?(?=^ {2}- name: podSaysSo)/m;
 
-const applied = WORKLOAD_KINDS.filter(({ isApplied }) => isApplied);
+/** What the policy looks at: a kind, with the paths of its pod templates. */
+interface AppliedKind {
+  readonly kind: string;
+  readonly group: string;
+  readonly versions: string;
+  readonly plural: string | undefined;
+  readonly paths: readonly string[];
+}
+
+const applied: readonly AppliedKind[] = [
+  ...WORKLOAD_KINDS.filter(({ isApplied }) => isApplied).map(({ kind, group, plural, path }) => {
+    return { kind, group, versions: 'v1', plural, paths: [path.join('.')] };
+  }),
+  ...CUSTOM_KINDS.map((kind) => ({ ...kind, versions: "'*'" })),
+];
 
 function resourceRules(): string {
   const groups = new Set(applied.map(({ group }) => group));
   const rules = Array.from(groups, (group) => {
-    const plurals = applied.filter((each) => each.group === group).map(({ plural }) => plural);
+    const kinds = applied.filter((each) => each.group === group);
     return `\
     - apiGroups: [${group || '""'}]
-      apiVersions: [v1]
+      apiVersions: [${kinds[0]?.versions}]
       operations: [CREATE, UPDATE]
-      resources: [${plurals.join(', ')}]
+      resources: [${kinds.map(({ plural }) => plural).join(', ')}]
       scope: Namespaced
 `;
   });
   return rules.join('');
 }
 
-/** Tries the longest path first: the other kinds do not have its first keys. */
-function podExpression(): string {
-  const paths = new Set(applied.map(({ path }) => path.join('.')));
-  const [shortest, ...others] = [...paths].toSorted((a, b) => a.length - b.length);
-  return others.reduce((rest, path) => {
-    const start = path.split('.').slice(0, 2).join('.');
-    return `has(object.${start}) ? object.${path} : ${rest}`;
-  }, `object.${shortest}`);
+/** A list of the pod templates of an object, by its kind. Most kinds have one in `spec.template`. */
+function podsExpression(): string {
+  const usual = podsAt('spec.template');
+  const cases = applied.flatMap(({ kind, group, paths }) => {
+    const pods = paths.map(podsAt).join(' + ');
+    const condition = `request.kind.group == '${group}' && request.kind.kind == '${kind}'`;
+    return pods === usual ? [] : [`${condition}\n      ? ${pods}`];
+  });
+  return `      ${[...cases, usual].join('\n      : ')}\n`;
 }
+
+/** A list of the pod templates at a path, without those that are missing. */
+function podsAt(path: string): string {
+  const [before = '', after] = path.split(/(?:\[\]|\.\*)\./, 2);
+  const found = `object${optional(before)}`;
+  if (after === undefined) return `[?${found}]`;
+  if (path.includes('[]')) return `${found}.orValue([]).map(item, item${required(after)})`;
+  return `${found}.orValue({}).map(key, object${required(before)}[key]${required(after)})`;
+}
+
+const optional = (path: string) => path.replaceAll(/(?:^|\.)/g, '.?');
+const required = (path: string) => `.${path}`;
 
 async function main(args: readonly string[]): Promise<number> {
   const text = await readFile(FILE, 'utf8');
-  if (!RULES.test(text) || !POD.test(text))
-    throw new Error(`expected resourceRules and a variable pod in ${FILE}`);
-  const wanted = text.replace(RULES, resourceRules).replace(POD, podExpression);
+  if (!RULES.test(text) || !PODS.test(text))
+    throw new Error(`expected resourceRules and a variable pods in ${FILE}`);
+  const wanted = text.replace(RULES, resourceRules).replace(PODS, podsExpression);
   if (!args.includes('--check')) await writeFile(FILE, wanted);
   else if (wanted !== text) {
     console.error(

@@ -48,7 +48,7 @@ const NAME = { required: true, format: 'dns-subdomain' } as const;
 const CONSTRAINTS: Readonly<Record<string, Partial<FieldSchema>>> = {
   'AWSElasticBlockStoreVolumeSource.partition': { default: 0 },
   'AppArmorProfile.type': { values: ['Localhost', 'RuntimeDefault', 'Unconfined'] },
-  'CSIVolumeSource.driver': { format: 'dns-subdomain' },
+  'CSIVolumeSource.driver': { format: 'csi-driver' },
   'ConfigMapEnvSource.name': NAME,
   'ConfigMapKeySelector.name': NAME,
   'ConfigMapProjection.name': NAME,

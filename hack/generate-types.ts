@@ -31,6 +31,7 @@ export const NETWORK: Kind = {
     ['status', 'NetworkStatus'],
     ['status.conditions[]', 'Condition'],
     ['status.capacity', 'NetworkCapacity'],
+    ['status.nodes[]', 'NetworkNode'],
   ]),
   isDescribed: true,
 };

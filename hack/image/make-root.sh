@@ -1,7 +1,7 @@
 #!/bin/sh
 # Creates the root of the image below the directory $1, as three layers: Node with its libraries, the packages, the
-# program. The first ones change the least. The image has no shell and no package manager. It has chroot, with which the
-# node agent runs programs of its node, and CNI plugins for nodes that lack them. $2 is the time of all files, in
+# program. The first ones change the least. The image has no shell and no package manager. It has ip,
+# bridge and nft for the node agent, and CNI plugins for nodes that lack them. $2 is the time of all files, in
 # seconds since 1970.
 set -eu
 root=$1
@@ -20,10 +20,10 @@ copy_program() {
 }
 
 copy_program "$(node --print process.execPath)" /usr/local/bin/node
-copy_program "$(which chroot)" /usr/sbin/chroot
+for program in ip bridge nft; do copy_program "/usr/sbin/$program" "/usr/sbin/$program"; done
 # The node agent installs them on nodes that lack them.
 mkdir -p "$root/node/opt/cni/bin"
-cp -L /usr/lib/cni/bridge /usr/lib/cni/host-local "$root/node/opt/cni/bin"
+cp -L /usr/lib/cni/bridge /usr/lib/cni/static /usr/lib/cni/host-local "$root/node/opt/cni/bin"
 mkdir -p "$root/node/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' >"$root/node/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/node/etc/group"

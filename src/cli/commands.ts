@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'drift',
-    description: 'list pods without a sidecar, or with one of another template version',
+    description: 'list pods with a missing or stale sidecar',
     async load(command, { terminal, ended }) {
       const { addDriftOptions, driftCommand } = await import('./drift.ts');
       addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>

@@ -24,7 +24,7 @@ export interface DriftOptions extends ClusterOptions {
   readonly output: OutputFormat;
 }
 
-/** A pod with a missing sidecar, or with one of another template version. */
+/** A pod with a missing or stale sidecar. */
 interface DriftedPod {
   readonly namespace: string;
   readonly name: string;
@@ -41,10 +41,10 @@ export function addDriftOptions(command: Command): Command {
     .addOption(namespaceOption("namespace to check (default: the kubeconfig's)"))
     .option('-A, --all-namespaces', 'check all namespaces')
     .addOption(
-      new Option('--restart <workload>', 'recreate its pods, as kubectl rollout restart does').conflicts([
-        'allNamespaces',
-        'output',
-      ]),
+      new Option(
+        '--restart <workload>',
+        'recreate the pods of this workload, as kubectl rollout restart does',
+      ).conflicts(['allNamespaces', 'output']),
     )
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption());
@@ -75,7 +75,7 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
 }
 
 function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
-  const what = sidecar === 'missed' ? 'has no sidecar' : 'has a sidecar of another template version';
+  const what = sidecar === 'missed' ? 'has no sidecar' : 'has a stale sidecar';
   return `${namespace}/${name} ${what} (${controller === '' ? 'standalone pod: recreate it yourself' : controller})`;
 }
 

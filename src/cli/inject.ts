@@ -7,6 +7,7 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/rules/index.ts';
+import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
 import { text } from './option-values.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { templatesOf } from './template-source.ts';
@@ -14,14 +15,13 @@ import type { ExitCode, Terminal } from './terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
-  filenameOption,
   namespaceOption,
   podTemplateOption,
-  requireFilename,
 } from './tool-options.ts';
 
-export interface InjectOptions extends ClusterOptions {
-  readonly filename: readonly string[];
+type Left = ReturnType<typeof injectManifests>['left'][number];
+
+export interface InjectOptions extends ClusterOptions, InputOptions {
   readonly template?: string;
   readonly all?: boolean;
   readonly namespace?: string;
@@ -29,9 +29,8 @@ export interface InjectOptions extends ClusterOptions {
 }
 
 export function addInjectOptions(command: Command): Command {
-  command
-    .addOption(filenameOption('manifests, YAML or JSON; - for standard input'))
-    .hook('preAction', requireFilename)
+  addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
     .addOption(
       new Option(
         '--template <file>',
@@ -48,7 +47,7 @@ export function addInjectOptions(command: Command): Command {
 
 /** Prints the manifests with their pods injected, and the result for each object on standard error. */
 export async function injectCommand(options: InjectOptions, terminal: Terminal): Promise<ExitCode> {
-  const results = await rewriteFiles(terminal, options.filename, async () => {
+  const files = await rewriteFiles(terminal, options, async () => {
     const settings: InjectManifestsOptions = {
       decide: {
         keys: keysFor(options.annotation),
@@ -61,13 +60,15 @@ export async function injectCommand(options: InjectOptions, terminal: Terminal):
     };
     return (input) => injectManifests(input, settings);
   });
-  for (const line of results.flatMap(report)) terminal.err(`${line}\n`);
+  const results = files.flatMap((file) => file.results);
+  const lines = [...results.flatMap(report), ...files.flatMap(({ left }) => left.map(reportLeft))];
+  for (const line of lines) terminal.err(`${line}\n`);
   return results.some(isFinding) ? 1 : 0;
 }
 
-function report({ site, injection, mistakes }: SiteResult): string[] {
+function report({ site, injection, notes, mistakes }: SiteResult): string[] {
   const name = describeObject(site.object);
-  const hints = mistakes.map((mistake) => `${name}: note: ${mistake}`);
+  const hints = [...notes, ...mistakes].map((hint) => `${name}: note: ${hint}`);
   if (injection.outcome === 'injected') {
     const ignored = injection.ignored?.messages ?? [];
     return [`${name}: injected`, ...ignored.map((line) => `${name}: override ignored: ${line}`), ...hints];
@@ -76,6 +77,10 @@ function report({ site, injection, mistakes }: SiteResult): string[] {
   if (missing !== undefined) return [`${name}: not injected: ${missing} is missing`];
   const verb = injection.outcome === 'denied' ? 'the webhook would refuse it' : 'not injected';
   return [...explain(injection.skip).map((line) => `${name}: ${verb}: ${line}`), ...hints];
+}
+
+function reportLeft([object, { kind, podMetadata }]: Left): string {
+  return `${describeObject(object)}: note: ${kind} has no pod template, so only the webhook can inject its pods: their opt-in belongs into ${podMetadata}`;
 }
 
 /** Whether the webhook would warn or refuse, or something only looks like an opt-in. */

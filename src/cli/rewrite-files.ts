@@ -1,45 +1,55 @@
+import { quoteText } from '../json/clip.ts';
 import { isArray, isObject, type JsonValue } from '../json/json.ts';
 import { PatchError } from '../json/patch.ts';
-import { ManifestError, readManifests } from '../json/yaml-edit/manifests.ts';
+import { duplicateKeys, ManifestError, readManifests } from '../json/yaml-edit/manifests.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { objectsOf } from '../podspec/workload.ts';
-import { nameOfInput, readInput, type Terminal } from './terminal.ts';
+import { type Input, type InputOptions, readInputs } from './input-files.ts';
+import { nameOfInput, type Terminal } from './terminal.ts';
 
-/** The result for one file. */
-export interface Rewritten<R> {
-  readonly text: string;
-  readonly results: readonly R[];
-}
+/** The longest key in a message. */
+const MAX_KEY = 64;
 
 /**
  * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
  * one fails, so that no incomplete output is applied.
  */
-export async function rewriteFiles<R>(
+export async function rewriteFiles<R extends { readonly text: string }>(
   terminal: Terminal,
-  files: readonly string[],
-  prepare: () => Promise<(text: string) => Rewritten<R>>,
+  options: InputOptions,
+  prepare: () => Promise<(text: string) => R>,
 ): Promise<readonly R[]> {
-  const inputs: (readonly [file: string, text: string])[] = [];
-  for (const file of files) {
-    const input = await readInput(terminal, file);
-    readObjects(nameOfInput(file), input);
-    inputs.push([file, input]);
+  const inputs = await readInputs(terminal, options);
+  for (const input of inputs) {
+    readObjects(input);
+    warnOfDuplicates(terminal, input);
   }
   const rewrite = await prepare();
-  const rewritten = inputs.map(([file, input]) => explained(nameOfInput(file), () => rewrite(input)));
+  const rewritten = inputs.map(({ file, text }) => explained(nameOfInput(file), () => rewrite(text)));
   terminal.out(joinManifests(rewritten.map(({ text }) => text)));
-  return rewritten.flatMap(({ results }) => results);
+  return rewritten;
+}
+
+/** Warns of keys that are given twice: kubectl reads them, too. */
+export function warnOfDuplicates(terminal: Terminal, { file, text }: Input): void {
+  for (const { key, location } of duplicateKeys(text)) {
+    const place = `${nameOfInput(file)}:${location.line}:${location.column}`;
+    terminal.err(
+      `${place}: warning: ${quoteText(key, MAX_KEY)} is given again: kubectl takes this value, remove the other\n`,
+    );
+  }
 }
 
 /** The documents of a file. @throws UsageError if it is invalid, has text instead of an object, or has no object. */
-export function readObjects(file: string, text: string): readonly JsonValue[] {
+export function readObjects({ file: path, text, isNamed }: Input): readonly JsonValue[] {
+  const file = nameOfInput(path);
   const documents = explained(file, () => readManifests(text));
   const other = documents.find((document) => document !== null && !isObject(document));
   if (other !== undefined) {
     throw new UsageError(`${file}: expected a Kubernetes object, not ${isArray(other) ? 'a list' : 'text'}`);
   }
-  if (documents.every((document) => objectsOf(document).next().done)) {
+  // As in kubectl, a file of a directory may have none.
+  if (isNamed && documents.every((document) => objectsOf(document).next().done)) {
     throw new UsageError(`${file} contains no Kubernetes object`);
   }
   return documents;

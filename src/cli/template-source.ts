@@ -24,8 +24,12 @@ export async function templatesOfFile(terminal: Terminal, file: string): Promise
   return setOrThrow(source.data, (fault) => lineOf(toFinding(name, source, fault)));
 }
 
-/** Reads the templates of the live installation with the user's own credentials. */
-export async function templatesOfCluster({ client }: Cluster, options: ClusterOptions): Promise<TemplateSet> {
+/** Reads the templates of the live installation with the user's own credentials. `instead` is further advice. */
+export async function templatesOfCluster(
+  { client }: Cluster,
+  options: ClusterOptions,
+  instead = '',
+): Promise<TemplateSet> {
   const { operatorNamespace: namespace, configmap: name } = options;
   try {
     const { data = {} } = await client.get(CONFIG_MAPS, { namespace, name });
@@ -38,7 +42,7 @@ export async function templatesOfCluster({ client }: Cluster, options: ClusterOp
       );
     if (!isNotFound(err)) throw err;
     throw new UsageError(
-      `ConfigMap ${namespace}/${name} does not exist: use --template FILE, or --operator-namespace and --configmap`,
+      `ConfigMap ${namespace}/${name} does not exist: name the operator's with --operator-namespace and --configmap${instead}`,
     );
   }
 }
@@ -49,7 +53,9 @@ export async function templatesOf(
   options: ClusterOptions & { readonly template?: string },
 ): Promise<TemplateSet> {
   if (options.template !== undefined) return await templatesOfFile(terminal, options.template);
-  return await withCluster(options, (cluster) => templatesOfCluster(cluster, options));
+  return await withCluster(options, (cluster) =>
+    templatesOfCluster(cluster, options, ', or use --template FILE'),
+  );
 }
 
 /** @throws UsageError with the first fault as `format` returns it, and the number of the others. */

@@ -1,24 +1,64 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { execFile } from 'node:child_process';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { fileProblem } from '../kube/util/file-problem.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
+import { decodeText } from './decode-text.ts';
 
 /** The input and output of a command; tests replace it. */
 export interface Terminal {
   /** Reads a file; `-` is standard input. */
   read(file: string): Promise<string>;
+  /** The files in a directory, by name; `recursive`: also those of its directories. Undefined if it is a file, or nothing. */
+  list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
+  /** What `kubectl kustomize` prints. */
+  kustomize(directory: string): Promise<string>;
   out(text: string): void;
   err(text: string): void;
 }
 
 export const processTerminal: Terminal = {
-  read: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
+  read: async (file) => decodeText(await (file === '-' ? buffer(process.stdin) : readFile(file))),
+  list: async (path, recursive) => {
+    const found = await stat(path).catch(() => undefined);
+    return found?.isDirectory() ? await filesIn(path, recursive) : undefined;
+  },
+  kustomize,
   out: (line) => {
     if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
     process.stdout.write(line);
   },
   err: (line) => void process.stderr.write(line),
 };
+
+async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const files: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(directory, entry.name);
+    if (!entry.isDirectory()) files.push(path);
+    else if (recursive) files.push(...(await filesIn(path, recursive)));
+  }
+  return files;
+}
+
+/** Limit on what `kubectl kustomize` prints. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
+
+async function kustomize(directory: string): Promise<string> {
+  const args = ['kustomize', directory];
+  const { stdout } = await promisify(execFile)('kubectl', args, { maxBuffer: MAX_OUTPUT }).catch(
+    (cause: unknown) => {
+      if (!(cause instanceof Error)) throw cause;
+      if ('code' in cause && cause.code === 'ENOENT')
+        throw new Error('kubectl is not on the PATH: install it', { cause });
+      throw new Error('stderr' in cause && cause.stderr ? String(cause.stderr) : cause.message, { cause });
+    },
+  );
+  return stdout;
+}
 
 /** A reader such as `head` may close the pipe before the end. */
 function ignoreClosedPipe(err: NodeJS.ErrnoException): void {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
-import type { PodTemplateRule } from '../podspec/workload.ts';
-import { dnsName, text } from './option-values.ts';
+import { type PodTemplateRule, parseTemplatePath } from '../podspec/workload.ts';
+import { dnsName } from './option-values.ts';
 import { serveOption } from './serve-options.ts';
 
 /** Where the live installation is, for the commands for people. */
@@ -33,14 +33,6 @@ export function operatorNamespaceOption(): Option {
     .default(ownNamespace());
 }
 
-/** `-f`, which can be repeated. */
-export function filenameOption(help: string): Option {
-  return new Option('-f, --filename <file>', help).argParser((file, files: readonly string[] = []) => [
-    ...files,
-    text(file),
-  ]);
-}
-
 /** Requires `-f`, but after commander has reported unknown flags. */
 export function requireFilename(command: Command): void {
   if (command.opts().filename === undefined) {
@@ -58,15 +50,18 @@ export function namespaceOption(help: string): Option {
 export function podTemplateOption(): Option {
   return new Option(
     '--pod-template-path <kind=path>',
-    'path of the pod template in another kind, such as Rollout=spec.template or Rollout.argoproj.io=spec.template',
+    'path of a pod template in another kind, such as Gang=spec.template or Gang.example.com/v1=spec.roles[].template; * stands for every key',
   ).argParser((value, rules: readonly PodTemplateRule[] = []) => [...rules, podTemplateRule(value)]);
 }
 
 function podTemplateRule(value: string): PodTemplateRule {
-  const [, kind, group, path] = /^([A-Z][A-Za-z0-9]*)(?:\.([a-z0-9.-]+))?=([^=]+)$/.exec(value) ?? [];
-  const keys = path?.replace(/^\./, '').split('.');
-  if (kind === undefined || keys === undefined || keys.includes('')) {
-    throw new InvalidArgumentError('Use a kind and a path such as Rollout=spec.template.');
+  const [, kind, group, version, steps = ''] =
+    /^([A-Z][A-Za-z0-9]*)(?:\.([a-z0-9.-]+)(?:\/([a-z0-9]+))?)?=(.+)$/.exec(value) ?? [];
+  const path = parseTemplatePath(steps.replace(/^\./, ''));
+  if (kind === undefined || path === undefined) {
+    throw new InvalidArgumentError(
+      'Use a kind and a path such as Gang=spec.template or Gang=spec.roles[].template.',
+    );
   }
-  return { kind, group, path: keys };
+  return { kind, group, version, path };
 }

@@ -2,21 +2,20 @@ import type { Command } from 'commander';
 import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
 import { type Keys, keysFor } from '../sidecar/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
+import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
 import { rewriteFiles } from './rewrite-files.ts';
 import { serveOption } from './serve-options.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
-import { filenameOption, podTemplateOption, requireFilename } from './tool-options.ts';
+import { podTemplateOption } from './tool-options.ts';
 
-export interface UninjectOptions {
-  readonly filename: readonly string[];
+export interface UninjectOptions extends InputOptions {
   readonly annotation: string;
   readonly podTemplatePath?: readonly PodTemplateRule[];
 }
 
 export function addUninjectOptions(command: Command): Command {
-  return command
-    .addOption(filenameOption('manifests, YAML or JSON; - for standard input'))
-    .hook('preAction', requireFilename)
+  return addInputOptions(command, 'manifests, YAML or JSON')
+    .hook('preAction', requireInput)
     .addOption(podTemplateOption())
     .addOption(serveOption('annotation'));
 }
@@ -24,11 +23,12 @@ export function addUninjectOptions(command: Command): Command {
 /** Prints the manifests as they were before inject. Needs no cluster and no template. */
 export async function uninjectCommand(options: UninjectOptions, terminal: Terminal): Promise<ExitCode> {
   const keys = keysFor(options.annotation);
-  const results = await rewriteFiles(
+  const files = await rewriteFiles(
     terminal,
-    options.filename,
+    options,
     async () => (input) => uninjectManifests(input, keys, options.podTemplatePath ?? []),
   );
+  const results = files.flatMap((file) => file.results);
   for (const { site, outcome } of results) {
     terminal.err(`${describeObject(site.object)}: ${describeOutcome(outcome, keys)}\n`);
   }

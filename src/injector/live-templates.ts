@@ -1,8 +1,10 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
+import { sameJson } from '../json/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../sidecar/template/template-set.ts';
+import type { Proof } from './template-proof.ts';
 
 /** The ConfigMap with the templates: the fields that are read here. */
-interface TemplateConfigMap {
+export interface TemplateConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -19,6 +21,8 @@ export class LiveTemplates {
   readonly #observer: TemplateObserver;
   readonly #configMap: string;
   #set: TemplateSet | undefined;
+  /** The last ones that the API server has accepted. */
+  #proved: TemplateSet | undefined;
   #faults: readonly Fault[];
   #generation = 0;
 
@@ -44,26 +48,57 @@ export class LiveTemplates {
     return this.#generation;
   }
 
-  /** Reads the current ConfigMap; undefined if it does not exist. */
+  /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
+  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
+    if (configMap) return parseTemplateSet(configMap.data ?? {});
+    return {
+      faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
+    };
+  }
+
+  /** Takes the current ConfigMap without a proof; undefined if it does not exist. */
   update(configMap: TemplateConfigMap | undefined): void {
-    const parsed = configMap
-      ? parseTemplateSet(configMap.data ?? {})
-      : { faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)] };
-    if ('faults' in parsed) {
-      const again = sameFaults(parsed.faults, this.#faults);
-      this.#faults = parsed.faults;
-      if (!again) this.#observer.rejected(parsed.faults, this.#set);
+    const parsed = this.read(configMap);
+    if ('faults' in parsed) this.#reject(parsed.faults);
+    else this.#adopt(parsed.set);
+  }
+
+  /** Takes the templates that were proved, unless the API server refuses them. */
+  decide({ set, faults, doubts }: Proof): void {
+    if (faults.length === 0) {
+      if (doubts.length === 0) this.#proved = set;
+      this.#adopt(set);
       return;
     }
-    const changed = parsed.set.hash !== this.#set?.hash;
+    // They were adopted before they could be proved.
+    if (this.#set?.hash === set.hash) this.#set = this.#proved;
+    this.#reject(faults);
+  }
+
+  #adopt(set: TemplateSet): void {
+    const current = this.#set;
+    const changed = current?.hash !== set.hash || !sameJson(misfitsOf(current), misfitsOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
     if (changed) {
-      this.#set = parsed.set;
+      this.#set = set;
       this.#generation += 1;
     }
-    if (changed || isRecovered) this.#observer.adopted(parsed.set, this.#generation);
+    if (changed || isRecovered) this.#observer.adopted(set, this.#generation);
   }
+
+  #reject(faults: readonly Fault[]): void {
+    const again = sameFaults(faults, this.#faults);
+    this.#faults = faults;
+    if (!again) this.#observer.rejected(faults, this.#set);
+  }
+}
+
+/** For each template, the shapes of pods that it does not fit. */
+export function misfitsOf({ templates }: TemplateSet): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    [...templates].map(([name, { misfits }]) => [name, misfits.map(({ shape }) => shape.name)]),
+  );
 }
 
 function missing(message: string): Fault {

@@ -48,8 +48,10 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
     now: () => clock.now(),
   });
   manager.webhook('/inject', inject);
-  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log }));
+  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, prover: template.prover }));
   manager.webhook('/validate-envoy', createEnvoyHandler());
-  manager.addReadyz('template', () => (template.hasSynced() ? undefined : 'template ConfigMap not synced'));
+  manager.addReadyz('template', () =>
+    template.hasSynced() ? undefined : 'template ConfigMap not synced and proved',
+  );
   manager.addReadyz('namespaces', () => (namespaces.hasSynced() ? undefined : 'namespace labels not synced'));
 }

@@ -1,29 +1,39 @@
-import { formatFault } from '../json/diagnostic.ts';
+import { type Fault, formatFault } from '../json/diagnostic.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { parseTemplateSet } from '../sidecar/template/template-set.ts';
 import { changedConfigMap, refuseConfigMap } from './config-map-review.ts';
+import { proofWarnings, type TemplateProver } from './template-proof.ts';
 
 export interface TemplateHandlerOptions {
   /** Where the template's ConfigMap is. All others are allowed. */
   readonly namespace: string;
   readonly configMap: string;
+  readonly prover: Pick<TemplateProver, 'review'>;
   readonly log: Logger;
 }
 
 /**
- * Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places.
+ * Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places: those that
+ * the operator knows, and those that the API server finds in a dry run.
  */
-export function createTemplateHandler({ log, ...wanted }: TemplateHandlerOptions): ReviewHandler {
-  return async (request) => {
+export function createTemplateHandler({ log, prover, ...wanted }: TemplateHandlerOptions): ReviewHandler {
+  return async (request, signal) => {
     const changed = changedConfigMap(request);
     if (changed?.namespace !== wanted.namespace || changed.name !== wanted.configMap)
       return { allowed: true };
+    const refuse = (found: readonly Fault[]) => {
+      const { uid, namespace, name, dryRun } = request;
+      log.warn(
+        { uid, namespace, name, dryRun, faults: found.map(formatFault) },
+        'template refused at admission',
+      );
+      return refuseConfigMap(wanted.configMap, found, 'the template');
+    };
     const parsed = parseTemplateSet(changed.data);
-    if ('set' in parsed) return { allowed: true, warnings: parsed.advice.map(formatFault) };
-    const { uid, namespace, name, dryRun } = request;
-    const faults = parsed.faults.map(formatFault);
-    log.warn({ uid, namespace, name, dryRun, faults }, 'template refused at admission');
-    return refuseConfigMap(wanted.configMap, parsed.faults, 'the template');
+    if ('faults' in parsed) return refuse(parsed.faults);
+    const proof = await prover.review(parsed.set, changed.data, signal());
+    if (proof.faults.length > 0) return refuse(proof.faults);
+    return { allowed: true, warnings: [...parsed.advice.map(formatFault), ...proofWarnings(proof)] };
   };
 }

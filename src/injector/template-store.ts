@@ -3,24 +3,36 @@ import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { keysFor } from '../sidecar/keys.ts';
 import { DEFAULT_TEMPLATE } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
+import { TemplateAdoption } from './template-adoption.ts';
+import { TemplateProver } from './template-proof.ts';
+
+/** The flags of `serve` that the templates depend on. */
+export interface TemplateOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+}
 
 /** The current templates, kept in sync with their ConfigMap. */
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
+  readonly prover: TemplateProver;
   /** Calls the listener whenever new templates are adopted. */
   onAdopted(listener: () => void): void;
+  /** Whether the ConfigMap was read and, if it exists, judged. */
   hasSynced(): boolean;
 }
 
-/** Watches the ConfigMap on every replica, and creates it with the default template if it does not exist. */
+/** Watches and proves the ConfigMap on every replica, and creates it with the default template if it does not exist. */
 export function setUpTemplate(
   manager: Manager,
-  { namespace, configmap: name }: { readonly namespace: string; readonly configmap: string },
+  { namespace, configmap: name, annotation }: TemplateOptions,
 ): LiveTemplate {
-  const { client, log, events } = manager;
+  const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);
   const ref = { metadata: { namespace, name } };
   const informer = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
@@ -53,11 +65,18 @@ export function setUpTemplate(
     },
     `${namespace}/${name}`,
   );
-  informer.addEventHandler({
-    onAdd: (configMap) => templates.update(configMap),
-    onUpdate: (_, configMap) => templates.update(configMap),
-    onDelete: () => templates.update(undefined),
+  const prover = new TemplateProver({ client, clock, keys: keysFor(annotation), namespace });
+  const adoption = new TemplateAdoption({
+    templates,
+    prover,
+    warned: (warnings) => log.warn({ configMap: name, warnings }, 'template proved with warnings'),
   });
+  informer.addEventHandler({
+    onAdd: (configMap) => adoption.seen(configMap),
+    onUpdate: (_, configMap) => adoption.seen(configMap),
+    onDelete: () => adoption.seen(undefined),
+  });
+  manager.everyReplica('template', (signal) => adoption.run(signal));
 
   /** Only at the start: afterwards the ConfigMap belongs to the users. */
   async function createDefault(signal: AbortSignal): Promise<void> {
@@ -70,7 +89,8 @@ export function setUpTemplate(
 
   return {
     templates,
+    prover,
     onAdopted: (listener) => void listeners.push(listener),
-    hasSynced: () => informer.hasSynced(),
+    hasSynced: () => informer.hasSynced() && adoption.isSettled,
   };
 }

@@ -53,7 +53,8 @@ export function parseYaml(text: string): ParsedYaml {
     // js-yaml may throw any exception, and a ConfigMap must not stop the process.
     if (!(err instanceof YAMLException)) return { error: `cannot be parsed: ${err}`, location: undefined };
     const location = err.mark && { line: err.mark.line + 1, column: err.mark.column + 1 };
-    return { error: location ? yamlProblem(err.reason) : err.reason, location };
+    const isEmpty = /input is empty$/.test(err.reason);
+    return { error: isEmpty ? 'is empty' : location ? yamlProblem(err.reason) : err.reason, location };
   }
 }
 

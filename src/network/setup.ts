@@ -12,16 +12,16 @@ import { ClusterRanges } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
 import { NetworkControllers } from './network-controllers.ts';
-import { followNodes, singleNodeReach } from './nodes/cluster-nodes.ts';
-import { setUpMeshNodes } from './nodes/setup.ts';
+import { setUpNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
-import { NetworkUsers } from './pods/network-users.ts';
-import { setUpPodController } from './pods/pod-controller.ts';
+import { GATHER_MS } from './pods/pod-controller.ts';
+import { setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
+import { setUpNetworkServices } from './services/setup.ts';
 
 export interface NetworkOptions {
   readonly workers: number;
@@ -37,7 +37,7 @@ export interface NetworkOptions {
   readonly networkLargest: RangePolicy['largest'];
   /** The operator's namespace. */
   readonly namespace: string;
-  /** The namespace of the node agents that join the nodes; undefined if none do. */
+  /** The namespace of the node agents that connect the nodes; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
   readonly neutronSecret: string;
 }
@@ -64,13 +64,14 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
 
   /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
   async function cachesKnown(signal: AbortSignal): Promise<void> {
-    // Without the pods, a Network in use would look unused. Without the reports of the agents, joined nodes would
-    // look missing.
-    if (!(await waitForSync([...synced, ...(mesh?.informers ?? [])], signal))) return;
+    // Without the pods, a Network in use would look unused. Without the reports of the agents, its nodes would seem to
+    // have none.
+    if (!(await waitForSync([...synced, ...reports], signal))) return;
     const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
     await Promise.all([
       ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
       sources.known(within(RANGES_WAIT_MS)),
+      onPods.known(within(PROVIDERS_WAIT_MS)),
     ]);
   }
 
@@ -78,25 +79,28 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     workers,
     isRemote: (key) => networkController.isRemote(key),
   });
-  const podWork = manager.controller('pod-gate', workers);
-  const onReach = () => {
-    for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
-  };
-  followNodes(nodes, cluster, onReach);
-  const mesh =
-    nodeAgentNamespace === undefined
-      ? undefined
-      : setUpMeshNodes(manager, {
-          namespace: options.namespace,
-          nodeAgentNamespace,
-          resyncMs,
-          nodes,
-          onReach,
-          after: cachesKnown,
-          pods: pods.lister,
-          onReport: (key) => controllers.queue.add(key),
-        });
-  const users = new NetworkUsers(pods.lister);
+  const { networkNodes, informers: reports } = setUpNodes(manager, {
+    nodeAgentNamespace,
+    nodes,
+    pods: pods.lister,
+    ranges: cluster,
+    onNetwork: (key) => {
+      if (networks.lister.get(key)) controllers.queue.addAfter(key, GATHER_MS);
+    },
+    onMtu: () => {
+      for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
+    },
+  });
+  const { users, ...onPods } = setUpNetworkPods(manager, {
+    ...{ workers, resyncMs, access, events, networks, pods, nodes },
+    networkQueue: controllers.queue,
+    gives: (network) =>
+      providers
+        .find(({ provider }) => provider.name === network.status?.provider)
+        ?.takesAddresses?.(keyOf(network)) ?? false,
+    stateOf: (key) => networkController.judge(key, networks.lister.get(key)),
+    after: cachesKnown,
+  });
   const context: ProviderContext = {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
@@ -106,13 +110,16 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     enqueueAll: () => {
       for (const key of networkController.keys()) controllers.queue.add(key);
     },
-    usageOf: (key) => users.usageOf(key),
-    reach: mesh?.reach ?? singleNodeReach(nodes.lister),
+    usageOf(network) {
+      const { nodeNames, ...usage } = users.usageOf(keyOf(network));
+      return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
+    },
+    defaultMtu: () => networkNodes.mtu(),
   };
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),
   );
-  const { judge, ...networkController } = setUpNetworkController({
+  const networkController = setUpNetworkController({
     client: leaderClient,
     networks,
     queue: controllers.queue,
@@ -130,20 +137,14 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
   });
   controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
-  const pod = setUpPodController({
-    client: leaderClient,
-    networks,
-    pods,
-    users,
-    queue: podWork.queue,
-    networkQueue: controllers.queue,
-    stateOf: (key) => judge(key, networks.lister.get(key)),
+  setUpNetworkServices(manager, { access, events, pods, after: cachesKnown });
+  const attach = attachWith({
+    client,
+    clock,
+    networks: networks.lister,
+    judge: networkController.judge,
     access,
-    events,
-    resyncMs,
   });
-  podWork.reconcile(pod.reconcile, { keys: pod.keys, after: cachesKnown });
-  const attach = attachWith({ client, clock, networks: networks.lister, judge, access });
   manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 

@@ -1,100 +1,119 @@
 import { bitsOf, type Range } from '../network/ipam/cidr.ts';
-import type { MeshNetwork } from '../network/providers/multus/cni-config.ts';
-import { ALL_PEERS, type BridgeLink, type NodeLinks, type TunnelLink, tunnelName } from './links.ts';
+import type { NodeNetwork } from './desired.ts';
+import {
+  ALL_PEERS,
+  type BridgeLink,
+  bridgeNames,
+  type NodeLinks,
+  type TunnelLink,
+  tunnelName,
+} from './links.ts';
 
-/** The addresses of this node and of the others. */
-export interface Underlay {
+/** How a node's bridge reaches the bridges of its Network on other nodes. */
+export interface Mesh {
+  /** The address of this node. */
   readonly local: string;
+  /** The addresses of the other nodes. */
   readonly peers: readonly string[];
+  readonly port: number;
+  /** In bytes. */
+  readonly mtu: number;
 }
 
-/** Changes of one tunnel and its bridge: lines for `ip -batch` and for `bridge -batch`. */
-export interface MeshStep {
-  /** The tunnel that it changes. */
-  readonly tunnel: string;
+/** Changes of one bridge and its tunnel: lines for `ip -batch` and for `bridge -batch`. */
+export interface Step {
+  readonly bridge: string;
   readonly ip: readonly string[];
-  readonly bridge: readonly string[];
+  readonly fdb: readonly string[];
+  /** Whether the hardware address of a bridge with pods changes, so that its neighbours must hear of it. */
+  readonly movesGateway: boolean;
 }
-
-/** VXLAN's port (RFC 7348 section 5). Other software can share it with other VNIs. */
-const VXLAN_PORT = 4789;
 
 /**
- * Returns the steps that join each bridge with the bridges of its Network on the other nodes; empty if all are
- * joined. Never deletes tunnels of other Networks: a Network that a list lacks may exist.
+ * Returns the step that joins the bridge with those of its Network on other nodes; without lines if it is joined.
  *
- * Every node has the gateway, with the same address and hardware address, and each pod uses the one of its own
+ * Every node has the gateways, with the same addresses and hardware address, and each pod uses those of its own
  * node: `neigh_suppress` keeps neighbour requests for addresses of the bridge out of the tunnel. So traffic to the
  * gateway stays on the node, where the rules for leaving it are. And the loss of a node never removes the gateway
  * of others.
  */
-export function meshPlan(
-  networks: readonly MeshNetwork[],
-  underlay: Underlay,
-  links: NodeLinks,
-): readonly MeshStep[] {
-  return networks
-    .map((network) => stepFor(network, underlay, links))
-    .filter(({ ip, bridge }) => ip.length + bridge.length > 0);
-}
-
-/** Whether the node already has the gateway of the Network. */
-export function hasGateway(network: MeshNetwork, { bridges }: NodeLinks): boolean {
-  return bridges.get(network.bridge)?.addresses.includes(gatewayAddress(network)) ?? false;
-}
-
-function gatewayAddress({ gateway, range }: MeshNetwork): string {
-  return `${gateway}/${range.prefixLength}`;
-}
-
-function stepFor(network: MeshNetwork, underlay: Underlay, links: NodeLinks): MeshStep {
-  const tunnel = tunnelName(network.bridge);
+export function joinStep(network: NodeNetwork, mesh: Mesh, links: NodeLinks): Step {
+  const { bridge, vni } = network;
+  const tunnel = tunnelName(bridge);
+  const there = links.bridges.get(bridge);
   const found = links.tunnels.get(tunnel);
-  const kept = found && isTunnelOf(found, network, underlay) ? found : undefined;
+  const kept = found && isTunnelOf(found, vni, mesh) ? found : undefined;
   return {
-    tunnel,
+    bridge,
     ip: [
-      ...bridgeLines(network, links.bridges.get(network.bridge)),
+      ...bridgeLines(network, there),
       ...(found && !kept ? [`link delete dev ${tunnel}`] : []),
-      ...tunnelLines(tunnel, network, underlay, kept),
+      ...tunnelLines(network, mesh, kept),
     ],
-    bridge: [...guardLines(tunnel, network, underlay, kept), ...peerLines(tunnel, underlay.peers, kept)],
+    fdb: [...guardLines(network, mesh, kept), ...peerLines(tunnel, mesh.peers, kept)],
+    movesGateway: there !== undefined && there.mac !== gatewayMac(vni),
   };
 }
 
-/** Whether the fields that cannot be changed are right. */
-function isTunnelOf({ vni, local, port }: TunnelLink, network: MeshNetwork, underlay: Underlay): boolean {
-  return vni === network.vni && local === underlay.local && port === VXLAN_PORT;
+/** Returns the step that removes the bridge and its tunnel. */
+export function removeStep(bridge: string, { bridges, tunnels }: NodeLinks): Step {
+  const tunnel = tunnelName(bridge);
+  const ip = [tunnels.has(tunnel) ? tunnel : [], bridges.has(bridge) ? bridge : []].flat();
+  return { bridge, ip: ip.map((name) => `link delete dev ${name}`), fdb: [], movesGateway: false };
 }
 
-function bridgeLines(network: MeshNetwork, found: BridgeLink | undefined): readonly string[] {
-  const { bridge, vni, range } = network;
-  const address = gatewayAddress(network);
+/** Whether the node already has the gateways of the Network. */
+export function hasGateways(network: NodeNetwork, { bridges }: NodeLinks): boolean {
+  const addresses = bridges.get(network.bridge)?.addresses ?? [];
+  return gatewayAddresses(network).every(({ address }) => addresses.includes(address));
+}
+
+/** The bridges without pods that no Network of the node has. */
+export function unneededBridges(
+  links: NodeLinks,
+  isNeeded: (bridge: string) => boolean,
+): ReadonlySet<string> {
+  const names = [...bridgeNames(links)];
+  return new Set(names.filter((name) => !links.pods.get(name) && !isNeeded(name)));
+}
+
+function gatewayAddresses({ ranges }: NodeNetwork) {
+  return ranges.map(({ gateway, range }) => ({ address: `${gateway}/${range.prefixLength}`, range }));
+}
+
+/** Whether the fields that cannot be changed are right. */
+function isTunnelOf(found: TunnelLink, vni: number, { local, port }: Mesh): boolean {
+  return found.vni === vni && found.local === local && found.port === port;
+}
+
+function bridgeLines(network: NodeNetwork, found: BridgeLink | undefined): readonly string[] {
+  const { bridge, vni } = network;
+  const wanted = gatewayAddresses(network);
   const mac = gatewayMac(vni);
-  const others = found?.addresses.filter((other) => other !== address) ?? [];
+  const others = found?.addresses.filter((other) => !wanted.some(({ address }) => address === other)) ?? [];
   return [
     ...(found ? [] : [`link add name ${bridge} address ${mac} type bridge`]),
     ...(found && found.mac !== mac ? [`link set dev ${bridge} address ${mac}`] : []),
     ...(found?.isUp ? [] : [`link set dev ${bridge} up`]),
     ...others.map((other) => `address delete ${other} dev ${bridge}`),
     // Without duplicate address detection: other nodes have the address, too.
-    ...(found?.addresses.includes(address)
-      ? []
-      : [`address add ${address} dev ${bridge}${isSix(range) ? ' nodad' : ''}`]),
+    ...wanted
+      .filter(({ address }) => !found?.addresses.includes(address))
+      .map(({ address, range }) => `address add ${address} dev ${bridge}${isSix(range) ? ' nodad' : ''}`),
   ];
 }
 
 function tunnelLines(
-  tunnel: string,
-  { bridge, vni, mtu }: MeshNetwork,
-  { local }: Underlay,
+  { bridge, vni }: NodeNetwork,
+  { local, port, mtu }: Mesh,
   kept: TunnelLink | undefined,
 ): readonly string[] {
+  const tunnel = tunnelName(bridge);
   return [
     ...(kept
       ? []
       : [
-          `link add name ${tunnel} mtu ${mtu} type vxlan id ${vni} local ${local} dstport ${VXLAN_PORT}`,
+          `link add name ${tunnel} mtu ${mtu} type vxlan id ${vni} local ${local} dstport ${port}`,
           // A link-local address of the tunnel would be visible to the pods of all nodes.
           `link set dev ${tunnel} addrgenmode none`,
         ]),
@@ -120,7 +139,7 @@ function peerLines(
     ...[...there]
       .filter((peer) => !wanted.has(peer))
       .map((peer) => `fdb delete ${ALL_PEERS} dev ${tunnel} dst ${peer}`),
-    ...peers
+    ...[...wanted]
       .filter((peer) => !there.has(peer))
       .map((peer) => `fdb append ${ALL_PEERS} dev ${tunnel} dst ${peer}`),
   ];
@@ -131,15 +150,14 @@ function peerLines(
  * source address from any other peer, so the gateway of another node never replaces this one.
  */
 function guardLines(
-  tunnel: string,
-  { vni }: MeshNetwork,
-  { local }: Underlay,
+  { bridge, vni }: NodeNetwork,
+  { local }: Mesh,
   kept: TunnelLink | undefined,
 ): readonly string[] {
   const guard = gatewayMac(vni);
   const isGuarded = kept?.fixed.some(({ mac, peer }) => mac === guard && peer === local);
   // `replace`, because the kernel may have learned the address before.
-  return isGuarded ? [] : [`fdb replace ${guard} dev ${tunnel} dst ${local} static`];
+  return isGuarded ? [] : [`fdb replace ${guard} dev ${tunnelName(bridge)} dst ${local} static`];
 }
 
 /** The same on all nodes: locally administered (IEEE 802c, the second bit), with the VNI, which is unique. */

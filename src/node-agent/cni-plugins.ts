@@ -1,11 +1,11 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SLICE_IPAM } from '../network/api/names.ts';
+import { NODE_IPAM } from '../network/api/names.ts';
+import { IPAM_SCRIPT } from './ipam-script.ts';
 import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
-import { SLICE_IPAM_SCRIPT } from './slice-ipam.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
-const PLUGINS = ['bridge', 'host-local'] as const;
+const PLUGINS = ['bridge', 'static', 'host-local'] as const;
 const EXECUTABLE = 0o755;
 
 export interface CniPluginsOptions {
@@ -28,10 +28,10 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
     await replaceFile(path, await readPlugin(join(source, name)), EXECUTABLE);
     written.push(name);
   }
-  const own = join(directory, SLICE_IPAM);
-  if ((await readIfThere(own)) !== SLICE_IPAM_SCRIPT) {
-    await replaceFile(own, SLICE_IPAM_SCRIPT, EXECUTABLE);
-    written.push(SLICE_IPAM);
+  const own = join(directory, NODE_IPAM);
+  if ((await readIfThere(own)) !== IPAM_SCRIPT) {
+    await replaceFile(own, IPAM_SCRIPT, EXECUTABLE);
+    written.push(NODE_IPAM);
   }
   return written;
 }

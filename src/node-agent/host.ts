@@ -1,92 +1,155 @@
-import { readdir, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
-import type { MeshStep } from './bridge-plan.ts';
-import { type Leftover, type NodeState, withoutRulesOf } from './leftovers.ts';
-import { bridgeOfTunnel, type NodeLinks, parseLinks, tunnelName } from './links.ts';
-import type { Programs } from './programs.ts';
-import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import type { Step } from './bridge-plan.ts';
+import { JOINED, SLICES } from './ipam-script.ts';
+import { type NodeLinks, parseLinks } from './links.ts';
+import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
+import { type Programs, runBatch } from './programs.ts';
+import { isMissing, replaceFile } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
-import { SLICES } from './slice-ipam.ts';
 
-/** Where host-local stores assigned addresses by default: one directory for each network. */
-const ADDRESSES = 'var/lib/cni/networks';
-const CNI_NETWORK = /^[-a-z0-9]+\.[-a-z0-9]+$/;
+/** Where host-local, which the previous release used, stores assigned addresses: one directory for each network. */
+const BOOKS = 'var/lib/cni/networks';
+/** What counts by itself: the lifetimes of addresses, and the timers of bridges. */
+const COUNTERS = /"(valid_life_time|preferred_life_time|\w+_timer)":[\d.]+/g;
+/** The files of a book that are not addresses. */
+const NO_ADDRESS = /^(lock|last_reserved_ip\.\d+)$/;
 
-/** The node of this process. Its file system is at `root`, and has `ip`, `bridge` and `iptables`. */
+/** Gives a setting of the kernel's network, as `ipv4/ip_forward`, this value. */
+export type Settings = (name: string, value: string) => Promise<void>;
+
+/** What programs have printed about a node. To parse it takes longer than to print it. */
+export interface Look {
+  /** The same if nothing has changed. */
+  readonly digest: string;
+  /** The operator's interfaces and the others. */
+  readonly links: () => NodeLinks;
+  /** The routes of the main table, without default routes and the operator's own. */
+  readonly routes: () => readonly ClusterRange[];
+}
+
+export interface HostOptions {
+  /** Where the node's directories are mounted. */
+  readonly root: string;
+  /** Programs in the node's network: `ip`, `bridge` and `nft`. */
+  readonly programs: Programs;
+  readonly settings: Settings;
+}
+
+/** The settings of this process's network. Writes only what differs, because they may be read-only. */
+export function settingsOf(root: string): Settings {
+  return async (name, value) => {
+    const path = join(root, 'proc/sys/net', name);
+    if ((await readFile(path, 'utf8')).trim() !== value) await writeFile(path, value);
+  };
+}
+
+function digestOf(texts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text).update('\0');
+  return hash.digest('hex');
+}
+
+/** The node of this process. */
 export class Host {
   readonly #root: string;
   readonly #programs: Programs;
+  readonly #settings: Settings;
 
-  constructor(root: string, programs: Programs) {
+  constructor({ root, programs, settings }: HostOptions) {
     this.#root = root;
     this.#programs = programs;
+    this.#settings = settings;
   }
 
-  /** The operator's interfaces and the addresses of the others. */
-  async links(): Promise<NodeLinks> {
+  /** Reads the node; with the forwarding entries of these tunnels alone, if there are any. */
+  async look(tunnels?: readonly string[]): Promise<Look> {
     const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
-    return parseLinks(addresses, await this.#programs('bridge', ['-json', 'fdb', 'show']));
-  }
-
-  /** The bridges and CNI networks of the node. */
-  async state(): Promise<NodeState> {
-    const { bridges, tunnels, pods } = await this.links();
-    const networks = (await this.#entries(ADDRESSES)).filter((name) => CNI_NETWORK.test(name));
-    const names = new Set([...bridges.keys(), ...Array.from(tunnels.keys(), bridgeOfTunnel)]);
-    return {
-      bridges: Array.from(names, (name) => ({ name, ports: pods.get(name) ?? 0 })),
-      networks,
-    };
-  }
-
-  /**
-   * Removes what a deleted Network left. Deletes the bridge last, because a failure is retried while the bridge
-   * exists.
-   */
-  async remove({ bridge, networks }: Leftover): Promise<void> {
-    for (const name of networks) {
-      await rm(join(this.#root, ADDRESSES, name), { recursive: true, force: true });
-    }
-    for (const iptables of networks.length === 0 ? [] : ['iptables', 'ip6tables']) {
-      const script = withoutRulesOf(networks, await this.#programs(`${iptables}-save`, ['-t', 'nat']));
-      if (script !== undefined) await this.#programs(`${iptables}-restore`, ['--noflush'], script);
-    }
-    const { tunnels, bridges } = await this.links();
-    const tunnel = tunnelName(bridge);
-    if (tunnels.has(tunnel)) await this.#programs('ip', ['link', 'delete', tunnel]);
-    if (bridges.has(bridge)) await this.#programs('ip', ['link', 'delete', bridge]);
-  }
-
-  /** The routes of the main table, without default routes and the operator's own. */
-  async routes(): Promise<readonly ClusterRange[]> {
-    const [four, six] = [
+    const fdbs = await this.#fdbs(addresses, tunnels);
+    const routes = [
       await this.#programs('ip', ['-json', 'route', 'show']),
       await this.#programs('ip', ['-6', '-json', 'route', 'show']),
     ];
-    return [...parseRoutes(four), ...parseRoutes(six)];
+    return {
+      digest: digestOf([addresses.replaceAll(COUNTERS, ''), ...fdbs, ...routes]),
+      links: () => parseLinks(addresses, fdbs),
+      routes: () => routes.flatMap(parseRoutes),
+    };
+  }
+
+  /** The operator's interfaces and the others. */
+  async links(): Promise<NodeLinks> {
+    return (await this.look()).links();
+  }
+
+  async #fdbs(addresses: string, tunnels: readonly string[] | undefined): Promise<readonly string[]> {
+    const fdb = ['-json', 'fdb', 'show'];
+    if (tunnels === undefined) return [await this.#programs('bridge', fdb)];
+    const { tunnels: there } = parseLinks(addresses, []);
+    const asked = tunnels.filter((name) => there.has(name));
+    return Promise.all(asked.map((name) => this.#programs('bridge', [...fdb, 'dev', name])));
+  }
+
+  /** Replaces the operator's table of nftables, unless it is the same. */
+  async setRules({ text, digest }: Rules): Promise<void> {
+    const shown = await this.#programs('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
+    const isThere = shown !== undefined;
+    if (isThere ? digest === undefined || digestIn(shown) !== digest : digest !== undefined) {
+      await this.#programs('nft', ['-f', '-'], text);
+    }
+  }
+
+  /** Makes the node forward packets. */
+  async forward({ ipv4, ipv6 }: { readonly ipv4: boolean; readonly ipv6: boolean }): Promise<void> {
+    if (ipv4) await this.#settings('ipv4/ip_forward', '1');
+    if (ipv6) await this.#settings('ipv6/conf/all/forwarding', '1');
+  }
+
+  /** Takes the steps. Resolves with the failures by bridge. */
+  async take(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
+    for (const { bridge } of steps.filter(({ movesGateway }) => movesGateway)) {
+      // Pods hear of the new hardware address at once.
+      await this.#settings(`ipv4/conf/${bridge}/arp_notify`, '1');
+      await this.#settings(`ipv6/conf/${bridge}/ndisc_notify`, '1');
+    }
+    const ip = steps.map(({ bridge, ip: lines }) => ({ bridge, lines }));
+    const failed = await runBatch(this.#programs, 'ip', ip);
+    const fdb = steps
+      .filter(({ bridge }) => !failed.has(bridge))
+      .map(({ bridge, fdb: lines }) => ({ bridge, lines }));
+    return new Map([...failed, ...(await runBatch(this.#programs, 'bridge', fdb))]);
+  }
+
+  /** The bridges that are marked as joined. */
+  async joined(): Promise<ReadonlySet<string>> {
+    return new Set(await this.#entries(JOINED));
+  }
+
+  /** Marks the bridge as joined, so that pods start on it, or as not joined. */
+  async mark(bridge: string, isJoined: boolean): Promise<void> {
+    const path = join(this.#root, JOINED, bridge);
+    if (isJoined) await replaceFile(path, '');
+    else await rm(path, { force: true });
   }
 
   /**
-   * Executes a step.
-   * @throws Error with the program's output if a line fails; the lines before it stay in effect.
+   * Removes what the previous release left: the slices of Networks that are gone, and books without addresses of
+   * these Networks, `namespace.name`.
    */
-  async take({ ip, bridge }: MeshStep): Promise<void> {
-    if (ip.length > 0) await this.#programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
-    if (bridge.length > 0) await this.#programs('bridge', ['-batch', '-'], `${bridge.join('\n')}\n`);
-  }
-
-  /** Writes the node's slices, by bridge. Deletes the others, except those that `isKept` keeps. */
-  async keepSlices(
-    slices: ReadonlyMap<string, string>,
-    isKept: (bridge: string) => boolean = () => false,
+  async removeLeftovers(
+    isGone: (bridge: string) => boolean,
+    isBook: (name: string) => boolean,
   ): Promise<void> {
-    for (const name of await this.#entries(SLICES)) {
-      if (!slices.has(name) && !isKept(name)) await rm(join(this.#root, SLICES, name), { force: true });
+    for (const bridge of await this.#entries(SLICES)) {
+      if (isGone(bridge)) await rm(join(this.#root, SLICES, bridge), { force: true });
     }
-    for (const [name, text] of slices) {
-      const path = join(this.#root, SLICES, name);
-      if ((await readIfThere(path)) !== text) await replaceFile(path, text);
+    for (const name of (await this.#entries(BOOKS)).filter(isBook)) {
+      const files = await this.#entries(join(BOOKS, name));
+      if (!files.every((file) => NO_ADDRESS.test(file))) continue;
+      for (const file of files) await rm(join(this.#root, BOOKS, name, file), { force: true });
+      await rmdir(join(this.#root, BOOKS, name));
     }
   }
 

@@ -32,17 +32,24 @@ export interface TunnelLink {
   readonly learned: readonly RemoteEntry[];
 }
 
-/** The operator's interfaces on a node, by name, and the addresses of all others. */
+/** An interface of others. */
+export interface Device {
+  readonly name: string;
+  /** In bytes. */
+  readonly mtu: number;
+  readonly addresses: readonly { readonly address: string; readonly prefixLength: number }[];
+}
+
+/** The operator's interfaces on a node, by name, and all others. */
 export interface NodeLinks {
   readonly bridges: ReadonlyMap<string, BridgeLink>;
   readonly tunnels: ReadonlyMap<string, TunnelLink>;
   /** Per bridge, how many pods are plugged into it. */
   readonly pods: ReadonlyMap<string, number>;
-  /** Addresses of the other interfaces, as ranges of one address. */
-  readonly others: readonly ClusterRange[];
+  readonly devices: readonly Device[];
 }
 
-export const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
+const OUR_BRIDGE = /^nw-[0-9a-f]{12}$/;
 const OUR_TUNNEL = /^nx-[0-9a-f]{12}$/;
 /** The forwarding entry for broadcasts and unknown addresses. */
 export const ALL_PEERS = '00:00:00:00:00:00';
@@ -58,18 +65,34 @@ export function tunnelName(bridge: string): string {
 }
 
 /** The inverse of {@link tunnelName}. */
-export function bridgeOfTunnel(tunnel: string): string {
+function bridgeOfTunnel(tunnel: string): string {
   return tunnel.replace(/^nx-/, 'nw-');
 }
 
+/** The names of all bridges, also where only the tunnel exists. */
+export function bridgeNames({ bridges, tunnels }: NodeLinks): ReadonlySet<string> {
+  return new Set([...bridges.keys(), ...Array.from(tunnels.keys(), bridgeOfTunnel)]);
+}
+
+/** The addresses of other interfaces, as ranges of one address. */
+export function addressesOf(devices: readonly Device[]): readonly ClusterRange[] {
+  return devices.flatMap(({ name, addresses }) =>
+    addresses.flatMap(({ address }) => {
+      const range = readRange(address);
+      return range ? [{ range, of: `interface ${name} of this node` }] : [];
+    }),
+  );
+}
+
 /**
- * Reads what `ip -json -details address show` and `bridge -json fdb show` of iproute2 print.
+ * Reads what `ip -json -details address show` and `bridge -json fdb show` of iproute2 print. There may be several
+ * outputs of the latter.
  * @throws SyntaxError if it is not JSON.
  */
-export function parseLinks(addresses: string, fdb: string): NodeLinks {
+export function parseLinks(addresses: string, fdbs: readonly string[]): NodeLinks {
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
   const remote = new Map<unknown, Json[]>();
-  for (const entry of entries(fdb).filter(({ dst }) => typeof dst === 'string')) {
+  for (const entry of fdbs.flatMap(entries).filter(({ dst }) => typeof dst === 'string')) {
     const others = remote.get(entry.ifname);
     if (others) others.push(entry);
     else remote.set(entry.ifname, [entry]);
@@ -83,7 +106,7 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
   const tunnels = links.filter(({ name }) => OUR_TUNNEL.test(name));
   return {
     pods,
-    others: links.filter(({ name }) => !isOurs(name)).flatMap(({ name, link }) => addressesOf(name, link)),
+    devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
     tunnels: new Map(tunnels.map(({ name, link }) => [name, tunnelOf(link, remote.get(name) ?? [])])),
   };
@@ -92,18 +115,24 @@ export function parseLinks(addresses: string, fdb: string): NodeLinks {
 /** One object in the JSON of iproute2. */
 export type Json = Readonly<Record<string, unknown>>;
 
-function addressesOf(name: string, link: Json): readonly ClusterRange[] {
-  return list(link.addr_info).flatMap(({ local }) => {
-    const range = readRange(String(local));
-    return range ? [{ range, of: `interface ${name} of this node` }] : [];
-  });
+function deviceOf(name: string, { mtu, addr_info: addresses }: Json): Device {
+  return {
+    name,
+    mtu: Number(mtu),
+    addresses: globalAddresses(addresses).map(({ local, prefixlen }) => ({
+      address: String(local),
+      prefixLength: Number(prefixlen),
+    })),
+  };
 }
 
 function bridgeOf(link: Json): BridgeLink {
-  const addresses = list(link.addr_info)
-    .filter(({ scope }) => scope !== 'link')
-    .map(({ local, prefixlen }) => `${local}/${prefixlen}`);
+  const addresses = globalAddresses(link.addr_info).map(({ local, prefixlen }) => `${local}/${prefixlen}`);
   return { mac: String(link.address), isUp: isUp(link), addresses };
+}
+
+function globalAddresses(addresses: unknown): readonly Json[] {
+  return list(addresses).filter(({ scope, local }) => scope !== 'link' && local !== undefined);
 }
 
 function tunnelOf(link: Json, remote: readonly Json[]): TunnelLink {
@@ -143,8 +172,13 @@ function list(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(json) : [];
 }
 
+/** Without a copy: a node can have tens of thousands of entries. */
 function json(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return isJson(value) ? value : {};
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
 }
 
 function text(value: unknown): string | undefined {

@@ -12,7 +12,7 @@ export function nodeMetrics(registry: Registry): NodeMetrics {
   const registers = [registry];
   const networks = new Gauge({
     name: 'envoy_initializer_node_networks',
-    help: 'Networks that pods of this node can attach to, joined with the other nodes',
+    help: 'Networks with pods on this node that are joined with the other nodes',
     registers,
   });
   const problem = new Gauge({
@@ -22,7 +22,7 @@ export function nodeMetrics(registry: Registry): NodeMetrics {
   });
   const removed = new Counter({
     name: 'envoy_initializer_node_leftovers_removed_total',
-    help: 'Bridges of deleted Networks that the node agent has removed',
+    help: 'Bridges that the node agent has removed, because no pod needs them',
     registers,
   });
   return {

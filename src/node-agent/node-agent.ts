@@ -1,25 +1,25 @@
 import { join } from 'node:path';
-import type { KubeObject } from '../kube/api/object.ts';
+import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
 import { createLogger, type LogLevel } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
+import { Trigger } from '../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../network/api/names.ts';
-import {
-  NETWORK_ATTACHMENT_DEFINITIONS,
-  NETWORKS,
-  type NetworkAttachmentDefinition,
-} from '../network/api/resources.ts';
-import { pickSubnet } from '../network/api/subnet.ts';
+import { NETWORKS } from '../network/api/resources.ts';
 import type { Network } from '../network/api/types.ts';
 import { installPlugins } from './cni-plugins.ts';
-import { Host } from './host.ts';
-import { setUpMesh } from './mesh-setup.ts';
+import { Host, settingsOf } from './host.ts';
+import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
-import { NeededNetworks } from './needed-networks.ts';
-import { programsOf } from './programs.ts';
-import { Sweeper } from './sweeper.ts';
+import { ownNode } from './own-node.ts';
+import { run } from './programs.ts';
+import { Reconciler } from './reconciler.ts';
+import { ReportWriter } from './report-writer.ts';
+
+/** How soon to try again after a failure. */
+const RETRY_MS = 5_000;
 
 export interface NodeAgentOptions {
   readonly kubeconfig: string | undefined;
@@ -31,30 +31,31 @@ export interface NodeAgentOptions {
   readonly cniBinDir: string;
   readonly cniPlugins: string;
   /** In milliseconds. */
-  readonly sweepInterval: number;
-  readonly joinNodes?: true;
+  readonly lookInterval: number;
+  /** In milliseconds. */
+  readonly linger: number;
+  readonly vxlanPort: number;
+  readonly underlayDevice?: string;
+  readonly nodeAddress?: string;
   readonly nodeName?: string;
-  readonly operatorNamespace: string;
 }
 
 /**
- * Runs the node agent until `stop` aborts: installs missing CNI plugins, removes the leftovers of deleted Networks,
- * and joins the others with those of the other nodes. Needs the host network and root.
- * @throws UsageError if --join-nodes lacks the node's name, or the kubeconfig is unusable.
+ * Runs the node agent until `stop` aborts: installs missing CNI plugins, and connects the Networks that have pods on
+ * this node with those of the other nodes. Needs the host network and root.
+ * @throws UsageError without the name of the node, or if the kubeconfig is unusable.
  */
 export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): Promise<0 | 2> {
-  const { joinNodes, nodeName } = options;
-  if (joinNodes && nodeName === undefined) {
-    throw new UsageError(
-      '--join-nodes needs the name of the node: set --node-name or the variable NODE_NAME',
-    );
-  }
+  const { nodeName } = options;
   const config = usableKubeConfig(options);
+  if (nodeName === undefined) {
+    throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
+  }
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
   try {
     const probes = { port: options.metricsPort, verbosity };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
-    setUp(manager, options);
+    setUp(manager, nodeName, options);
     await manager.run(stop);
     return 0;
   } catch (err) {
@@ -64,9 +65,10 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
 }
 
 /** Adds all parts of the node agent to the manager. */
-function setUp(manager: Manager, options: NodeAgentOptions): void {
-  const { hostRoot, cniBinDir, sweepInterval, nodeName, joinNodes, operatorNamespace } = options;
-  const { log } = manager;
+function setUp(manager: Manager, node: string, options: NodeAgentOptions): void {
+  const { hostRoot, cniBinDir, lookInterval, underlayDevice, nodeAddress } = options;
+  const { client, log } = manager;
+  const nowMs = () => performance.now();
   const metrics = nodeMetrics(manager.registry);
   manager.prepare(async () => {
     const directory = join(hostRoot, cniBinDir);
@@ -74,38 +76,64 @@ function setUp(manager: Manager, options: NodeAgentOptions): void {
     if (plugins.length > 0) log.info({ plugins, directory: cniBinDir }, 'installed CNI plugins');
   });
   const networks = manager.informer(NETWORKS, { transform: statusOnly });
-  const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: nameOnly });
-  const isListed = () => networks.hasSynced() && attachments.hasSynced();
-  manager.addReadyz('networks', () => (isListed() ? undefined : 'Networks not synced'));
-  const needed = new NeededNetworks([networks, attachments]);
-  const host = new Host(hostRoot, programsOf(hostRoot));
-  const onRemoved = () => metrics.leftoverRemoved();
-  const sweeper = new Sweeper({ host, needed: () => needed.keys(), onRemoved, log });
-  manager.everyReplica('sweep', () => sweeper.sweep(), {
-    everyMs: sweepInterval,
-    failed: (err) => log.error({ err }, 'cannot read the state of the node'),
+  const known = new KnownNetworks(networks);
+  const trigger = new Trigger();
+  const fire = () => trigger.fire();
+  networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
+  const reconciler = new Reconciler({
+    node,
+    host: new Host({ root: hostRoot, programs: run, settings: settingsOf(hostRoot) }),
+    underlay: { device: underlayDevice, address: nodeAddress },
+    port: options.vxlanPort,
+    lookMs: lookInterval,
+    lingerMs: options.linger,
+    nowMs,
+    networks: () => networks.lister.list(),
+    known: () => known.keys(),
+    onRemoved: () => metrics.leftoverRemoved(),
+    log,
   });
-  if (!joinNodes || nodeName === undefined) return;
-  setUpMesh(manager, {
-    host,
-    node: nodeName,
-    operatorNamespace,
-    networks,
-    needed,
+  const writer = new ReportWriter({
+    client,
     namespace: ownNamespace(),
-    intervalMs: sweepInterval,
-    onReport: (report) => metrics.joined(Object.keys(report.networks).length, report.problem !== undefined),
+    node,
+    owner: () => ownNode(node),
+    nowMs,
   });
+  let failure: string | undefined = 'node state not read yet';
+
+  async function keep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { report, joined, problem } = await reconciler.round();
+      failure = problem;
+      metrics.joined(joined, problem !== undefined);
+      await writer.write(report, signal).catch((err: unknown) => {
+        if (!signal.aborted) log.error({ err }, 'cannot write the report of this node');
+      });
+      await trigger.next(problem === undefined ? lookInterval : Math.min(RETRY_MS, lookInterval), signal);
+    }
+  }
+
+  manager.addReadyz('networks', () => (networks.hasSynced() ? undefined : 'Networks not synced'));
+  manager.addReadyz('joined', () => failure);
+  // Without the cache, it would not know what is on the node.
+  manager.everyReplica('networks', keep, { after: (signal) => waitForSync([networks], signal) });
 }
 
 /** Keeps the fields of a Network that only the operator writes. */
 function statusOnly({ metadata, spec, status }: Network): Network {
-  const { vni } = status ?? {};
-  const kept = { ...pickSubnet(status ?? {}), ...(vni !== undefined && { vni }) };
-  return { ...nameOnly({ metadata }), spec, status: kept };
-}
-
-function nameOnly({ metadata }: KubeObject): NetworkAttachmentDefinition {
   const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-  return { metadata: { name, namespace, uid, resourceVersion } };
+  const { cidr, gateway, mtu, secondary, vni, nodes } = status ?? {};
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    spec,
+    status: {
+      ...(cidr !== undefined && { cidr }),
+      ...(gateway !== undefined && { gateway }),
+      ...(mtu !== undefined && { mtu }),
+      ...(secondary && { secondary }),
+      ...(vni !== undefined && { vni }),
+      ...(nodes && { nodes }),
+    },
+  };
 }

@@ -1,11 +1,14 @@
-import { formatRange, readRange } from '../network/ipam/cidr.ts';
+import { bitsOf, formatRange, type Range, readRange } from '../network/ipam/cidr.ts';
 import { type ClusterRange, overlapText } from '../network/ipam/cluster-ranges.ts';
 import { RangeTree } from '../network/ipam/range-tree.ts';
-import type { MeshNetwork } from '../network/providers/multus/cni-config.ts';
-import { entries, isOurs, type Json } from './links.ts';
+import { MAX_REPORTED_RANGES } from '../network/nodes/node-report.ts';
+import type { NodeNetwork } from './desired.ts';
+import { type Device, entries, isOurs, type Json } from './links.ts';
 
 /** A VPN may write a default route as its two halves. */
 const LONGEST_DEFAULT = 1;
+/** Every node has these. */
+const EVERYWHERE = ['linkLocal', 'loopback', 'multicast', 'unspecified', 'broadcast'];
 
 /**
  * Reads the output of `ip -json route show`, without default routes and the operator's own.
@@ -19,17 +22,49 @@ export function parseRoutes(output: string): readonly ClusterRange[] {
   });
 }
 
-/** Which Networks overlap a range of the node, and how, as sentences by the Networks' keys. */
-export function conflictsOf(
-  networks: readonly MeshNetwork[],
+/** Finds the range of the node that a Network overlaps, as a sentence; undefined if there is none. */
+export function conflictFinder(
   ranges: readonly ClusterRange[],
-): ReadonlyMap<string, string> {
+): (network: Pick<NodeNetwork, 'ranges'>) => string | undefined {
   const tree = new RangeTree<ClusterRange>();
   for (const one of ranges) tree.add(one.range, one);
-  return new Map(
-    networks.flatMap(({ key, range }) => {
+  return ({ ranges: own }) => {
+    for (const { range } of own) {
       const [met] = tree.overlapping(range);
-      return met ? [[key, `${key}: ${overlapText(formatRange(range), met)}`] as const] : [];
-    }),
+      if (met) return overlapText(formatRange(range), met);
+    }
+    return undefined;
+  };
+}
+
+/**
+ * The ranges of the report, without those inside others. Single addresses are left out: a node can have one for each
+ * pod or Service, and each would be a write. If there are too many, the smallest ranges are left out.
+ */
+export function reportedRanges(
+  routes: readonly ClusterRange[],
+  devices: readonly Device[],
+): readonly string[] {
+  const links = devices.flatMap(({ addresses }) =>
+    addresses.flatMap(({ address, prefixLength }) => readRange(`${address}/${prefixLength}`) ?? []),
   );
+  const widest = [...routes.map(({ range }) => range), ...links]
+    .filter(
+      ({ address, prefixLength }) => prefixLength < bitsOf(address) && !EVERYWHERE.includes(address.range()),
+    )
+    .toSorted((a, b) => a.prefixLength - b.prefixLength || compare(a, b));
+  const tree = new RangeTree<Range>();
+  const kept: Range[] = [];
+  for (const range of widest) {
+    if (kept.length === MAX_REPORTED_RANGES) break;
+    // All that overlap are as wide or wider.
+    if (!tree.overlapping(range).next().done) continue;
+    tree.add(range, range);
+    kept.push(range);
+  }
+  return kept.map(formatRange).toSorted();
+}
+
+function compare(a: Range, b: Range): number {
+  return formatRange(a) < formatRange(b) ? -1 : 1;
 }

@@ -1,33 +1,47 @@
 import ipaddr from 'ipaddr.js';
-import { type NodeTable, own } from '../network/nodes/node-table.ts';
-import type { Underlay } from './bridge-plan.ts';
+import { LARGEST_MTU, SMALLEST_MTU, type Underlay } from '../network/nodes/node-report.ts';
+import type { Device } from './links.ts';
 
-/** How the node reaches the other nodes of the table: by its first address and theirs of the same family. */
-export interface Reachable extends Underlay {
-  /** Nodes that have addresses, but none of that family. A node without addresses reports that itself. */
-  readonly unreachable: readonly string[];
+/** Where the tunnels of the node begin. */
+export interface UnderlayChoice {
+  /** The device of `--underlay-device`. */
+  readonly device: string | undefined;
+  /** The node's address, if no device is chosen. */
+  readonly address: string | undefined;
 }
 
-/** The underlay of the node; undefined if it is not in the table or has no address. */
-export function underlayOf(table: NodeTable, node: string): Reachable | undefined {
-  const local = own(table, node)?.addresses.find((address) => ipaddr.isValid(address));
-  if (local === undefined) return undefined;
-  const family = familyOf(local);
-  const others = Object.entries(table)
-    .filter(([name]) => name !== node)
-    .map(([name, { addresses }]) => ({ name, addresses: addresses.filter(ipaddr.isValid) }))
-    .filter(({ addresses }) => addresses.length > 0)
-    .map(({ name, addresses }) => ({
-      name,
-      address: addresses.find((address) => familyOf(address) === family),
-    }));
-  return {
-    local,
-    peers: others.flatMap(({ address }) => address ?? []),
-    unreachable: others.filter(({ address }) => address === undefined).map(({ name }) => name),
-  };
+/** Bytes that VXLAN adds to a packet (RFC 7348 section 5). */
+const OVERHEAD = { ipv4: 50, ipv6: 70 } as const;
+
+/**
+ * The address and MTU of the underlay.
+ * @throws Error if the node lacks the device or the address, or its packets are too small.
+ */
+export function underlayOf(devices: readonly Device[], choice: UnderlayChoice): Underlay {
+  const { device, address } = deviceOf(devices, choice);
+  if (device.mtu < SMALLEST_MTU) {
+    throw new Error(`the MTU of ${device.name} is ${device.mtu}: Networks need at least ${SMALLEST_MTU}`);
+  }
+  return { address, mtu: Math.min(device.mtu, LARGEST_MTU) };
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return ipaddr.parse(address).kind();
+function deviceOf(devices: readonly Device[], { device: name, address }: UnderlayChoice) {
+  if (name !== undefined) {
+    const device = devices.find((one) => one.name === name);
+    const [first] = device?.addresses ?? [];
+    if (device && first) return { device, address: first.address };
+    const why = device ? 'has no address' : 'does not exist';
+    throw new Error(`the device ${name} of --underlay-device ${why} on this node`);
+  }
+  if (address === undefined) {
+    throw new Error('the address of this node is not known: set --node-address or --underlay-device');
+  }
+  const device = devices.find(({ addresses }) => addresses.some((one) => one.address === address));
+  if (!device) throw new Error(`no device of this node has the address ${address}: set --underlay-device`);
+  return { device, address };
+}
+
+/** The largest MTU of a Network whose packets fit into the underlay. */
+export function largestMtu({ address, mtu }: Underlay): number {
+  return mtu - OVERHEAD[ipaddr.parse(address).kind()];
 }

@@ -33,3 +33,11 @@ export function parseQuantity(value: JsonValue | undefined): bigint | undefined 
   const rounded = (size + divisor - 1n) / divisor;
   return sign === '-' ? -rounded : rounded;
 }
+
+/** An amount of `parseQuantity` as text, with suffixes of two if the example has one, else of ten. */
+export function formatQuantity(amount: bigint, example: JsonValue | undefined): string {
+  const [unit, kibi] = [10n ** 9n, 1024n * 10n ** 9n];
+  if (String(example).endsWith('i') && amount % kibi === 0n) return `${amount / kibi}Ki`;
+  if (amount % unit === 0n) return String(amount / unit);
+  return amount % 10n ** 6n === 0n ? `${amount / 10n ** 6n}m` : `${amount}n`;
+}

@@ -17,6 +17,9 @@ const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
   VolumeMount: ['subPath', 'subPathExpr'],
 };
 
+/** Objects that are replaced as a whole: a template's divisor does not fit another resource. */
+const ATOMIC: ReadonlySet<string> = new Set(['ResourceFieldSelector']);
+
 /**
  * Merges `over` into `base` by the rules of a strategic merge patch: lists with merge keys item by item,
  * atomic lists and scalars as a whole, maps and objects field by field. A null in `over` counts as absent.
@@ -42,7 +45,7 @@ function mergeField(base: JsonValue | undefined, over: JsonValue, field: FieldSc
   if (field.list) {
     return field.mergeKeys && isArray(base) && isArray(over) ? mergeLists(base, over, field) : over;
   }
-  if (!isObject(base) || !isObject(over)) return over;
+  if (!isObject(base) || !isObject(over) || ATOMIC.has(field.type)) return over;
   if (field.map) return { ...base, ...over };
   return Object.hasOwn(POD_SCHEMA, field.type) ? strategicMerge(base, over, field.type) : over;
 }

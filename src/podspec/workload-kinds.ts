@@ -6,6 +6,8 @@ export interface WorkloadKind {
   readonly formerGroup?: string;
   /** The keys down to the object with the pods' `metadata` and `spec`. */
   readonly path: readonly string[];
+  /** The keys down to the claims that its controller adds to each pod as volumes of their names. */
+  readonly claims?: readonly string[];
   /** The name in API paths, version v1. Absent for kinds that the command line does not look up in a cluster. */
   readonly plural?: string;
   /** kubectl's short names. */
@@ -22,7 +24,7 @@ export interface WorkloadKind {
 
 const TEMPLATE = ['spec', 'template'];
 
-/** The kinds of workload. After a change run `make generate`. */
+/** The kinds of workload of Kubernetes itself. After a change run `make generate`. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
   {
     kind: 'Deployment',
@@ -38,6 +40,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     kind: 'StatefulSet',
     group: 'apps',
     path: TEMPLATE,
+    claims: ['spec', 'volumeClaimTemplates'],
     plural: 'statefulsets',
     shortNames: ['sts'],
     isApplied: true,
@@ -90,5 +93,4 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
   },
   { kind: 'Pod', group: '', path: [], plural: 'pods', shortNames: ['po'] },
   { kind: 'PodTemplate', group: '', path: ['template'] },
-  { kind: 'DeploymentConfig', group: 'apps.openshift.io', path: TEMPLATE },
 ];

@@ -1,20 +1,53 @@
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../json/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../json/json.ts';
 import type { Path } from '../json/path.ts';
+import { CUSTOM_KINDS, TEMPLATELESS_KINDS, type TemplatelessKind } from './custom-kinds.ts';
 import { WORKLOAD_KINDS } from './workload-kinds.ts';
 
-/** Where a kind of object holds its pod template. Users can add rules for their own kinds. */
+/** Where a kind of object holds a pod template. Users can add rules for their own kinds. */
 export interface PodTemplateRule {
   readonly kind: string;
   /** The API group; undefined for a kind of that name in any group. */
   readonly group: string | undefined;
-  /** The keys down to the object with the pods' `metadata` and `spec`. */
-  readonly path: readonly string[];
+  /** The version in that group; undefined for all. */
+  readonly version?: string | undefined;
+  /** The steps down to the object with the pods' `metadata` and `spec`. */
+  readonly path: readonly PathStep[];
+  /** Whether an object without that template is right. */
+  readonly isOptional?: boolean;
 }
 
-const KNOWN: readonly PodTemplateRule[] = WORKLOAD_KINDS.flatMap(({ kind, group, formerGroup, path }) => [
-  { kind, group, path },
-  ...(formerGroup === undefined ? [] : [{ kind, group: formerGroup, path }]),
-]);
+/** A key, or all items of a list, or all values of a mapping. */
+export type PathStep = string | typeof EACH_ITEM | typeof EACH_VALUE;
+const EACH_ITEM = Symbol('[]');
+const EACH_VALUE = Symbol('*');
+
+/** Parses a path such as `spec.tasks[].template` or `spec.replicas.*.template`; undefined if it is not one. */
+export function parseTemplatePath(text: string): readonly PathStep[] | undefined {
+  const steps = text.split('.').map((step): readonly PathStep[] | undefined => {
+    const [, key, lists = ''] = /^([^[\]=]+)((?:\[\])*)$/.exec(step) ?? [];
+    if (key === undefined) return undefined;
+    return [key === '*' ? EACH_VALUE : key, ...Array<PathStep>(lists.length / 2).fill(EACH_ITEM)];
+  });
+  return steps.includes(undefined) ? undefined : steps.flatMap((step) => step ?? []);
+}
+
+const KNOWN: readonly PodTemplateRule[] = [
+  ...WORKLOAD_KINDS.flatMap(({ kind, group, formerGroup, path }) => [
+    { kind, group, path },
+    ...(formerGroup === undefined ? [] : [{ kind, group: formerGroup, path }]),
+  ]),
+  ...CUSTOM_KINDS.flatMap(({ kind, group, paths }) =>
+    paths.map((path) => ({ kind, group, path: parseTemplatePath(path) ?? [], isOptional: true })),
+  ),
+];
 
 /** A pod or pod template inside a document. */
 export interface PodSite {
@@ -22,7 +55,7 @@ export interface PodSite {
   readonly object: JsonObject;
   /** The path of the pod in the document. */
   readonly path: Path;
-  /** Its `metadata` and `spec`, as the webhook sees them. */
+  /** Its `metadata` and `spec`, as they are written. */
   readonly pod: JsonObject;
 }
 
@@ -37,13 +70,76 @@ export function* objectsOf(document: JsonValue, path: Path = []): Generator<read
   for (const [index, item] of items.entries()) yield* objectsOf(item, [...path, 'items', index]);
 }
 
-/** Every pod and pod template of a document, in the order of the text; `pod` is empty if a workload has no template. */
+/**
+ * Every pod and pod template of a document, in the order of the text; `pod` is empty if a workload has no template.
+ * Rules of users for a kind replace those that are known.
+ */
 export function* podSites(document: JsonValue, rules: readonly PodTemplateRule[] = []): Generator<PodSite> {
   for (const [object, path] of objectsOf(document)) {
-    const rule = [...rules, ...KNOWN].find((candidate) => fits(candidate, object));
-    if (!rule) continue;
-    const pod = rule.path.reduce<JsonValue | undefined>(own, object);
-    yield { object, path: [...path, ...rule.path], pod: isObject(pod) ? pod : {} };
+    const given = rules.filter((rule) => fits(rule, object));
+    const all = given.length > 0 ? given : KNOWN.filter((rule) => fits(rule, object));
+    const sites = all.flatMap((rule) => [...sitesAt(object, path, object, rule.path)]);
+    yield* sites;
+    const keys = all.find(({ isOptional }) => !isOptional)?.path.filter((step) => typeof step === 'string');
+    if (sites.length === 0 && keys) yield { object, path: [...path, ...keys], pod: {} };
+  }
+}
+
+function* sitesAt(
+  object: JsonObject,
+  path: Path,
+  value: JsonValue | undefined,
+  [step, ...steps]: readonly PathStep[],
+): Generator<PodSite> {
+  if (step === undefined) {
+    if (isObject(value)) yield { object, path, pod: value };
+  } else if (typeof step === 'string') {
+    yield* sitesAt(object, [...path, step], own(value, step), steps);
+  } else if (step === EACH_ITEM && isArray(value)) {
+    for (const [index, item] of value.entries()) yield* sitesAt(object, [...path, index], item, steps);
+  } else if (step === EACH_VALUE && isObject(value)) {
+    for (const [key, item] of Object.entries(value)) yield* sitesAt(object, [...path, key], item, steps);
+  }
+}
+
+/**
+ * The pod that the controller of a workload makes of its template. A StatefulSet's claims become volumes, in place of
+ * the template's volumes of their names.
+ */
+export function createdPod(object: JsonObject, pod: JsonObject): JsonObject {
+  const claimed = WORKLOAD_KINDS.find(({ claims, ...rule }) => claims && fits(rule, object));
+  const claims = claimed?.claims?.reduce<JsonValue | undefined>(own, object);
+  if (!isArray(claims) || claims.length === 0) return pod;
+  const names = claims.map((claim) => ownString(own(claim, 'metadata'), 'name') ?? '');
+  const workload = ownString(own(object, 'metadata'), 'name') ?? '';
+  const added = names.map((name) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-${workload}-0` },
+  }));
+  const spec = own(pod, 'spec');
+  const others = ownObjects(spec, 'volumes').filter(
+    (volume) => !names.includes(ownString(volume, 'name') ?? ''),
+  );
+  return { ...pod, spec: { ...(isObject(spec) && spec), volumes: [...added, ...others] } };
+}
+
+/** The template for which injection of its `createdPod` gave this pod: with what was added, and its own volumes. */
+export function asTemplate(template: JsonObject, created: JsonObject, injected: JsonObject): JsonObject {
+  if (created === template) return injected;
+  const [before, after] = [own(template, 'spec'), own(injected, 'spec')];
+  const added = ownObjects(after, 'volumes').slice(ownObjects(own(created, 'spec'), 'volumes').length);
+  const volumes = added.length > 0 ? [...ownObjects(before, 'volumes'), ...added] : own(before, 'volumes');
+  if (!isObject(after)) return injected;
+  if (volumes !== undefined) return { ...injected, spec: { ...after, volumes } };
+  const { volumes: _, ...spec } = after;
+  return { ...injected, spec };
+}
+
+/** The objects of a document whose pods only the webhook can inject, because they have no pod template. */
+export function* templateless(document: JsonValue): Generator<readonly [JsonObject, TemplatelessKind]> {
+  for (const [object] of objectsOf(document)) {
+    const known = TEMPLATELESS_KINDS.find((rule) => fits(rule, object));
+    if (known) yield [object, known];
   }
 }
 
@@ -55,8 +151,10 @@ export function missingSpec({ path, pod }: PodSite): string | undefined {
   return [...inObject, 'spec'].join('.');
 }
 
-function fits({ kind, group }: PodTemplateRule, object: JsonObject): boolean {
-  return ownString(object, 'kind') === kind && (group === undefined || groupOf(object) === group);
+function fits(rule: Pick<PodTemplateRule, 'kind' | 'group' | 'version'>, object: JsonObject): boolean {
+  const { kind, group, version } = rule;
+  if (ownString(object, 'kind') !== kind || (group !== undefined && groupOf(object) !== group)) return false;
+  return version === undefined || (ownString(object, 'apiVersion') ?? '').split('/').at(-1) === version;
 }
 
 function groupOf(object: JsonObject): string {

@@ -65,9 +65,10 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
       ...policyFor('namespace', mutation, template, broken, options),
       ...(options.alone ? unseenFor(set, options) : []),
     ];
-    const levels = broken.map(
-      (level) =>
-        `template "config": no policy injects pods in namespaces that enforce ${level} pod security${options.alone ? '' : ': there the webhook injects those that still meet the level'}`,
+    const levels = broken.map((level) =>
+      options.alone
+        ? `template "config": no policy injects pods in namespaces that enforce ${level} pod security`
+        : `template "config": in namespaces that enforce ${level} pod security, only the webhook injects pods, if they comply with their sidecar`,
     );
     return { objects, left: [...levels, ...left] };
   } catch (error) {

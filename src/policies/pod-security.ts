@@ -13,8 +13,10 @@ const LEVELS = ['baseline', 'restricted'] as const;
  * meets a level without them meets it in every pod.
  */
 export function brokenLevels(template: Template, set: TemplateSet): readonly string[] {
-  const alone = { ...template, securityContext: {} };
-  return LEVELS.filter((level) => [template, alone].some((each) => breaks(each, set, level)));
+  // A misfit is no matter of levels: it has a condition of its own.
+  const whole = { ...template, misfits: [] };
+  const alone = { ...whole, securityContext: {} };
+  return LEVELS.filter((level) => [whole, alone].some((each) => breaks(each, set, level)));
 }
 
 function breaks(template: Template, set: TemplateSet, level: string): boolean {

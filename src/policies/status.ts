@@ -53,6 +53,7 @@ function frame({ name, hash }: Template): { readonly before: string; readonly af
     added: { containers: [marker] },
     overlaid: {},
     moved: {},
+    requests: {},
   });
   const [before = '', after = ''] = empty.split(`"containers":["${marker}"]`);
   return { before, after };

@@ -1,7 +1,8 @@
 import { MAX_LENGTH } from '../json/annotation-json.ts';
 import { own } from '../json/json.ts';
 import { type PatchOperation, PodDraft } from '../json/patch.ts';
-import { annotation, containers, nameOf, type Pod } from '../podspec/pod.ts';
+import { annotation, containers, nameOf, type Pod, specField } from '../podspec/pod.ts';
+import { grownRequests } from '../podspec/rules/pod-resources.ts';
 import { decide } from './decide.ts';
 import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
@@ -10,6 +11,8 @@ import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
+import { hasShape } from './template/pod-shapes.ts';
+import type { Template } from './template/template.ts';
 import type { Selection } from './template/template-set.ts';
 import { forWorkload } from './workload-name.ts';
 
@@ -51,14 +54,15 @@ export function inject(input: DecideInput): Injection {
   if (ignored.length > 0 && options.onConflict === 'deny') return refused(invalidOverride(ignored));
   for (const [index, template] of decision.templates.entries()) {
     const overrides = index === 0 ? input.options.keys : undefined;
-    const merged = mergeTemplate(draft, forWorkload(template, input.pod, input.workload), {
-      options,
-      status,
-      overrides,
-    });
+    const named = forWorkload(template, input.pod, input.workload);
+    const merged = misfit(template, input.pod) ?? mergeTemplate(draft, named, { options, status, overrides });
     if ('obstacle' in merged) return refused(merged.obstacle);
     ignored.push(...merged.ignored);
     if (status.isTooLong) return refused(tooMuchAdded(input));
+  }
+  for (const [name, request] of grownRequests(input.pod, draft.pod)) {
+    status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
+    draft.set(['spec', 'resources', 'requests'], name, request);
   }
   const refusal = predictRejection(input.pod, draft.pod, input.namespaceLabels);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
@@ -74,6 +78,17 @@ export function inject(input: DecideInput): Injection {
     selectedBy: decision.selectedBy,
     ignored: ignored.length > 0 ? invalidOverride(ignored) : undefined,
   };
+}
+
+/** The API server refuses pods of this shape with the template. */
+function misfit({ name, misfits }: Template, pod: Pod): { readonly obstacle: Obstacle } | undefined {
+  const found = misfits.filter(({ shape }) => hasShape(pod, shape));
+  if (found.length === 0) return undefined;
+  const messages = found.map(
+    ({ shape, message }) =>
+      `${shape.name}: the API server refuses such pods with the template ${name}: ${message}`,
+  );
+  return { obstacle: { reason: 'conflict', messages } };
 }
 
 /** The API server would reject the pod because of its annotations. */

@@ -45,6 +45,8 @@ export interface Status {
   readonly overlaid: JsonObject;
   /** The original place of those that moved between containers and init containers. */
   readonly moved: Moved;
+  /** The pod's own requests (`spec.resources`) that grew, with their values before; null if there was none. */
+  readonly requests: JsonObject;
 }
 
 /** The version of the annotation's format, not of this program: pods outlive upgrades. */
@@ -54,6 +56,7 @@ const VERSION = 1;
 export class StatusBuilder {
   readonly #added: Partial<Record<AddedKind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
+  readonly #requests: Record<string, JsonValue> = {};
   readonly #containers = new Set<string>();
   #length = 0;
 
@@ -69,6 +72,11 @@ export class StatusBuilder {
   /** Records a container of the pod as it was before its merge with the template's. */
   overlaid(name: string, container: JsonObject): void {
     this.#overlaid[name] = container;
+  }
+
+  /** Records a request of the pod itself as it was before it grew. */
+  grown(resource: string, request: JsonValue | undefined): void {
+    this.#requests[resource] = request ?? null;
   }
 
   /** Whether the names of all additions exceed the size limit of an annotation. */
@@ -87,18 +95,20 @@ export class StatusBuilder {
       added: this.#added,
       overlaid: this.#overlaid,
       moved: findMoved(before, after, Object.keys(this.#overlaid)),
+      requests: this.#requests,
     };
   }
 }
 
 /** The text of the status annotation. Omits empty parts. */
-export function formatStatus({ templates, added, overlaid, moved }: Status): string {
+export function formatStatus({ templates, added, overlaid, moved, requests }: Status): string {
   const said = {
     version: VERSION,
     templates,
     added,
     overlaid: unlessEmpty(overlaid),
     moved: unlessEmpty(moved),
+    requests: unlessEmpty(requests),
   };
   return JSON.stringify(said);
 }
@@ -117,11 +127,13 @@ export function parseStatus(text: string | undefined): Status | undefined {
   }));
   const added = own(status, 'added');
   const overlaid = own(status, 'overlaid');
+  const requests = own(status, 'requests');
   return {
     templates,
     added: isObject(added) ? namesOf(added) : {},
     overlaid: isObject(overlaid) ? overlaid : {},
     moved: parseMoved(own(status, 'moved')),
+    requests: isObject(requests) ? requests : {},
   };
 }
 

@@ -41,6 +41,7 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   for (const list of SPEC_LISTS)
     removeItems(draft, ['spec', list], new Set(status.added[list]), nameIn(list));
   giveBack(draft, status);
+  shrinkRequests(draft, status);
   cleanContainers(draft, status);
   for (const [kind, path] of FIELDS) removeFields(draft, path, status.added[kind] ?? []);
   removeFields(draft, ['metadata', 'annotations'], [keys.status]);
@@ -82,6 +83,17 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
     const all = at(draft.pod, ['spec', list]);
     draft.insert(['spec', list], container, isArray(all) && index < all.length ? index : 'end');
   }
+}
+
+/** Restores the pod's own requests that grew with the sidecar. */
+function shrinkRequests(draft: PodDraft, { requests }: Status): void {
+  const path = ['spec', 'resources', 'requests'];
+  for (const [name, before] of Object.entries(requests)) {
+    if (own(at(draft.pod, path), name) === undefined) continue;
+    if (before === null) draft.remove([...path, name]);
+    else draft.replace([...path, name], before);
+  }
+  if (Object.keys(requests).length > 0) removeIfEmpty(draft, path);
 }
 
 /** The place of the first container of each name. */

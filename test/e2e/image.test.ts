@@ -92,8 +92,11 @@ describeWithNode('the image', () => {
     expect(programs.toSorted()).toEqual([
       'opt/cni/bin/bridge',
       'opt/cni/bin/host-local',
+      'opt/cni/bin/static',
       'usr/local/bin/node',
-      'usr/sbin/chroot',
+      'usr/sbin/bridge',
+      'usr/sbin/ip',
+      'usr/sbin/nft',
     ]);
     const others = outside.filter((file) => !programs.includes(file) && !/\.so(\.\d+)*$/.test(file));
     expect(others.toSorted()).toEqual(['etc/group', 'etc/passwd']);

@@ -1,28 +1,56 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { pino } from 'pino';
-import { FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
+import { bridgeName, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
+import { SLICES } from '../../src/node-agent/ipam-script.ts';
 import { type NodeLinks, tunnelName } from '../../src/node-agent/links.ts';
-import { Sweeper } from '../../src/node-agent/sweeper.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { type LabNode, type LabPod, labNetwork, MeshLab } from '../support/mesh-lab.ts';
+import {
+  type LabNode,
+  type LabPod,
+  labNodes,
+  MeshLab,
+  oldConfig,
+  Pings,
+  type Space,
+} from '../support/mesh-lab.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
-const four = labNetwork('four', '10.20.0.0/24', '10.20.0.1', FIRST_VNI);
-const six = labNetwork('six', 'fd00:20::/64', 'fd00:20::1', FIRST_VNI + 1);
-const plain = (address: string) => address.replace(/\/.*/, '');
+const ALL = labNodes({ a: 1, b: 2, c: 3 });
+const dual: NetworkStatus = {
+  cidr: '10.20.0.0/24',
+  gateway: '10.20.0.254',
+  secondary: { cidr: 'fd00:20::/64', gateway: 'fd00:20::fe' },
+  vni: FIRST_VNI,
+  mtu: 1430,
+  nodes: ALL,
+};
+const other: NetworkStatus = {
+  cidr: '10.21.0.0/24',
+  gateway: '10.21.0.1',
+  vni: FIRST_VNI + 1,
+  mtu: 1430,
+  nodes: labNodes({ a: 1 }),
+};
+/** Pings after one without an answer: the kernel may still wait for the answer to its first question for the neighbour. */
+const AFTER_SILENCE = 4;
+const bridge = bridgeName('default/dual');
+const tunnel = tunnelName(bridge);
 
 let lab: MeshLab;
 let a: LabNode;
 let b: LabNode;
-let pods: Record<'a4' | 'b4' | 'a6' | 'b6', LabPod>;
+let c: LabNode;
+let network: Network;
+let pods: Record<'a' | 'b' | 'c' | 'other', LabPod>;
 
-describeWithNode('the networks of two nodes', () => {
+describeWithNode('the Networks of three nodes, with pings that never stop', () => {
   beforeAll(async () => {
     lab = await MeshLab.start();
     a = await lab.addNode('a', 1);
     b = await lab.addNode('b', 2);
-    lab.networks = [four, six];
+    c = await lab.addNode('c', 3);
+    network = lab.tell('dual', dual);
   });
 
   afterAll(async () => {
@@ -30,213 +58,419 @@ describeWithNode('the networks of two nodes', () => {
   });
 
   test('give no address to a pod before the node agent has joined them', async () => {
-    await expect(a.startPod(four)).rejects.toThrow('this node has no addresses of the Network yet');
+    await expect(a.startPod(network, ['10.20.0.1/24'])).rejects.toThrow(
+      'this node is not on the Network yet',
+    );
   });
 
-  test('are reported when they are joined', async () => {
-    const reports = await lab.join();
-    const networks = { 'default/four': four.digest, 'default/six': six.digest };
-    expect(reports).toEqual([1, 2].map((number) => ({ number, table: expect.any(String), networks })));
-    expect(new Set(reports.map(({ table }) => table)).size).toBe(1);
+  test('are joined, and applying twice does nothing the second time', async () => {
+    for (const { report, joined } of await lab.round()) {
+      expect(report).toMatchObject({ version: 2, ranges: ['192.0.2.0/24', '2001:db8::/64'], problems: {} });
+      expect(joined).toBe(1);
+    }
+    const programs = jest.spyOn(a.host, 'take');
+    const before = await stateOf(a);
+    await lab.round();
+    expect(programs.mock.calls.flatMap(([steps]) => steps)).toEqual([]);
+    programs.mockRestore();
+    expect(await stateOf(a)).toEqual(before);
   });
 
-  test('give each pod an address of its own node’s slice', async () => {
+  test('connect pods of both families, as large as the MTU says, and give none without addresses', async () => {
+    await expect(a.startPod(network, [])).rejects.toThrow('missing IP config');
+    const start = (node: LabNode, number: number) =>
+      node.startPod(network, [`10.20.0.${number}/24`, `fd00:20::${number}/64`]);
+    const other1 = lab.tell('other', other);
+    await lab.round();
     pods = {
-      a4: await a.startPod(four),
-      b4: await b.startPod(four),
-      a6: await a.startPod(six),
-      b6: await b.startPod(six),
+      a: await start(a, 1),
+      b: await start(b, 2),
+      c: await start(c, 3),
+      other: await a.startPod(other1, ['10.21.0.2/24']),
     };
-    expect([pods.a4.address, pods.b4.address]).toEqual(['10.20.0.16/24', '10.20.0.32/24']);
-    expect([pods.a6.address, pods.b6.address]).toEqual(['fd00:20:0:0:10::/64', 'fd00:20:0:0:20::/64']);
-  });
-
-  test('carry packets between pods of both, as large as the MTU says', async () => {
-    for (const { space } of Object.values(pods))
-      expect(await space.sh('ip link show net1')).toContain(' mtu 1450 ');
-    expect(await pods.a4.reaches(plain(pods.b4.address), 1450 - 28)).toBe(true);
-    expect(await pods.b4.reaches(plain(pods.a4.address))).toBe(true);
-    expect(await pods.a6.reaches(plain(pods.b6.address), 1450 - 48)).toBe(true);
-    expect(await pods.b6.reaches(plain(pods.a6.address))).toBe(true);
+    expect(pods.a.addresses).toEqual(['10.20.0.1/24', 'fd00:20::1/64']);
+    for (const address of ['10.20.0.2', '10.20.0.3', '10.20.0.254', 'fd00:20::fe']) {
+      expect(await pods.a.reaches(address)).toBe(true);
+    }
+    expect(await pods.a.reaches('10.20.0.2', 1430 - 28)).toBe(true);
+    expect(await pods.b.reaches('fd00:20::3', 1430 - 48)).toBe(true);
   });
 
   test('have their gateway on each node, and no pod asks that of another', async () => {
-    for (const [name, gateway] of [
-      ['four', '10.20.0.1'],
-      ['six', 'fd00:20::1'],
-    ] as const) {
-      const [one, other] = name === 'four' ? [pods.a4, pods.b4] : [pods.a6, pods.b6];
-      expect([await one.reaches(gateway), await other.reaches(gateway)]).toEqual([true, true]);
-    }
     // Where one was heard from afar, that would be learned.
     const { tunnels } = await a.host.links();
-    for (const tunnel of [four, six].map(({ bridge }) => tunnelName(bridge))) {
-      expect(tunnels.get(tunnel)?.learned.filter(({ mac }) => mac.startsWith('02:6e:77'))).toEqual([]);
-    }
-    await lab.plug(2, false);
-    expect([await pods.a4.reaches('10.20.0.1'), await pods.a4.reaches(plain(pods.b4.address), 1)]).toEqual([
-      true,
-      false,
-    ]);
-    await lab.plug(2, true);
+    expect(tunnels.get(tunnel)?.learned.filter(({ mac }) => mac.startsWith('02:6e:77'))).toEqual([]);
   });
 
-  test('are left alone when they are joined', async () => {
-    const take = jest.spyOn(a.host, 'take');
-    await lab.join();
-    expect(take).not.toHaveBeenCalled();
-    take.mockRestore();
+  test('let nobody in from outside, and let their pods out under the name of the node', async () => {
+    await lab.wire.sh('ip address add 192.0.2.200/24 dev wire && ip route add 10.20.0.0/24 via 192.0.2.1');
+    await pods.a.space.sh('ip route add default via 10.20.0.254');
+    await pods.other.space.sh('ip route add default via 10.21.0.1');
+    const asked = '10.20.0.1';
+    expect(await pods.other.reaches('10.20.0.1', 1)).toBe(false);
+    expect(await pinged(lab.wire, asked)).toBe(false);
+    // The way out, with an address that has no way back; and the node's own way in.
+    expect(await pods.a.reaches('192.0.2.200')).toBe(true);
+    expect(await pods.other.reaches('192.0.2.3')).toBe(true);
+    expect(await pinged(a.space, asked)).toBe(true);
+    // It is the table that holds them off.
+    await a.sh('nft delete table inet envoy-initializer');
+    expect(await pinged(lab.wire, asked, AFTER_SILENCE)).toBe(true);
+    expect(await pods.other.reaches('10.20.0.1')).toBe(true);
+    await a.round();
+    expect(await pinged(lab.wire, asked)).toBe(false);
+    await lab.wire.sh('ip route delete 10.20.0.0/24');
+  });
+
+  test('take packets of their VNIs from peers alone, and leave those of others alone', async () => {
+    const device = (vni: number, remote: string, address: string) =>
+      `ip link add v${vni} type vxlan id ${vni} remote ${remote} dstport 4789 && ip address add ${address} dev v${vni} && ip link set v${vni} up`;
+    await lab.wire.sh(device(FIRST_VNI, '192.0.2.1', '10.20.0.99/24'));
+    const asked = `-I v${FIRST_VNI} 10.20.0.1`;
+    expect(await pinged(lab.wire, asked)).toBe(false);
+    const learned = async () => (await a.host.links()).tunnels.get(tunnel)?.learned.map(({ peer }) => peer);
+    expect(await learned()).not.toContain('192.0.2.200');
+    await a.sh('nft delete table inet envoy-initializer');
+    expect(await pinged(lab.wire, asked, AFTER_SILENCE)).toBe(true);
+    expect(await learned()).toContain('192.0.2.200');
+    await a.round();
+    expect(await learned()).not.toContain('192.0.2.200');
+    expect(await pinged(lab.wire, asked)).toBe(false);
+    // As Calico's on the same port.
+    await lab.wire.sh(device(4096, '192.0.2.1', '10.96.0.1/24'));
+    await a.sh(device(4096, '192.0.2.200', '10.96.0.2/24'));
+    expect(await pinged(lab.wire, '10.96.0.2')).toBe(true);
+    await a.sh('ip link delete v4096');
+    await lab.wire.sh(`ip link delete v4096 && ip link delete v${FIRST_VNI}`);
   });
 
   test.each([
-    ['a changed tunnel', () => `ip link delete ${tunnelName(four.bridge)}`],
-    [
-      'another gateway',
-      () => `ip address flush dev ${four.bridge} && ip address add 10.20.0.9/24 dev ${four.bridge}`,
-    ],
-    ['a lost peer', () => `bridge fdb delete 00:00:00:00:00:00 dev ${tunnelName(four.bridge)} dst 192.0.2.2`],
-    [
-      'a peer too many',
-      () => `bridge fdb append 00:00:00:00:00:00 dev ${tunnelName(four.bridge)} dst 192.0.2.77`,
-    ],
-    ['a tunnel unplugged', () => `ip link set ${tunnelName(four.bridge)} nomaster down`],
+    ['a changed tunnel', `ip link delete ${tunnel}`],
+    ['another gateway', `ip address flush dev ${bridge} && ip address add 10.20.0.9/24 dev ${bridge}`],
+    ['a lost peer', `bridge fdb delete 00:00:00:00:00:00 dev ${tunnel} dst 192.0.2.2`],
+    ['a peer too many', `bridge fdb append 00:00:00:00:00:00 dev ${tunnel} dst 192.0.2.77`],
+    ['a tunnel unplugged', `ip link set ${tunnel} nomaster down`],
     [
       'a tunnel of another place',
-      () =>
-        `ip link delete ${tunnelName(four.bridge)} && ip link add ${tunnelName(four.bridge)} type vxlan id 7 local 192.0.2.9 dstport 4790`,
+      `ip link delete ${tunnel} && ip link add ${tunnel} type vxlan id 7 local 192.0.2.9 dstport 4790`,
     ],
-    ['another hardware address', () => `ip link set ${four.bridge} address 02:00:00:00:00:07`],
+    ['another hardware address', `ip link set ${bridge} address 02:00:00:00:00:07`],
+    ['no rules', 'nft flush table inet envoy-initializer'],
+    ['no forwarding', 'echo 0 >/proc/sys/net/ipv4/ip_forward'],
   ])('are mended after %s', async (_, harm) => {
-    const before = await a.host.links();
-    await a.sh(harm());
-    expect(comparable(await a.host.links())).not.toEqual(comparable(before));
-    await lab.join();
-    expect(comparable(await a.host.links())).toEqual(comparable(before));
-    expect(await pods.a4.reaches(plain(pods.b4.address))).toBe(true);
-    expect(await pods.b4.reaches('10.20.0.1')).toBe(true);
+    const before = await stateOf(a);
+    await a.sh(harm);
+    expect(await stateOf(a)).not.toEqual(before);
+    expect((await a.round()).problem).toBeUndefined();
+    expect(await stateOf(a)).toEqual(before);
+    expect(await pods.a.reaches('10.20.0.2')).toBe(true);
+    expect(await pods.b.reaches('10.20.0.254')).toBe(true);
   });
 
-  test('let a pod choose an address that no node gives out, and none of another node’s', async () => {
-    const pod = await b.startPod(four, '10.20.0.7/24');
-    expect(pod.address).toBe('10.20.0.7/24');
-    expect(await pods.a4.reaches('10.20.0.7')).toBe(true);
-    await expect(b.startPod(four, '10.20.0.17/24')).rejects.toThrow('10.20.0.17');
-    await b.stopPod(pod, four);
-  });
+  describe('go on', () => {
+    let pings: readonly Pings[] = [];
 
-  test('take in a node that comes, and let go of one that goes', async () => {
-    const c = await lab.addNode('c', 3);
-    await lab.join();
-    const pod = await c.startPod(four);
-    expect(pod.address).toBe('10.20.0.48/24');
-    expect([await pod.reaches(plain(pods.a4.address)), await pods.b4.reaches(plain(pod.address))]).toEqual([
-      true,
-      true,
-    ]);
-    await lab.removeNode('c', 3);
-    const tunnel = async () => (await a.host.links()).tunnels.get(tunnelName(four.bridge));
-    const heard = async () => ((await tunnel())?.learned ?? []).some(({ peer }) => peer === '192.0.2.3');
-    expect(await heard()).toBe(true);
-    lab.tell((_, number) => [`192.0.2.${number}`]);
-    await lab.join();
-    expect((await tunnel())?.peers).toEqual(['192.0.2.2']);
-    expect(await heard()).toBe(false);
-  });
+    beforeAll(() => {
+      pings = [
+        new Pings(pods.a.space, '10.20.0.2'),
+        new Pings(pods.a.space, 'fd00:20::2'),
+        new Pings(pods.b.space, '10.20.0.1'),
+        new Pings(pods.b.space, '10.20.0.254'),
+      ];
+    });
 
-  test('go by the addresses that nodes have, also where these are IPv6', async () => {
-    lab.tell((_, number) => [`2001:db8::${number}`]);
-    await lab.join();
-    expect((await a.host.links()).tunnels.get(tunnelName(four.bridge))?.local).toBe('2001:db8::1');
-    expect(await pods.a4.reaches(plain(pods.b4.address), 1430 - 28)).toBe(true);
-    expect(await pods.b6.reaches(plain(pods.a6.address))).toBe(true);
-  });
+    test('while agents are away, and pods start on what is joined', async () => {
+      const late = lab.tell('late', {
+        ...other,
+        cidr: '10.22.0.0/24',
+        gateway: '10.22.0.1',
+        vni: FIRST_VNI + 2,
+      });
+      const pod = await a.startPod(network, ['10.20.0.4/24']);
+      expect(await pod.reaches('10.20.0.3')).toBe(true);
+      await a.stopPod(pod);
+      await expect(a.startPod(late, ['10.22.0.2/24'])).rejects.toThrow('this node is not on the Network yet');
+      lab.networks.delete('late');
+      // The plugin has made a bridge.
+      await lab.linger();
+    });
 
-  test('say so where a node has no address by which it could be reached', async () => {
-    lab.tell((name) => (name === 'b' ? [] : ['192.0.2.1']));
-    const networks = { 'default/four': four.digest, 'default/six': six.digest };
-    const [first, second] = await lab.join();
-    expect(first).toEqual({ number: 1, table: expect.any(String), networks });
-    expect(second).toMatchObject({ networks: {}, table: '', problem: 'it has no InternalIP' });
-    lab.tell((name) => (name === 'b' ? ['2001:db8::2'] : ['192.0.2.1']));
-    expect(await lab.join()).toMatchObject([
-      { networks: {}, problem: 'node b has no address of the family of 192.0.2.1' },
-      { networks: {}, problem: 'node a has no address of the family of 2001:db8::2' },
-    ]);
-    lab.tell((name) => (name === 'b' ? [] : ['192.0.2.1']));
-    await lab.join();
-    await expect(b.startPod(four)).rejects.toThrow('no addresses');
-    lab.tell((_, number) => [`192.0.2.${number}`]);
-  });
+    test('when agents start anew', async () => {
+      for (const [number, node] of [a, b, c].entries()) node.restart(`192.0.2.${number + 1}`);
+      await lab.round();
+    });
 
-  test.each(['10.77.0.128/25', '192.0.2.0/24'])(
-    'are never made with a range that the node has, whatever the status says: %s',
-    async (range) => {
-      // A second LAN of the node, and that by which the nodes reach each other.
-      await a.sh(
-        'ip link add lan0 type bridge && ip address add 10.77.0.1/24 dev lan0 && ip link set lan0 up',
+    test('while the API server is away, and where all lists are empty', async () => {
+      const before = await stateOf(a);
+      const all = new Map(lab.networks);
+      lab.networks.clear();
+      lab.isListKnown = false;
+      await lab.linger();
+      expect(await stateOf(a)).toEqual(before);
+      for (const [name, one] of all) lab.networks.set(name, one);
+      lab.isListKnown = true;
+    });
+
+    test.each<[string, NetworkStatus | undefined]>([
+      ['has no status', undefined],
+      ['names no nodes, as that of the previous release', { ...dual, nodes: undefined }],
+      ['has no VNI', { ...dual, vni: undefined }],
+      ['has a range that is none', { ...dual, cidr: '10.20.0.0' }],
+    ] as [string, NetworkStatus | undefined][])('while the Network %s', async (_, status) => {
+      const before = await stateOf(a);
+      lab.tell('dual', status);
+      await lab.linger();
+      expect(await stateOf(a)).toEqual(before);
+      const pod = await b.startPod(network, ['10.20.0.5/24']);
+      expect(await pod.reaches('10.20.0.1')).toBe(true);
+      await b.stopPod(pod);
+      lab.tell('dual', dual);
+      await lab.linger();
+      expect(await stateOf(a)).toEqual(before);
+    });
+
+    test('when the node of the last pod of another Network lets go of it', async () => {
+      await a.stopPod(pods.other);
+      lab.tell('other', { ...other, nodes: [] });
+      const links = () => a.sh('ip -oneline link');
+      await lab.round();
+      expect(await links()).toContain(bridgeName('default/other'));
+      await lab.linger();
+      expect(await links()).not.toContain(bridgeName('default/other').slice(3));
+      await expect(a.startPod(lab.tell('other', other), ['10.21.0.2/24'])).rejects.toThrow(
+        'not on the Network yet',
       );
-      const forged = labNetwork('forged', range, range.replace(/\.\d+\/.*/, '.200'), FIRST_VNI + 5);
-      const links = await a.sh('ip -oneline link');
-      lab.networks = [four, six, forged];
-      const [report] = await lab.join();
-      expect(report?.problem).toMatch(
-        /^default\/forged: .* overlaps .* of this node.*: it is not created on this node$/,
-      );
-      expect(Object.keys(report?.networks ?? {})).toEqual(['default/four', 'default/six']);
-      expect(await a.sh('ip -oneline link')).toBe(links);
-      expect(await a.sh('busybox ping -c 1 -W 5 192.0.2.2')).toContain(' 0% packet loss');
-      await expect(a.startPod(forged)).rejects.toThrow('no addresses');
-      await a.sh('ip link delete lan0');
-      lab.networks = [four, six];
-      await lab.join();
-    },
-  );
+    });
 
-  test('go on with their pods when a route comes that their range meets, and the node says so', async () => {
-    await a.sh('ip route add 10.20.0.240/28 via 192.0.2.2');
-    const [report] = await lab.join();
-    expect(report?.problem).toContain('10.20.0.0/24 overlaps 10.20.0.240/28 of a route of this node by eth0');
-    expect(report?.networks).toMatchObject({ 'default/four': four.digest });
-    expect(await pods.a4.reaches(plain(pods.b4.address))).toBe(true);
-    await a.sh('ip route delete 10.20.0.240/28');
-    expect((await lab.join())[0]).not.toHaveProperty('problem');
+    test('with a pod that is on a node which the status does not name', async () => {
+      lab.tell('other', other);
+      await a.round();
+      const pod = await a.startPod(lab.tell('other', { ...other, nodes: [] }), ['10.21.0.2/24']);
+      await lab.linger();
+      await lab.linger();
+      expect(await pod.reaches('10.21.0.1')).toBe(true);
+      await a.stopPod(pod);
+    });
+
+    test('when a Network takes the range of one that is gone', async () => {
+      lab.networks.delete('other');
+      const heir = lab.tell('heir', { ...other, vni: FIRST_VNI + 3 });
+      expect((await a.round()).problem).toBeUndefined();
+      const pod = await a.startPod(heir, ['10.21.0.2/24']);
+      expect(await pinged(a.space, '10.21.0.2')).toBe(true);
+      await a.stopPod(pod);
+      lab.networks.delete('heir');
+    });
+
+    test.each(['10.77.0.128/25', '192.0.2.0/24'])(
+      'when the status has a range that the node has, which is not made: %s',
+      async (cidr) => {
+        // A second LAN of the node, and that by which the nodes reach each other.
+        await a.sh(
+          'ip link add lan0 type bridge && ip address add 10.77.0.1/24 dev lan0 && ip link set lan0 up',
+        );
+        const links = await a.sh('ip -oneline link');
+        const forged = lab.tell('forged', { ...other, cidr, gateway: cidr.replace(/\d+\/.*/, '200') });
+        const { report, joined } = await a.round();
+        expect(report.problems['default/forged']).toMatch(
+          / overlaps .* of this node.*: it is not created on this node$/,
+        );
+        expect(joined).toBe(1);
+        expect(await a.sh('ip -oneline link')).toBe(links);
+        await expect(a.startPod(forged, ['10.77.0.130/25'])).rejects.toThrow('not on the Network yet');
+        await a.sh('ip link delete lan0');
+        lab.networks.delete('forged');
+        await a.round();
+      },
+    );
+
+    test('when a route comes that their range meets, and the node says so', async () => {
+      await a.sh('ip route add 10.20.0.240/28 via 192.0.2.2');
+      expect((await a.round()).report.problems).toEqual({
+        'default/dual': '10.20.0.0/24 overlaps 10.20.0.240/28 of a route of this node by eth0',
+      });
+      await a.sh('ip route delete 10.20.0.240/28');
+      expect((await a.round()).report.problems).toEqual({});
+    });
+
+    test('when a node comes, and when one is cut off and goes', async () => {
+      const d = await lab.addNode('d', 4);
+      lab.tell('dual', { ...dual, nodes: labNodes({ a: 1, b: 2, c: 3, d: 4 }) });
+      await lab.round();
+      const pod = await d.startPod(network, ['10.20.0.6/24']);
+      expect(await pod.reaches('10.20.0.1')).toBe(true);
+      await lab.plug(4, false);
+      lab.tell('dual', dual);
+      for (const node of [a, b, c]) await node.round();
+      const found = (await a.host.links()).tunnels.get(tunnel);
+      expect(found?.peers.toSorted()).toEqual(['192.0.2.2', '192.0.2.3']);
+      expect(found?.learned.some(({ peer }) => peer === '192.0.2.4')).toBe(false);
+      // Its own agent has not heard of it.
+      expect(await pod.reaches('10.20.0.254')).toBe(true);
+      await lab.removeNode('d', 4);
+    });
+
+    afterAll(async () => {
+      const lost = await Promise.all(pings.map((one) => one.lost()));
+      // A packet each would be as much as a failure.
+      expect(lost).toEqual(pings.map(() => []));
+    });
   });
 
-  test('go on when nothing is known of any, and when all lists are empty', async () => {
-    const before = comparable(await a.host.links());
-    lab.networks = [];
-    lab.needed = undefined;
-    await lab.join();
-    expect(comparable(await a.host.links())).toEqual(before);
-    expect(await pods.a4.reaches(plain(pods.b4.address))).toBe(true);
-    const pod = await b.startPod(four);
-    expect(await pods.a4.reaches(plain(pod.address))).toBe(true);
-    await b.stopPod(pod, four);
-    lab.networks = [four, six];
-    lab.needed = new Set();
-    await lab.join();
+  test('go by the addresses that nodes have, also where these are IPv6, and say which one has none', async () => {
+    const six = (name: string, number: number) => ({ name, address: `2001:db8::${number}` });
+    lab.tell('dual', { ...dual, nodes: [six('a', 1), six('b', 2), ...labNodes({ c: 3 })] });
+    a.restart('2001:db8::1');
+    b.restart('2001:db8::2');
+    const [first] = await lab.round();
+    expect((await a.host.links()).tunnels.get(tunnel)?.local).toBe('2001:db8::1');
+    expect(first?.problem).toBe('default/dual: node c has no address of the family of 2001:db8::1');
+    expect(await pods.a.reaches('10.20.0.2', 1430 - 28)).toBe(true);
+    expect(await pods.b.reaches('fd00:20::1')).toBe(true);
   });
 
   test('leave nothing when they go', async () => {
-    await a.stopPod(pods.a4, four);
-    lab.networks = [six];
-    await lab.join();
-    await expect(a.startPod(four)).rejects.toThrow('no addresses');
-    const sweeper = new Sweeper({
-      host: a.host,
-      needed: () => new Set([six.key]),
-      log: pino({ level: 'silent' }),
-    });
-    await sweeper.sweep();
-    await sweeper.sweep();
-    const { tunnels } = await a.host.links();
-    expect([...tunnels.keys()]).toEqual([tunnelName(six.bridge)]);
-    expect((await a.host.state()).bridges).toEqual([{ name: six.bridge, ports: 1 }]);
+    lab.networks.clear();
+    for (const [node, pod] of [
+      [a, pods.a],
+      [b, pods.b],
+      [c, pods.c],
+    ] as const)
+      await node.stopPod(pod);
+    await lab.linger();
+    for (const node of [a, b, c]) {
+      expect(await stateOf(node)).toMatchObject({ bridges: {}, tunnels: {}, joined: [] });
+      expect(await node.sh('nft list ruleset')).toBe('');
+    }
   });
 });
 
-/** Without what the kernel learns by itself. */
-function comparable({ bridges, tunnels }: NodeLinks): unknown {
-  const told = Array.from(tunnels, ([name, { learned, ...tunnel }]) => [name, tunnel]);
-  return { bridges: Object.fromEntries(bridges), tunnels: Object.fromEntries(told) };
+describeWithNode('the Networks of the previous release', () => {
+  const status = { cidr: '10.20.0.0/24', gateway: '10.20.0.1', vni: FIRST_VNI, mtu: 1450 };
+  const key = 'default/old';
+  const link = bridgeName(key);
+
+  beforeAll(async () => {
+    lab = await MeshLab.start();
+    a = await lab.addNode('a', 1);
+    b = await lab.addNode('b', 2);
+  });
+
+  afterAll(async () => {
+    await lab?.stop();
+  });
+
+  /** What an agent of that release has made on a node, in its words. */
+  async function joinAsBefore(node: LabNode, number: number, peer: string): Promise<void> {
+    const mac = '02:6e:77:80:00:00';
+    const name = tunnelName(link);
+    const ip = [
+      `link add name ${link} address ${mac} type bridge`,
+      `link set dev ${link} up`,
+      `address add 10.20.0.1/24 dev ${link}`,
+      `link add name ${name} mtu 1450 type vxlan id ${FIRST_VNI} local 192.0.2.${number} dstport 4789`,
+      `link set dev ${name} addrgenmode none`,
+      `link set dev ${name} master ${link}`,
+      `link set dev ${name} type bridge_slave neigh_suppress on`,
+      `link set dev ${name} up`,
+    ];
+    const fdb = [
+      `fdb replace ${mac} dev ${name} dst 192.0.2.${number} static`,
+      `fdb append 00:00:00:00:00:00 dev ${name} dst ${peer}`,
+    ];
+    await node.space.programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
+    await node.space.programs('bridge', ['-batch', '-'], `${fdb.join('\n')}\n`);
+    const range = (first: number) =>
+      JSON.stringify({
+        subnet: status.cidr,
+        rangeStart: `10.20.0.${first}`,
+        rangeEnd: `10.20.0.${first + 15}`,
+        gateway: status.gateway,
+      });
+    const slice = range(16 * number);
+    await node.sh(`mkdir -p /${SLICES} && echo '${slice}\n${slice},${range(1)}' >/${SLICES}/${link}`);
+  }
+
+  test('go on beside an old agent, under an old operator and under a new one, and lose no packet', async () => {
+    await joinAsBefore(a, 1, '192.0.2.2');
+    await joinAsBefore(b, 2, '192.0.2.1');
+    const network = lab.tell('old', status);
+    const [first, second] = [await a.startPodBy(oldConfig(network)), await b.startPodBy(oldConfig(network))];
+    expect([first.addresses, second.addresses]).toEqual([['10.20.0.16/24'], ['10.20.0.32/24']]);
+    const pings = [
+      new Pings(first.space, '10.20.0.32'),
+      new Pings(second.space, '10.20.0.16'),
+      new Pings(first.space, '10.20.0.1'),
+    ];
+    // The new agent on a; then a new operator, which still words the definition as before; then the new agent on b.
+    const before = (await a.host.links()).tunnels;
+    await a.round();
+    const third = await a.startPodBy(oldConfig(network));
+    expect(third.addresses).toEqual(['10.20.0.17/24']);
+    lab.tell('old', { ...status, nodes: labNodes({ a: 1, b: 2 }) });
+    await a.round();
+    expect(peersOf((await a.host.links()).tunnels)).toEqual(peersOf(before));
+    expect(await third.reaches('10.20.0.32')).toBe(true);
+    const fourth = await a.startPodBy(oldConfig(network));
+    await b.round();
+    // Now the definition is worded anew, and the operator gives addresses.
+    const fifth = await b.startPod(network, ['10.20.0.200/24']);
+    for (const pod of [first, third, fourth]) expect(await pod.reaches('10.20.0.200')).toBe(true);
+    expect(await Promise.all(pings.map((one) => one.lost()))).toEqual([[], [], []]);
+    // By what they were attached with.
+    const books = () => a.sh('ls /var/lib/cni/networks');
+    expect(await books()).toContain('default.old');
+    for (const pod of [first, third, fourth]) await a.stopPod(pod);
+    await a.round();
+    expect(await books()).toBe('');
+    for (const pod of [second, fifth]) await b.stopPod(pod);
+    lab.networks.delete('old');
+    await lab.linger();
+    expect(await a.sh(`ls /${SLICES}`)).toBe('');
+  });
+
+  test('that were apart on a node are taken over, and pods hear of the gateway at once', async () => {
+    const config = {
+      ...oldConfig(lab.tell('old', status)),
+      ipam: { type: 'host-local', ranges: [[{ subnet: status.cidr, gateway: status.gateway }]] },
+    };
+    const pod = await a.startPodBy(config);
+    const pings = new Pings(pod.space, '10.20.0.1');
+    lab.tell('old', { ...status, nodes: labNodes({ a: 1 }) });
+    expect((await a.round()).problem).toBeUndefined();
+    expect(await pings.lost()).toEqual([]);
+    expect(await pod.space.sh('ip neighbour show 10.20.0.1')).toContain('02:6e:77:80:00:00');
+  });
+});
+
+/** Whether a ping is answered. */
+function pinged(space: Space, words: string, count = 1): Promise<boolean> {
+  return space.sh(`busybox ping -c ${count} -W 2 ${words}`).then(
+    () => true,
+    () => false,
+  );
+}
+
+function peersOf(tunnels: NodeLinks['tunnels']): unknown {
+  return Array.from(tunnels, ([name, { peers, local, vni }]) => [name, peers, local, vni]);
+}
+
+/** All that an agent sees to on a node, without what the kernel learns by itself. */
+async function stateOf(node: LabNode): Promise<unknown> {
+  const { bridges, tunnels } = await node.host.links();
+  const told = Array.from(tunnels, ([name, { learned, peers, ...tunnelLink }]) => {
+    return [name, { ...tunnelLink, peers: peers.toSorted() }];
+  });
+  return {
+    bridges: Object.fromEntries(
+      Array.from(bridges, ([name, { addresses, ...rest }]) => [
+        name,
+        { ...rest, addresses: addresses.toSorted() },
+      ]),
+    ),
+    tunnels: Object.fromEntries(told),
+    rules: await node.sh('nft --stateless list ruleset'),
+    forwarding: await node.sh('cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/all/forwarding'),
+    joined: [...(await node.host.joined())].toSorted(),
+  };
 }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { bridgeName, cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
 import { tunnelName } from '../../src/node-agent/links.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { CNI_DIRECTORIES } from '../env/cluster/container-config.ts';
@@ -15,6 +15,7 @@ import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
+import { oldCniConfig } from '../support/old-definitions.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the nodes, Multus, and our image. */
@@ -76,7 +77,7 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
       await rm(join(worker.machine.outside(CNI_DIRECTORIES.plugins), name));
     }
     await run(`wait node/${SECOND} --for=create --for=condition=Ready --timeout=60s`);
-    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/multi-node')}`);
+    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/networks')}`);
     await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=180s`);
     await run('rollout status deployment/envoy-initializer -n envoy-initializer --timeout=180s');
   }, PREPARATION_MS);
@@ -136,7 +137,9 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
         apiVersion: 'k8s.cni.cncf.io/v1',
         kind: 'NetworkAttachmentDefinition',
         metadata: { name },
-        spec: { config: cniConfig(`default/${name}`, { ...subnet, ...(name === 'vni' && OTHER) }, number) },
+        spec: {
+          config: oldCniConfig(`default/${name}`, { ...subnet, ...(name === 'vni' && OTHER) }, number),
+        },
       });
     }
     const patch = (text: string) =>

@@ -1,11 +1,16 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
 import { runCli } from '../../src/cli/program.ts';
 import { processTerminal } from '../../src/cli/terminal.ts';
+import { lookUpBinaries } from '../env/control-plane/binaries.ts';
+import { cacheDirectory, hostTarget } from '../env/control-plane/cache-directory.ts';
+import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { OPT_IN } from '../support/demo.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../support/demo.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../support/varied-manifests.ts';
@@ -117,6 +122,46 @@ describe('what inject prints is accepted wherever its input was', () => {
   });
 });
 
+describe('-k', () => {
+  const main = join(projectDirectory(), 'dist/main.js');
+  const run = (PATH: string, directory: string) =>
+    runCommand(process.execPath, [main, 'uninject', '-k', directory], { PATH }, '');
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-kustomize-'));
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'app' } };
+    await writeFile(join(directory, 'pod.yaml'), dump(pod));
+    await writeFile(join(directory, 'kustomization.yaml'), 'namePrefix: my-\nresources: [pod.yaml]\n');
+  });
+
+  afterAll(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  test('reads what kubectl kustomize prints', async () => {
+    const cache = cacheDirectory(process.env, await readPinnedModule(), hostTarget());
+    const path = dirname(lookUpBinaries(process.env, cache).binaries.kubectl);
+    const built = await run(path, directory);
+    expect(built).toEqual({
+      code: 0,
+      stdout: await fixture.kubectl('kustomize', directory),
+      stderr: 'pod/my-app: was not injected\n',
+    });
+    expect(await run(path, join(directory, 'gone'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: cannot build .*gone: error: /),
+    });
+  });
+
+  test('needs kubectl', async () => {
+    expect(await run('', directory)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/: kubectl is not on the PATH: install it\n$/),
+    });
+  });
+});
+
 describe('check', () => {
   const podSpec = { containers: [{ name: 'app', image: 'busybox' }] };
   const deployment = (
@@ -166,7 +211,7 @@ describe('check', () => {
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
 deployment/web in namespace plain
   decision  with the sidecar
-  asked by  the annotation initializer.kubernetes.io/envoy of the pod
+  opt-in    the annotation initializer.kubernetes.io/envoy of the pod
   template  config (sha256 HASH)
   webhook   envoy.initializer.kubernetes.io; if it does not answer, the API server refuses such pods
   dry run   accepted with the sidecar
@@ -285,6 +330,28 @@ deployment/web in namespace plain
     const { code, stderr } = await cli(['check', ...args]);
     expect(stderr).toMatch(message);
     expect(code).toBe(2);
+  });
+
+  test('proves the template, as the operator does, for a pod that may not fit it', async () => {
+    const use = async (config: string) => {
+      const patch = JSON.stringify({ data: { config } });
+      const flags = ['-n', 'envoy-initializer', '--type=merge', '--patch', patch];
+      await fixture.kubectl('patch', 'configmap', 'envoy-initializer', ...flags);
+    };
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const file = join(fixture.controlPlane.directory, 'once.yaml');
+    const metadata = { name: 'once', namespace: 'plain', annotations: { [OPT_IN]: 'true' } };
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'busybox' }] };
+    await writeFile(file, dump({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+    const { report, reasons } = await check('-f', file);
+    expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
+    expect(reasons).toEqual(['conflict']);
+    expect(report.findings[0].message).toMatch(
+      /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
+    );
+    await use(DEMO_TEMPLATE);
+    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject' });
   });
 
   test('sees that the webhook does not answer, or is not there', async () => {

@@ -2,9 +2,9 @@ import { resolve } from 'node:path/posix';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type DryRun, dryRunPod } from '../../src/cli/dry-run.ts';
 import { type JsonObject, own, ownObjects } from '../../src/json/json.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
+import { type DryRun, dryRunPod } from '../../src/kube/client/dry-run.ts';
 import { containers, initContainers, isNativeSidecar, volumes } from '../../src/podspec/pod.ts';
 import { type Injection, inject } from '../../src/sidecar/inject.ts';
 import type { Template } from '../../src/sidecar/template/template.ts';
@@ -98,7 +98,7 @@ async function refusal(pod: JsonObject, template: Template, set: TemplateSet): P
       ? withNote(merged.pod, note)
       : together(pod, template, set);
   const answer = await create(whole);
-  return answer.accepted ? [] : [`refused: ${answer.message}`];
+  return answer.accepted ? [] : [`refused: ${answer.error.message}`];
 }
 
 function withNote(pod: JsonObject, note: JsonObject[string]): JsonObject {

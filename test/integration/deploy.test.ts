@@ -130,14 +130,14 @@ describe('each overlay', () => {
   );
 });
 
-test.each(['node-agent', 'multi-node'])('%s is accepted, and labels all that it makes', async (overlay) => {
+test.each(['node-agent', 'networks'])('%s is accepted, and labels all that it makes', async (overlay) => {
   const directory = join(deploy, 'overlays', overlay);
   const { code, stderr } = await apply('-k', directory, '--validate=strict');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { stdout } = await must(controlPlane, ['kustomize', directory]);
   const labels = (loadAll(stdout) as KubeObject[]).map(({ metadata }) => metadata.labels?.app);
   // One of them has the CRD of users' objects.
-  const unlabelled = overlay === 'multi-node' ? [undefined] : [];
+  const unlabelled = overlay === 'networks' ? [undefined] : [];
   expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
 });
 

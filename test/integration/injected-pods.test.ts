@@ -6,7 +6,14 @@ import { DEFAULT_TEMPLATE } from '../../src/injector/default-template.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../src/json/json.ts';
 import { readManifests } from '../../src/json/yaml-edit/manifests.ts';
 import { podSecurityViolations } from '../../src/podspec/pod-security/pod-security.ts';
-import { objectsOf, type PodSite, type PodTemplateRule, podSites } from '../../src/podspec/workload.ts';
+import {
+  createdPod,
+  objectsOf,
+  type PodSite,
+  type PodTemplateRule,
+  parseTemplatePath,
+  podSites,
+} from '../../src/podspec/workload.ts';
 import { inject } from '../../src/sidecar/inject.ts';
 import { keysFor } from '../../src/sidecar/keys.ts';
 import { readTemplateFile } from '../../src/sidecar/manifests/template-file.ts';
@@ -45,7 +52,8 @@ function comparable({ code, message, pod }: Admission): unknown {
   if (code !== 201) return { code, message: message.replaceAll(/\\?"[^"]*"/g, '""') };
   const { uid, creationTimestamp, namespace, managedFields, annotations, ...metadata } = metadataOf(pod);
   const status = parseStatus(ownString(annotations, STATUS));
-  const laidOver = status && { ...status, overlaid: Object.keys(status.overlaid) };
+  // What the API server had filled in before it asked is what `uninject` restores.
+  const laidOver = status && { ...status, overlaid: Object.keys(status.overlaid), requests: undefined };
   return {
     spec: pod.spec,
     metadata,
@@ -63,8 +71,13 @@ describe('a golden case through the API server is what it is through the command
     const [templates] = readTemplateFile(await read('template.yaml'));
     await stage.adopt(templates?.data ?? {});
     await stage.namespaces(namespacesOf(input));
-    const rules = [...args.matchAll(/(\w+)\.(\S+)=(\S+)/g)].map(
-      ([, kind = '', group = '', path = '']): PodTemplateRule => ({ kind, group, path: path.split('.') }),
+    const rules = [...args.matchAll(/(\w+)\.([^\s/]+)\/?(\w+)?=(\S+)/g)].map(
+      ([, kind = '', group = '', version, path = '']): PodTemplateRule => ({
+        kind,
+        group,
+        version,
+        path: parseTemplatePath(path) ?? [],
+      }),
     );
     const byDefault = args.includes('--all') ? 'opted-in' : 'plain';
     const sites = input.flatMap((document) => [...podSites(document, rules)]);
@@ -108,7 +121,7 @@ function namespacesOf(input: readonly JsonValue[]): Record<string, Record<string
 
 /** The pod that a workload's controller would create. */
 function podOf(site: PodSite | undefined): JsonObject {
-  return asNew(site?.pod ?? {});
+  return asNew(site ? createdPod(site.object, site.pod) : {});
 }
 
 function asNew({ metadata, spec }: JsonObject): JsonObject {
@@ -134,11 +147,21 @@ function plainPod(securityContext: JsonObject): JsonObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pod' }, spec: { containers } };
 }
 
+/** Pods override its resources and its variable. */
+const COUNTING_TEMPLATE = `
+containers:
+- name: envoy
+  image: i
+  env: [{name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}]
+  resources: {limits: {memory: 128Mi}, requests: {cpu: 100m, memory: 64Mi}}
+`;
+
 describe('for generated pods', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the template of the demo', { config: DEMO_TEMPLATE }],
     ['the template that comes with the operator', { config: DEFAULT_TEMPLATE }],
     ['a template with something of everything', { config: RICH_TEMPLATE }],
+    ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
     [
       'native sidecars, before all others',
       { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' },

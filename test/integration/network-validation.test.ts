@@ -42,6 +42,16 @@ describe('the API server takes', () => {
       'every field',
       { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'multus', mtu: 68, deletionPolicy: 'Retain' },
     ],
+    [
+      'both families, and excluded ranges',
+      {
+        cidr: '10.0.0.0/8',
+        gateway: '10.0.0.1',
+        mtu: 1280,
+        secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' },
+        exclude: ['10.0.1.0/24', 'fd00:1::7/128'],
+      },
+    ],
   ])('%s', async (_, given) => {
     await expect(dryRun(given)).resolves.toMatchObject({ spec: { cidr: given.cidr } });
   });
@@ -58,6 +68,8 @@ describe('the API server refuses, and says what to write instead', () => {
   const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
   const network = 'spec.gateway: Invalid value: must not be the network address: write another';
   const broadcast = 'spec.gateway: Invalid value: must not be the broadcast address: write another';
+
+  const both = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
 
   test.each<[string, string, string]>([
     ['banana', '10.0.0.1', range],
@@ -122,6 +134,31 @@ describe('the API server refuses, and says what to write instead', () => {
       'a name of 64 characters',
       { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
       'must be a DNS label: write',
+    ],
+    [
+      'a second range of the same family',
+      { ...both, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
+      'spec.secondary.cidr: Invalid value: must be of the other family',
+    ],
+    [
+      'a second range with host bits',
+      { ...both, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
+      'spec.secondary.cidr: Invalid value: must not have host bits set',
+    ],
+    [
+      'a second gateway outside',
+      { ...both, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
+      'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
+    ],
+    [
+      'an MTU too small for a second range',
+      { ...both, mtu: 1279, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' } },
+      'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set',
+    ],
+    [
+      'an exclusion that is no range',
+      { ...both, exclude: ['10.0.0.7'] },
+      'spec.exclude: Invalid value: must be',
     ],
   ])('%s', async (_, given, message) => {
     await expect(dryRun(given)).rejects.toThrow(message);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { keyOf } from '../../src/kube/api/object.ts';
 import { MutationCache } from '../../src/kube/cache/mutation-cache.ts';
 import { conditionOf } from '../../src/network/api/conditions.ts';
 import type { Network } from '../../src/network/api/types.ts';
@@ -282,7 +283,7 @@ describe('a resync', () => {
 describe('a Network that pods use', () => {
   const pods = new Map<string, readonly string[]>();
 
-  beforeAll(() => lab.restartOperator({ usageOf: (key) => ({ pods: pods.get(key) ?? [] }) }));
+  beforeAll(() => lab.restartOperator({ usageOf: (network) => ({ pods: pods.get(keyOf(network)) ?? [] }) }));
 
   test('stays as it is until the last one goes, and is changed then', async () => {
     const ns = await lab.createNamespace('used');

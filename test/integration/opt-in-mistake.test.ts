@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../src/json/json.ts';
+import { CUSTOM_KINDS } from '../../src/podspec/custom-kinds.ts';
 import { podSites } from '../../src/podspec/workload.ts';
 import { keysFor } from '../../src/sidecar/keys.ts';
 import { optInMistakes } from '../../src/sidecar/opt-in-mistakes.ts';
@@ -19,6 +20,12 @@ let controlPlane: ControlPlane;
 beforeAll(async () => {
   starting = startControlPlane();
   controlPlane = await starting;
+  await must(
+    controlPlane,
+    ['apply', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: CRDS }),
+  );
+  await must(controlPlane, ['wait', '--for=condition=established', '--timeout=30s', 'crd', '--all']);
   await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'deploy/base/opt-in-mistake.yaml')]);
   // The API server compiles a policy, and takes note of its binding, a moment later.
   await eventually(
@@ -54,6 +61,40 @@ function workload(apiVersion: string, kind: string, own: JsonObject, pod: JsonOb
   };
 }
 
+/** An object with a value at the path of a pod template. */
+function objectAt(path: string, value: JsonObject): JsonObject {
+  return path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .reduceRight<JsonObject>((inner, key) => {
+      return (key === '[]' ? [inner] : { [key === '*' ? 'Worker' : key]: inner }) as JsonObject;
+    }, value);
+}
+
+/** The kinds as an API server without their operators knows them: with any fields. */
+const CRDS = CUSTOM_KINDS.map(({ kind, group, plural }) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: `${plural}.${group}`,
+    // For groups of the Kubernetes project.
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+  },
+  spec: {
+    group,
+    names: { kind, plural },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}));
+
 /** What kubectl prints to whoever applies it. */
 async function warnings(object: JsonObject): Promise<string> {
   const apply = ['apply', '--dry-run=server', '-f', '-'];
@@ -76,6 +117,23 @@ describe('the key on a workload itself', () => {
       `Warning: Validation failed for ValidatingAdmissionPolicy 'envoy-initializer-opt-in' with binding 'envoy-initializer-opt-in': ${mistake}\n`,
     );
   });
+
+  test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
+    'is warned of in the words of check: %s %s',
+    async (apiVersion, kind, paths) => {
+      const custom = (own: JsonObject, pod: JsonObject): JsonObject => ({
+        apiVersion,
+        kind,
+        metadata: { name: 'web', namespace: 'default', annotations: own },
+        ...objectAt(paths[0] ?? '', { metadata: { annotations: pod }, spec: {} }),
+      });
+      const [site] = podSites(custom(ON, {}));
+      const [mistake] = site ? optInMistakes(site, keysFor()) : [];
+      expect(mistake).toContain(`of the ${kind} itself`);
+      expect(await warnings(custom(ON, {}))).toContain(`: ${mistake}\n`);
+      expect(await warnings(custom(ON, ON))).toBe('');
+    },
+  );
 
   test('is no mistake where the pods have one too, or it is not there', async () => {
     expect(await warnings(workload('apps/v1', 'Deployment', ON, ON))).toBe('');

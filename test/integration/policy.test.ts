@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { dryRunPod } from '../../src/cli/dry-run.ts';
+import { dryRunPod } from '../../src/kube/client/dry-run.ts';
 import { containers, nameOf, type Pod } from '../../src/podspec/pod.ts';
 import { eventually } from '../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../env/operator.ts';
@@ -241,7 +241,7 @@ describe('with an operator again', () => {
           ? containers(answer.pod as Pod)
               .map(nameOf)
               .join(' ')
-          : answer.message,
+          : answer.error.message,
       );
       created += 1;
     };
@@ -266,6 +266,21 @@ describe('with an operator again', () => {
       await api.close();
     }
     expect([...seen].sort()).toEqual(['app envoy', 'app second', 'app third']);
+  });
+
+  test('a policy skips the pods that the API server refuses with the template, and the webhook says so', async () => {
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await useTemplate(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const condition = JSON.stringify('object.spec.?restartPolicy == optional.of("Never")').slice(1, -1);
+    const policy = ['get', 'mutatingadmissionpolicy', POLICY, '-o', 'json'] as const;
+    await eventually('the policy has the condition', async () =>
+      (await fixture.kubectl(...policy)).includes(condition),
+    );
+    const once = { ...asking, spec: { restartPolicy: 'Never' } };
+    await eventually('it is in effect', async () => `${await admitted(once, '--dry-run=server')}` === 'app');
+    expect(await admitted(asking)).toEqual(['app', 'envoy']);
+    await useTemplate(DEMO_TEMPLATE);
+    await eventually('it fits again', async () => isInjected(await admitted(once, '--dry-run=server')));
   });
 
   test('a template that a policy cannot have leaves all to the webhook, and one that it can is a policy again', async () => {

@@ -220,6 +220,53 @@ testWithControllerManager('a template that says the name of the workload has it'
   expect(await names('job-name=nightly-29384756')).toBe('nightly');
 });
 
+/** Good by all that lint knows, but the API server refuses each pod with it. */
+const UNFIT = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: NotRequired}\n  env:\n  - name: CPU\n    valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 7}}\n`;
+const REFUSED =
+  'line 13, column 58: containers[0].env[0].valueFrom.resourceFieldRef.divisor: the API server refuses a pod with this template: Invalid value: "limits.cpu": only divisor\'s values 1m and 1 are supported with the cpu resource';
+/** Good in most pods, but not in those that must not restart. */
+const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: RestartContainer}\n`;
+const MISFIT =
+  'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].resizePolicy: ';
+
+describe('a template that only the API server knows to be bad', () => {
+  beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));
+
+  test('is refused by kubectl apply, in its words and with the place', async () => {
+    const { code, stderr } = await apply(configMap({ config: UNFIT }));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `The ConfigMap "envoy-initializer" is invalid: data.config: ${REFUSED}\n`,
+    });
+  });
+
+  test('is not adopted if it gets in, and the last good one stays', async () => {
+    const before = await metric('envoy_initializer_template_generation');
+    await fixture.kubectl('delete', 'validatingwebhookconfiguration', TEMPLATE);
+    await accepted(configMap({ config: UNFIT }));
+    const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
+    const named = REFUSED.replace(/^line (\d+), column (\d+)/, '$1:$2');
+    const note = `The last valid template stays in use: config:${named}`;
+    await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
+    expect(await metric('envoy_initializer_template_current')).toBe('0');
+    expect(await metric('envoy_initializer_template_generation')).toBe(before);
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v2');
+  });
+
+  test('leaves out the pods that it does not fit, with a conflict, and only those', async () => {
+    await adopted({ config: RESTARTING });
+    const once = newPod();
+    const warning = await accepted({ ...once, spec: { ...once.spec, restartPolicy: 'Never' } });
+    expect(warning).toContain(`Warning: no sidecar: conflict: ${MISFIT}`);
+    expect(await imagesOf(once)).toBe('busybox');
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+  });
+});
+
 describe('a bad template that got in while nobody answered', () => {
   beforeAll(async () => {
     fixture.operator.process.kill('SIGTERM');

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../src/json/json.ts';
 import { podCreation } from '../../src/podspec/admission-target.ts';
 import type { DecideInput } from '../../src/sidecar/decision-input.ts';
 import { keysFor } from '../../src/sidecar/keys.ts';
+import type { InjectManifestsOptions } from '../../src/sidecar/manifests/inject-manifests.ts';
 import { parseTemplateSet, type TemplateSet } from '../../src/sidecar/template/template-set.ts';
 
 /** The template of the demo, as it is given. */
@@ -78,3 +79,11 @@ export function decideInput(pod: JsonObject, overrides: Partial<DecideInput> = {
     ...overrides,
   };
 }
+
+/** How `inject` works on files: as `decideInput` decides. */
+export const MANIFEST_OPTIONS: InjectManifestsOptions = {
+  decide: { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
+  state: { set: templateSet() },
+  namespace: 'default',
+  podTemplates: [],
+};

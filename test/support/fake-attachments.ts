@@ -29,6 +29,8 @@ export class FakeAttachments {
   /** The Networks whose status tells of VXLAN identifiers. */
   readonly networks = new Store<Network>(VNI_INDEXERS);
 
+  readonly defaultMtu = () => 1450;
+
   readonly client: MultusOptions['client'] = {
     get: async (resource, { namespace, name }) => {
       this.requests.push(`get ${resource.plural}`);

@@ -8,19 +8,27 @@ export interface FencedCall {
 }
 
 const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
 const ROUTES = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
 const HOME = '--namespace=envoy-initializer';
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
 const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
-const CONFIG = cniConfig('default/ours', SHAPE);
+const CONFIG = cniConfig('default/ours', 1450);
 /** A certificate's form is all that the API server looks at. */
 const BUNDLE = btoa(`-----BEGIN CERTIFICATE-----
 MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
 -----END CERTIFICATE-----
 `);
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+/** What keeps to the pod security of the operator's namespace. */
+const SAFE = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
 
 const object = (
   apiVersion: string,
@@ -80,7 +88,29 @@ const event = (reportingController: string, name = 'event') =>
   });
 const lease = (name: string, metadata: object = {}) =>
   object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const slice = (name: string, labels: object) =>
+  object(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    name,
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
+    { labels },
+  );
 const inOurs = { namespace: 'envoy-initializer' };
+const PROVEN = object(
+  'v1',
+  'Pod',
+  'proof',
+  {
+    spec: {
+      serviceAccountName: 'envoy-initializer',
+      containers: [{ name: 'app', image: 'app', securityContext: SAFE }],
+    },
+  },
+  inOurs,
+);
+
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
 
 /** What there is, made by the admin, for the account to be held back from. */
 export const FENCED_OBJECTS: readonly object[] = [
@@ -90,8 +120,10 @@ export const FENCED_OBJECTS: readonly object[] = [
     'Pod',
     'gated',
     { spec: { ...SPEC, schedulingGates: [{ name: 'example.com/other' }, { name: GATE }] } },
-    { finalizers: ['example.com/theirs'] },
+    { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
   ),
+  object('v1', 'Pod', 'plain', { spec: SPEC }),
+  slice('theirs', {}),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -104,7 +136,6 @@ export const FENCED_OBJECTS: readonly object[] = [
   configMap('envoy-routes'),
   configMap('envoy-routes', { namespace: 'kube-public', labels: ROUTES }),
   configMap('envoy-initializer', inOurs),
-  configMap('envoy-initializer-nodes', inOurs),
   secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
   secret('theirs', 'kubernetes.io/tls'),
   lease('envoy-initializer', inOurs),
@@ -112,7 +143,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   network('theirs', { finalizers: ['example.com/theirs', FINALIZER] }),
   // The garbage collector takes along what an owner has left: it is looked at again where the owner is there.
   attachment('ours', CONFIG, { ...owner('ours'), finalizers: ['example.com/theirs', FINALIZER] }),
-  attachment('theirs', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('theirs', '{"type":"macvlan"}', { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('stripped', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('noted', CONFIG, {
@@ -147,16 +179,18 @@ const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
 
 const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
+const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
-const NEW_MAP = /may create the ConfigMaps envoy-initializer, envoy and envoy-initializer-nodes/;
-const OLD_MAP = /may update the ConfigMap envoy-initializer-nodes of its own namespace, elsewhere envoy/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
+const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
+const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
 const SECRET =
   /may write one Secret, envoy-initializer-tls of its own namespace, of type kubernetes\.io\/tls/;
 const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
 const EVENT = /may write Events of its own alone/;
 const NETWORK = /may change nothing of a Network but its status and the finalizer/;
 const OWN = /may write those NetworkAttachmentDefinitions alone that a Network of the same name owns/;
-const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with addresses of host-local/;
+const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with the IPAM plugin/;
 const ENTRIES = /may write no labels and annotations of a NetworkAttachmentDefinition but its own/;
 const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
 
@@ -230,7 +264,13 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
     MAY_NOT,
   ],
-  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), MAY_NOT],
+  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), PROOF],
+  ['creates a pod in its own namespace', create(PROVEN), PROOF],
+  [
+    'tries a pod in another namespace',
+    { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
+    PROOF,
+  ],
   ['deletes a pod', remove('pod/gated'), MAY_NOT],
   ['deletes all pods', { args: ['delete', '--raw', '/api/v1/namespaces/default/pods'] }, MAY_NOT],
   [
@@ -245,6 +285,19 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     POD,
   ],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'attaches a pod to a network',
+    merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
+    POD,
+  ],
+  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
+  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
+  [
+    'labels the endpoints of others as its own',
+    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    SLICE,
+  ],
+  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
   ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
   ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
   [
@@ -334,7 +387,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   [
     'changes the definition of another',
-    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', SHAPE) } }),
+    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
     OWN,
   ],
   [
@@ -420,14 +473,14 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   [
     'makes a plugin run itself for its addresses',
     merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('"host-local"', '"bridge","bridge":"nw-0123456789ab"') },
+      spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
     }),
     BRIDGE,
   ],
   [
     'moves the default route of pods',
     merge('net-attach-def/ours', {
-      spec: { config: CONFIG.replace('"routes":[]', '"routes":[{"gateway":"10.1.0.9"}]') },
+      spec: { config: CONFIG.replace('ipam"}', 'ipam","routes":[{"gateway":"10.1.0.9"}]}') },
     }),
     BRIDGE,
   ],
@@ -477,13 +530,20 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
       ]),
     ),
   ],
-  ['lifts its gate', patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/1' }])],
+  ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
+  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  [
+    'lifts its gate, and gives it its address',
+    patch('pod/gated', [
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+      { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: '[]' },
+    ]),
+  ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
   ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
   ['updates routes', merge('configmap/envoy-routes', { data: { more: 'text' } }, '--namespace=kube-public')],
   ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
-  ['updates the table of nodes', merge('configmap/envoy-initializer-nodes', { data: { nodes: '{}' } }, HOME)],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
   [
@@ -497,7 +557,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     'writes the status of a Network',
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
-  ['creates a definition', create({ ...attachmentFor(NEW, NEW.spec, { vni: 2 ** 23, mtu: 1430 }) })],
+  ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {
@@ -505,12 +565,19 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
         labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
         annotations: madeFor('a').annotations,
       },
-      spec: { config: cniConfig('default/noted', { ...SHAPE, mtu: 1400 }) },
+      spec: { config: cniConfig('default/noted', 1400) },
     }),
   ],
   [
     'takes back its definition from which a user took the owner',
     merge('net-attach-def/disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
+  ],
+  [
+    'takes back its definition from which a user took all marks but the text',
+    merge('net-attach-def/stripped', {
+      metadata: { ...owner('stripped'), ...madeFor('a') },
+      spec: { config: CONFIG },
+    }),
   ],
   [
     'lets go a definition that is nobody’s',

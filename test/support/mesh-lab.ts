@@ -2,22 +2,24 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
-import { formatRange } from '../../src/network/ipam/cidr.ts';
-import type { NodeReport } from '../../src/network/nodes/node-report.ts';
-import { nextTable } from '../../src/network/nodes/node-table.ts';
-import { cniConfig, type MeshNetwork, meshNetwork } from '../../src/network/providers/multus/cni-config.ts';
+import { keyOf } from '../../src/kube/api/object.ts';
+import { NODE_IPAM } from '../../src/network/api/names.ts';
+import type { Network, NetworkNode, NetworkStatus } from '../../src/network/api/types.ts';
+import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
 import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
 import { Host } from '../../src/node-agent/host.ts';
-import { Joiner } from '../../src/node-agent/joiner.ts';
 import { type Programs, run } from '../../src/node-agent/programs.ts';
+import { type Outcome, Reconciler } from '../../src/node-agent/reconciler.ts';
 import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
 
 /** Directories in which what a node keeps must not be this machine's. */
 const OWN_DIRECTORIES = ['/run', '/opt', '/var/lib/cni'];
+/** How long a Network stays on a node that does not need it. */
+export const LINGER_MS = 120_000;
 
 /** A process with a network of its own, which is gone when the process is. */
-class Space {
+export class Space {
   readonly #process: ChildProcess;
 
   private constructor(process: ChildProcess) {
@@ -62,33 +64,73 @@ class Space {
   }
 }
 
+/** Pings that go on, ten a second. */
+export class Pings {
+  readonly #process: ChildProcess;
+  readonly #output: string[] = [];
+
+  constructor(space: Space, address: string) {
+    const args = ['--target', `${space.pid}`, '--net', 'busybox', 'ping', '-i', '0.1', address];
+    this.#process = spawn('nsenter', args, {
+      env: { PATH: searchPath() },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#process.stdout?.on('data', (chunk: Buffer) => this.#output.push(chunk.toString()));
+  }
+
+  /** The sequence numbers of the answers. */
+  answers(): readonly number[] {
+    return Array.from(this.#output.join('').matchAll(/seq=(\d+)/g), ([, number]) => Number(number));
+  }
+
+  /** Ends them. Resolves with the numbers of those before the last answer that had none. */
+  async lost(): Promise<readonly number[]> {
+    const before = this.answers().length;
+    while (this.answers().length < before + 3) await once(this.#process.stdout ?? process, 'data');
+    this.#process.kill('SIGINT');
+    await once(this.#process, 'close');
+    const answers = new Set(this.answers());
+    return Array.from({ length: Math.max(...answers) }, (_, number) => number).filter(
+      (number) => !answers.has(number),
+    );
+  }
+}
+
 /** A pod on one network of a node, by the CNI plugins that the agent has seen to. */
 export interface LabPod {
   readonly space: Space;
-  /** As CNI has given it, with the length of the prefix. */
-  readonly address: string;
+  /** As CNI has given them, with the lengths of the prefixes. */
+  readonly addresses: readonly string[];
+  /** The annotation's words that CNI was called with. */
+  readonly config: LabConfig;
   /** Whether it gets an answer to one ping of so many bytes, from this address. */
   reaches(address: string, bytes?: number): Promise<boolean>;
 }
 
+/** What CNI is told. */
+export type LabConfig = Readonly<Record<string, unknown>>;
+
 /** A node as far as networks go: a network, file systems, CNI plugins, and the node agent's own code. */
 export class LabNode {
+  readonly name: string;
   readonly space: Space;
   readonly host: Host;
-  readonly #joiner: Joiner;
+  readonly #lab: MeshLab;
   readonly #pods: Space[] = [];
+  #agent: Reconciler;
 
-  constructor(name: string, space: Space, lab: MeshLab) {
+  constructor(name: string, space: Space, address: string, lab: MeshLab) {
+    this.name = name;
     this.space = space;
-    this.host = new Host(space.root, space.programs);
-    this.#joiner = new Joiner({
-      node: name,
-      host: this.host,
-      table: () => lab.table,
-      networks: () => lab.networks,
-      needed: () => lab.needed,
-      log: pino({ level: 'silent' }),
+    this.#lab = lab;
+    this.host = new Host({
+      root: space.root,
+      programs: space.programs,
+      settings: async (setting, value) => {
+        await space.sh(`echo ${value} >/proc/sys/net/${setting}`);
+      },
     });
+    this.#agent = this.#start(address);
   }
 
   /** Runs a line of words on it. */
@@ -97,23 +139,35 @@ export class LabNode {
   }
 
   /** One round of the agent. */
-  join(): Promise<NodeReport> {
-    return this.#joiner.join();
+  round(): Promise<Outcome> {
+    return this.#agent.round();
   }
 
-  /** Starts one, with an address of its choice or without. Rejects with what CNI said where that does not go. */
-  async startPod(network: MeshNetwork, chosen?: string): Promise<LabPod> {
+  /** Ends the agent and starts another, with this address of the node. */
+  restart(address: string, port = 4789): void {
+    this.#agent = this.#start(address, port);
+  }
+
+  /** Starts a pod with these addresses. Rejects with what CNI said where that does not go. */
+  async startPod(network: Network, ips: readonly string[]): Promise<LabPod> {
+    const runtimeConfig = ips.length === 0 ? {} : { runtimeConfig: { ips } };
+    return this.startPodBy({ ...labConfig(network), ...runtimeConfig });
+  }
+
+  /** Starts a pod by this configuration of CNI. */
+  async startPodBy(config: LabConfig): Promise<LabPod> {
     const space = await Space.start();
     this.#pods.push(space);
-    const result = await this.#cni('ADD', space, network, chosen).catch(async (error: unknown) => {
+    const result = await this.#cni('ADD', space, config).catch(async (error: unknown) => {
       // As a container runtime does.
-      await this.#cni('DEL', space, network);
+      await this.#cni('DEL', space, config);
       throw error;
     });
-    const { address } = JSON.parse(result).ips[0];
+    const given: readonly { readonly address: string }[] = JSON.parse(result).ips;
     return {
       space,
-      address,
+      config,
+      addresses: given.map(({ address }) => address),
       reaches: (other, bytes = 56) =>
         space.programs('busybox', ['ping', '-c', '1', '-W', '5', '-s', `${bytes}`, other]).then(
           () => true,
@@ -123,8 +177,8 @@ export class LabNode {
   }
 
   /** Takes a pod off the network. */
-  async stopPod({ space }: LabPod, network: MeshNetwork): Promise<void> {
-    await this.#cni('DEL', space, network);
+  async stopPod({ space, config }: LabPod): Promise<void> {
+    await this.#cni('DEL', space, config);
     await space.stop();
     this.#pods.splice(this.#pods.indexOf(space), 1);
   }
@@ -133,13 +187,24 @@ export class LabNode {
     for (const space of [...this.#pods, this.space]) await space.stop();
   }
 
+  #start(address: string, port = 4789): Reconciler {
+    return new Reconciler({
+      node: this.name,
+      host: this.host,
+      underlay: { device: undefined, address },
+      port,
+      lookMs: 0,
+      lingerMs: LINGER_MS,
+      nowMs: () => this.#lab.nowMs,
+      networks: () => [...this.#lab.networks.values()],
+      known: () =>
+        this.#lab.isListKnown ? new Set(Array.from(this.#lab.networks.values(), keyOf)) : undefined,
+      log: pino({ level: process.env.LAB_LOG ?? 'silent' }),
+    });
+  }
+
   /** Calls the plugin as libcni does, which puts the keys of JSON in order. */
-  async #cni(command: string, pod: Space, network: MeshNetwork, chosen?: string): Promise<string> {
-    const { key, range, gateway, mtu, vni } = network;
-    const subnet = { cidr: formatRange(range), gateway, mtu };
-    const { cniVersion, name, plugins } = JSON.parse(cniConfig(key, subnet, vni));
-    const runtimeConfig = chosen === undefined ? {} : { runtimeConfig: { ips: [chosen] } };
-    const config = { ...plugins[0], cniVersion, name, ...runtimeConfig };
+  async #cni(command: string, pod: Space, config: LabConfig): Promise<string> {
     const ordered = Object.fromEntries(Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1)));
     const variables = [
       `CNI_COMMAND=${command}`,
@@ -158,41 +223,36 @@ export class LabNode {
 /** Nodes on one wire. */
 export class MeshLab {
   readonly nodes = new Map<string, LabNode>();
-  networks: readonly MeshNetwork[] = [];
-  /** The bridges that the agents take for needed; undefined while they do not know. */
-  needed: ReadonlySet<string> | undefined = new Set();
-  #table = '{}';
-  readonly #wire: Space;
+  /** What the API server has, by name. */
+  readonly networks = new Map<string, Network>();
+  /** Whether the agents know that there are no other Networks. */
+  isListKnown = true;
+  nowMs = 0;
+  readonly wire: Space;
 
   private constructor(wire: Space) {
-    this.#wire = wire;
+    this.wire = wire;
   }
 
   static async start(): Promise<MeshLab> {
     const lab = new MeshLab(await Space.start());
-    await lab.#wire.sh('ip link add wire type bridge && ip link set wire up');
+    await lab.wire.sh('ip link add wire type bridge && ip link set wire up');
     return lab;
-  }
-
-  /** As the controller has written it. */
-  get table(): string {
-    return this.#table;
   }
 
   /** Adds a node: its addresses on the wire are 192.0.2.NUMBER and 2001:db8::NUMBER. */
   async addNode(name: string, number: number): Promise<LabNode> {
     const mounts = OWN_DIRECTORIES.map((path) => `mkdir -p ${path} && mount -t tmpfs tmpfs ${path}`);
     const space = await Space.start(mounts.join(' && '));
-    const node = new LabNode(name, space, this);
+    const node = new LabNode(name, space, `192.0.2.${number}`, this);
     this.nodes.set(name, node);
-    await this.#wire.sh(
+    await this.wire.sh(
       `ip link add n${number} type veth peer name eth0 netns ${space.pid} && ip link set n${number} master wire up`,
     );
     await space.sh(
       `ip address add 192.0.2.${number}/24 dev eth0 && ip address add 2001:db8::${number}/64 dev eth0 nodad && ip link set eth0 up`,
     );
     await installPlugins({ directory: `${space.root}/opt/cni/bin`, source: CNI_PLUGINS });
-    this.tell((_, n) => [`192.0.2.${n}`]);
     return node;
   }
 
@@ -205,33 +265,69 @@ export class MeshLab {
 
   /** Plugs the node of the number out, or in again. */
   async plug(number: number, isIn: boolean): Promise<void> {
-    await this.#wire.sh(`ip link set n${number} ${isIn ? 'master wire' : 'nomaster'}`);
+    await this.wire.sh(`ip link set n${number} ${isIn ? 'master wire' : 'nomaster'}`);
   }
 
-  /** Writes the table anew, with these addresses of the nodes. */
-  tell(addressesOf: (name: string, number: number) => readonly string[]): void {
-    const nodes = Array.from(this.nodes.keys(), (name, index) => ({
-      name,
-      uid: `uid-of-${name}`,
-      addresses: addressesOf(name, index + 1),
-    }));
-    this.#table = JSON.stringify(nextTable(JSON.parse(this.#table), nodes, () => false));
+  /** What the operator writes into the status of the Network. */
+  tell(name: string, status: NetworkStatus | undefined): Network {
+    const network = {
+      metadata: { name, namespace: 'default', uid: `uid-of-${name}` },
+      spec: { cidr: status?.cidr ?? '', gateway: status?.gateway ?? '' },
+      ...(status && { status }),
+    };
+    this.networks.set(name, network);
+    return network;
   }
 
   /** One round of every agent. */
-  async join(): Promise<readonly NodeReport[]> {
-    return Promise.all(Array.from(this.nodes.values(), (node) => node.join()));
+  async round(): Promise<readonly Outcome[]> {
+    return Promise.all(Array.from(this.nodes.values(), (node) => node.round()));
+  }
+
+  /** Rounds until what nobody needs is gone. */
+  async linger(): Promise<void> {
+    await this.round();
+    this.nowMs += LINGER_MS;
+    await this.round();
   }
 
   async stop(): Promise<void> {
     for (const node of this.nodes.values()) await node.stop();
-    await this.#wire.stop();
+    await this.wire.stop();
   }
 }
 
-/** A Network as its status tells an agent of it. */
-export function labNetwork(name: string, cidr: string, gateway: string, vni: number): MeshNetwork {
-  const network = meshNetwork(`default/${name}`, { cidr, gateway }, { vni, mtu: 1450 });
-  if (!network) throw new Error(`the Network ${name} is not one that agents join`);
-  return network;
+/** `{ a: 1 }` is node a with the address 192.0.2.1. */
+export function labNodes(numbers: Readonly<Record<string, number>>): readonly NetworkNode[] {
+  return Object.entries(numbers).map(([name, number]) => ({ name, address: `192.0.2.${number}` }));
+}
+
+/** The definition of a Network. */
+function labConfig(network: Network): LabConfig {
+  return {
+    cniVersion: '1.0.0',
+    name: keyOf(network).replace('/', '.'),
+    type: 'bridge',
+    bridge: bridgeName(keyOf(network)),
+    isGateway: false,
+    ipMasq: false,
+    hairpinMode: true,
+    mtu: network.status?.mtu,
+    capabilities: { ips: true, mac: true },
+    ipam: { type: NODE_IPAM },
+  };
+}
+
+/** The definition that the previous release wrote. */
+export function oldConfig(network: Network): LabConfig {
+  const { cidr: subnet, gateway, vni, mtu } = network.status ?? {};
+  return {
+    ...labConfig(network),
+    isGateway: true,
+    forceAddress: true,
+    ipMasq: true,
+    mtu,
+    ipam: { type: NODE_IPAM, ranges: [[{ subnet, gateway }]], routes: [] },
+    vni,
+  };
 }

@@ -17,8 +17,22 @@ export class ModelNode {
   readonly #bridges = new Map<string, Mutable<BridgeLink>>();
   readonly #tunnels = new Map<string, Mutable<TunnelLink>>();
 
+  /** Per bridge, how many pods are plugged into it. */
+  readonly pods = new Map<string, number>();
+  /** Routes, as `ip -json route show` prints them. */
+  routes: readonly object[] = [];
+  /** The rules of nftables. */
+  rules: string | undefined;
+  /** Why nothing can be done with nftables. */
+  nftProblem: string | undefined;
+  /** Lines that fail, and why. */
+  readonly broken = new Map<string, string>();
+  /** The calls of programs. */
+  readonly calls: string[] = [];
+  onCall: (line: string) => void = () => {};
+
   links(): NodeLinks {
-    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, pods: new Map(), others: [] });
+    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, pods: this.pods, devices: [] });
   }
 
   /** A packet of a pod comes in by every tunnel. */
@@ -46,19 +60,35 @@ export class ModelNode {
   /** The programs of this node, as the agent runs them. */
   readonly programs: Programs = async (program, args, input = '') => {
     const line = [program, ...args].join(' ');
+    this.calls.push(line);
+    this.onCall(line);
+    if (program === 'nft') return this.#nft(args, input);
     if (args.includes('show')) return JSON.stringify(this.#shown(line));
-    if (line.endsWith('-save -t nat')) return '';
-    const lines = args.includes('-batch') ? input.trimEnd().split('\n') : [args.join(' ')];
-    for (const each of lines) {
-      this.run(each);
-      this.commands.push(`${program} ${each}`);
-    }
+    const failures = input
+      .trimEnd()
+      .split('\n')
+      .flatMap((each, index) => {
+        const why = this.broken.get(each);
+        this.commands.push(`${program} ${each}`);
+        if (why === undefined) this.run(each);
+        return why === undefined ? [] : [`${why}\nCommand failed -:${index + 1}`];
+      });
+    if (failures.length > 0) throw new Error(`${line} ended with 1: ${failures.join('\n')}`);
     return '';
   };
 
+  #nft([verb]: readonly string[], input: string): string {
+    if (verb === 'list') return this.rules ?? fail('Error: No such file or directory');
+    if (this.nftProblem !== undefined) return fail(this.nftProblem);
+    this.commands.push('nft');
+    this.rules = input.includes('chain') ? input : undefined;
+    return '';
+  }
+
   /** What iproute2 prints as JSON, as far as the agent reads it. */
   #shown(line: string): readonly object[] {
-    if (line.includes('route')) return [];
+    if (line.includes('-6')) return [];
+    if (line.includes('route')) return this.routes;
     if (line.startsWith('bridge')) {
       return [...this.#tunnels].flatMap(([ifname, { peers, fixed, learned }]) => [
         ...peers.map((dst) => ({ ifname, mac: ALL_PEERS, dst })),
@@ -80,7 +110,11 @@ export class ModelNode {
       };
       return { ifname, mtu, master, flags: flags(isUp), linkinfo };
     });
-    return [...bridges, ...tunnels];
+    const addr_info = [{ local: '192.0.2.1', prefixlen: 24, scope: 'global' }];
+    const pods = [...this.pods].flatMap(([master, count]) =>
+      Array.from({ length: count }, (_, i) => ({ ifname: `veth${i}`, master })),
+    );
+    return [{ ifname: 'eth0', mtu: 1500, addr_info }, ...bridges, ...tunnels, ...pods];
   }
 
   #add(name: string, after: (word: string) => string): void {

@@ -12,7 +12,7 @@ import { networkReconcile } from '../../src/network/controller/reconcile.ts';
 import { StatusThrottle } from '../../src/network/controller/status-throttle.ts';
 import { StatusWriter } from '../../src/network/controller/status-writer.ts';
 import { RangeAllocator } from '../../src/network/ipam/range-allocator.ts';
-import type { NodeCoverage } from '../../src/network/nodes/cluster-nodes.ts';
+import { type KnownNode, nodesInUse } from '../../src/network/nodes/nodes-in-use.ts';
 import { MultusProvider } from '../../src/network/providers/multus/multus.ts';
 import { networkOwner } from '../../src/network/providers/multus/multus-attachment.ts';
 import { NeutronProvider } from '../../src/network/providers/neutron/neutron.ts';
@@ -52,10 +52,13 @@ export class NetworkModel {
   readonly neutron = new FakeNeutron();
   /** Live pods that are attached. */
   pods: readonly ObjectKey[] = [];
+  /** The nodes on which they run. */
+  nodesOfPods: readonly string[] = [];
+  /** What is known of the nodes; undefined without node agents. */
+  known: ReadonlyMap<string, KnownNode> | undefined;
   /** What the Events said, as `REASON: NOTE`. */
   readonly events: string[] = [];
   readonly #clock = new FakeClock();
-  #reach: NodeCoverage | undefined;
   readonly #neutronApi: NeutronApi;
   #network: Network | undefined;
   #version = 0;
@@ -96,12 +99,6 @@ export class NetworkModel {
     this.#store({ ...this.#network, metadata });
   }
 
-  /** The operator restarts, from now on with node agents that join the nodes. */
-  restartJoined(reach: NodeCoverage): void {
-    this.#reach = reach;
-    this.#operator = this.#newOperator();
-  }
-
   /** By hand, and whatever the operator still has to do. */
   dropFinalizers(): void {
     if (!this.#network) return;
@@ -139,9 +136,10 @@ export class NetworkModel {
   /** The shapes of the real networks, in whatever backend: `CIDR GATEWAY`. */
   real(): readonly string[] {
     const { networks, subnets } = this.neutron;
-    const inMultus = [...this.attachments.live.values()].map(({ spec }) => {
-      const [, subnet, gateway] = /"subnet":"(.*?)","gateway":"(.*?)"/.exec(spec?.config ?? '') ?? [];
-      return `${subnet} ${gateway}`;
+    // A definition has no range: node agents take it from the status.
+    const inMultus = [...this.attachments.live.values()].map(() => {
+      const { cidr, gateway } = this.#network?.status ?? {};
+      return `${cidr} ${gateway}`;
     });
     const inNeutron = [...networks.keys()].map((id) => {
       const own = [...subnets.values()].filter(({ networkId }) => networkId === id);
@@ -163,8 +161,11 @@ export class NetworkModel {
       client,
       networks: attachments.networks,
       attachments: attachments.attachments,
-      usageOf: () => ({ pods: this.pods }),
-      reach: this.#reach,
+      usageOf: (network) => ({
+        pods: this.pods,
+        nodes: nodesInUse(network, this.nodesOfPods, this.known && ((name) => this.#knownNode(name))),
+      }),
+      defaultMtu: () => 1450,
     });
     const providers = new ProviderRegistry([multus, provider], 'multus');
     const copies = new MutationCache<Network>(lister);
@@ -251,6 +252,10 @@ export class NetworkModel {
     const { deletionTimestamp, finalizers } = stored.metadata;
     this.#network = deletionTimestamp && !finalizers?.length ? undefined : stored;
     return stored;
+  }
+
+  #knownNode(name: string): KnownNode {
+    return this.known?.get(name) ?? { internalIp: undefined, report: undefined, hasReported: false };
   }
 
   /** What the garbage collector does once an owner is gone. */

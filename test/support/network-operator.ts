@@ -14,6 +14,7 @@ import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { exponentialLimiter } from '../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
 import { cachedNetwork, NETWORKS } from '../../src/network/api/resources.ts';
+import type { Network } from '../../src/network/api/types.ts';
 import { setUpNetworkController } from '../../src/network/controller/controller.ts';
 import { multus } from '../../src/network/providers/multus/index.ts';
 import type { Usage } from '../../src/network/providers/provider.ts';
@@ -31,7 +32,7 @@ export interface NetworkOperator {
 
 export interface NetworkOperatorOptions {
   readonly resyncMs?: number;
-  readonly usageOf?: (key: string) => Usage;
+  readonly usageOf?: (network: Network) => Usage;
 }
 
 export async function startNetworkOperator(
@@ -57,6 +58,7 @@ export async function startNetworkOperator(
     networks: networks.lister,
     enqueue: (key) => queue.add(key),
     usageOf,
+    defaultMtu: () => 1450,
   });
   const { reconcile } = setUpNetworkController({
     client,

@@ -9,6 +9,7 @@ import {
   type OperatorOptions,
   startOperator,
 } from '../env/operator.ts';
+import { serviceAccount } from './default-account.ts';
 import { fencedCalls } from './rights.ts';
 
 /** A control plane with the operator beside it, as `make run` has them. */
@@ -43,6 +44,7 @@ export async function startOperatorFixture({
       path('test/env/control-plane/network-attachment-definition-crd.yaml'),
     ]);
     await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
+    await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
     await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
     const logFile = join(controlPlane.directory, 'operator.log');
     const operator = await startOperator(controlPlane, {

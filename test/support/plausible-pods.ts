@@ -17,6 +17,7 @@ const probe = fc.oneof(
 const env = fc.oneof(
   fc.record({ name: fc.constantFrom('A', 'b.c-d', 'PROXY', '$(X)'), value: fc.string() }),
   fc.constant({ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }),
+  fc.constant({ name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } }),
   fc.constant({ name: 'KEY', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } }),
 );
 const container = optional({
@@ -53,9 +54,16 @@ const override = optional({
   args: fc.array(fc.string(), { maxLength: 2 }),
   command: fc.constantFrom([], ['envoy']),
   env: list(
-    fc.record({ name: fc.constantFrom('A', 'PROXY'), value: fc.constantFrom('', 'x') }),
+    fc.oneof(
+      fc.record({ name: fc.constantFrom('A', 'PROXY'), value: fc.constantFrom('', 'x') }),
+      fc.constant({ name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } }),
+    ),
     ({ name: n }) => n,
   ),
+  resources: optional({
+    requests: fc.constantFrom({ cpu: '20m' }, { memory: '2Mi' }),
+    limits: fc.constantFrom({ cpu: '1500m' }, { memory: '1Gi', cpu: 2 }),
+  }),
   workingDir: fc.constantFrom('', '/tmp'),
   tty: fc.boolean(),
   volumeMounts: fc.constantFrom([], [{ name: 'data', mountPath: '/etc/envoy', readOnly: false }]),
@@ -105,6 +113,10 @@ export const plausiblePods: fc.Arbitrary<JsonObject> = fc
       ),
       terminationGracePeriodSeconds: fc.constantFrom(0, 30),
       tolerations: fc.constant([{ operator: 'Exists' }]),
+      resources: optional({
+        requests: fc.constantFrom({ cpu: '3' }, { memory: '2Gi', cpu: 3 }, { cpu: '20m' }),
+        limits: fc.constantFrom({ cpu: '8' }, { memory: '8Gi', cpu: 8 }, { memory: '4G' }),
+      }),
     }),
   })
   .map(

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { dryRunPod } from '../../src/cli/dry-run.ts';
 import { createInjectHandler } from '../../src/injector/inject-handler.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../src/json/json.ts';
 import { createApp } from '../../src/kube/admission/handler.ts';
@@ -8,6 +7,7 @@ import type { ReviewHandler } from '../../src/kube/admission/response.ts';
 import { WebhookServer } from '../../src/kube/admission/server.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
+import { dryRunPod } from '../../src/kube/client/dry-run.ts';
 import { label } from '../../src/podspec/pod.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../src/policies/compile.ts';
 import { POLICIES, POLICY_BINDINGS } from '../../src/policies/resources.ts';
@@ -17,6 +17,7 @@ import type { TemplateSet } from '../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 import { connect } from './api-access.ts';
+import { serviceAccount } from './default-account.ts';
 import { templateSet } from './demo.ts';
 import { NO_WEBHOOK_METRICS } from './no-metrics.ts';
 import { testAuthority } from './test-authority.ts';
@@ -148,7 +149,7 @@ export class PolicyLab {
       ...pod,
       metadata: { ...metadata, name: 'asked', labels },
     });
-    return answer.accepted ? comparable(answer.pod as JsonObject) : { refused: answer.message };
+    return answer.accepted ? comparable(answer.pod as JsonObject) : { refused: answer.error.message };
   }
 
   async #startWebhook(): Promise<() => Promise<void>> {
@@ -233,10 +234,3 @@ function comparable(pod: JsonObject): JsonObject {
 }
 
 /** Pods are admitted once it is there. */
-async function serviceAccount(controlPlane: ControlPlane, namespace: string): Promise<void> {
-  const args = controlPlane.hasControllerManager
-    ? ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s']
-    : ['create', 'serviceaccount', 'default', '-n', namespace];
-  const { code, stderr } = await controlPlane.kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-}

@@ -1,3 +1,4 @@
+import type { TemplateProver } from '../../injector/template-proof.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { DecideOptions } from '../../sidecar/decision-input.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
@@ -13,6 +14,8 @@ export interface Basis {
 /** The same with the cluster, as the user's rights show it. */
 export interface LiveBasis extends Basis {
   readonly client: KubeClient;
+  /** Finds the shapes of pods that the templates do not fit, as the operator does. */
+  readonly prover: Pick<TemplateProver, 'prove'>;
   /** Undefined if the user may not read the configuration. */
   readonly webhooks: AppliedWebhooks | undefined;
   /** Whether the object comes from the cluster, and not from a file. */

@@ -1,10 +1,14 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
-import { isForbidden } from '../../kube/api/api-error.ts';
+import { formatPath } from '../../json/path.ts';
+import { type ApiError, isForbidden } from '../../kube/api/api-error.ts';
+import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { annotation } from '../../podspec/pod.ts';
+import type { Injection } from '../../sidecar/inject.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
-import { dryRunPod } from '../dry-run.ts';
+import { templateKey } from '../../sidecar/template/template-set.ts';
+import { templateField } from '../../sidecar/template-field.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 
@@ -14,10 +18,10 @@ export interface DryRunReport {
   readonly findings: readonly CheckFinding[];
 }
 
-/** Creates the pod as a dry run. `wanted`: a pod without a sidecar is a finding. */
+/** Creates the pod as a dry run. If it should be injected, a pod without a sidecar is a finding. */
 export async function tryDryRun(
   pod: JsonObject,
-  wanted: boolean,
+  injection: Injection,
   settings: NamespaceSettings,
   { client, namespace, decide: { keys }, state }: LiveBasis,
 ): Promise<DryRunReport> {
@@ -27,11 +31,13 @@ export async function tryDryRun(
   });
   if (!answer) return { text: `you may not create pods in namespace ${namespace}`, findings: [] };
   if (!answer.accepted) {
-    const reason = answer.message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
-    return { text: 'the API server refuses the pod', findings: [{ reason, message: answer.message }] };
+    const message = `${answer.error.message}${originOf(answer.error, injection, state)}`;
+    const reason = message.includes('failed calling webhook') ? 'webhook-silent' : 'refused';
+    return { text: 'the API server refuses the pod', findings: [{ reason, message }] };
   }
   const admitted = isObject(answer.pod) ? answer.pod : {};
   const status = parseStatus(annotation(admitted, keys.status));
+  const wanted = injection.outcome === 'injected';
   if (!status) {
     const message =
       'the API server admits the pod without its sidecar, because it got no answer from the webhook or did not call it: read the log of the operator';
@@ -44,9 +50,21 @@ export async function tryDryRun(
   const message =
     'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
   return {
-    text: current ? 'accepted with the sidecar' : 'accepted with the sidecar of another template version',
+    text: current ? 'accepted with the sidecar' : 'accepted with a stale sidecar',
     findings: current || !wanted ? [] : [{ reason: 'webhook-behind', message }],
   };
+}
+
+/** Names the fields of templates that the API server refuses in the injected pod. */
+function originOf({ kind, fields }: ApiError, injection: Injection, { set }: LiveBasis['state']): string {
+  if (injection.outcome !== 'injected' || kind !== 'Pod') return '';
+  const { status, pod } = injection;
+  const found = status.templates.flatMap(({ name }) => {
+    const template = set.templates.get(name);
+    const paths = fields.map(({ field }) => template && templateField(template, pod, field));
+    return paths.flatMap((path) => (path ? [`${templateKey(name)}: ${formatPath(path)}`] : []));
+  });
+  return found.length === 0 ? '' : ` (in the template: ${[...new Set(found)].join(', ')})`;
 }
 
 /** The pod as a new one: without the fields that the API server and the scheduler set. */

@@ -27,11 +27,11 @@ export async function existingPods(
   const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
   const findings: CheckFinding[] = [];
   if (stale.length > 0) {
-    const message = `${podsCalled(stale)} with a sidecar of another template version: ${again}`;
+    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${again}`;
     findings.push({ reason: 'stale-pod', message });
   }
   if (absent.length > 0) {
-    const message = `${podsCalled(absent)} without a sidecar, created before the opt-in or while the webhook did not answer: ${again}`;
+    const message = `${podsCalled(absent)} no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`;
     findings.push({ reason: 'pod-without-sidecar', message });
   }
   return { list, findings };
@@ -39,5 +39,6 @@ export async function existingPods(
 
 function podsCalled(names: readonly string[]): string {
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  return `${names.length === 1 ? 'pod' : 'pods'} ${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+  const [pods, have] = names.length === 1 ? ['pod', 'has'] : ['pods', 'have'];
+  return `${pods} ${names.slice(0, MAX_NAMES).join(', ')}${more} ${have}`;
 }

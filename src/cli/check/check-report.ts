@@ -40,7 +40,7 @@ const MAX_PODS = 10;
 export function formatReport(report: CheckReport): readonly string[] {
   const rows: (readonly [string, string])[] = [
     ['decision', decisionOf(report)],
-    ['asked by', report.askedBy],
+    ['opt-in', report.askedBy],
     ...report.because.map((sentence) => ['', sentence] as const),
     ['template', report.templates.join(', ')],
     ['', report.selectedBy === undefined ? '' : `selected by ${report.selectedBy}`],

@@ -4,12 +4,13 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
-import { describeObject, type PodSite } from '../../podspec/workload.ts';
+import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
 import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
 import type { Obstacle } from '../../sidecar/rules/index.ts';
+import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import type { Selection } from '../../sidecar/template/template-set.ts';
 import { uninject } from '../../sidecar/uninject.ts';
 import type { Basis, LiveBasis } from './check-basis.ts';
@@ -23,21 +24,22 @@ export interface OfflineBasis extends Basis {
 
 /** Decides about a pod or pod template without a cluster. */
 export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
-  return decided(site, site.pod, basis).report;
+  return decided(site, createdPod(site.object, site.pod), basis).report;
 }
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
-export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, exists } = basis;
+export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
+  const { client, namespace, webhooks, exists } = given;
+  const basis = { ...given, state: await provenState(site, given) };
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const settings = namespaceSettings({ ...known, labels }, basis.decide.keys);
-  const pod = exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod;
+  const pod = createdPod(site.object, exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';
   const webhook = webhooks?.takes(isExplicit(optIn), labels);
   const notSelected = wanted && webhooks?.findings.length === 0 && webhook === undefined;
-  const dryRun = await tryDryRun(pod, wanted, settings, basis);
+  const dryRun = await tryDryRun(pod, injection, settings, basis);
   const pods = exists ? await existingPods(site, basis, wanted, settings) : { list: undefined, findings: [] };
   const { findings, ...rest } = report;
   return {
@@ -57,6 +59,16 @@ export async function checkLive(site: PodSite, basis: LiveBasis): Promise<CheckR
       ...pods.findings,
     ],
   };
+}
+
+/** Longest proof, in milliseconds. */
+const PROOF_MS = 10_000;
+
+/** The templates, proved as the operator proves them if the pod has a shape that they may not fit. */
+async function provenState({ pod }: PodSite, { state, prover }: LiveBasis): Promise<LiveBasis['state']> {
+  if (!POD_SHAPES.some((shape) => hasShape(pod, shape))) return state;
+  const { signal } = new AbortController();
+  return { set: (await prover.prove(state.set, {}, PROOF_MS, signal)).set };
 }
 
 /** A pod of the cluster as it was created: without the sidecar that it may have got. */

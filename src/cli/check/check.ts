@@ -1,23 +1,24 @@
 import { type Command, Option } from 'commander';
+import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
 import { withCluster } from '../cluster.ts';
+import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { readObjects } from '../rewrite-files.ts';
+import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
-import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import type { ExitCode, Terminal } from '../terminal.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
-  filenameOption,
   namespaceOption,
   podTemplateOption,
 } from '../tool-options.ts';
@@ -35,8 +36,7 @@ import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
-export interface CheckOptions extends ClusterOptions {
-  readonly filename?: readonly string[];
+export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
   readonly template?: string;
   readonly output: OutputFormat;
@@ -49,9 +49,11 @@ export interface CheckOptions extends ClusterOptions {
 }
 
 export function addCheckOptions(command: Command): Command {
-  command
-    .argument('[target]', 'a pod, workload or HTTPRoute, such as deploy/web, pod/web-0 or httproute/web')
-    .addOption(filenameOption('manifests to check instead of a target; - for standard input'))
+  command.argument(
+    '[target]',
+    'a pod, workload or HTTPRoute, such as deploy/web, pod/web-0 or httproute/web',
+  );
+  addInputOptions(command, 'manifests to check instead of a target')
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
       new Option(
@@ -84,10 +86,10 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (target === undefined && options.filename === undefined) {
+  if (target === undefined && !hasInput(options)) {
     throw new UsageError('nothing to check: use a target such as deploy/web, or -f FILE');
   }
-  if (target !== undefined && options.filename !== undefined) {
+  if (target !== undefined && hasInput(options)) {
     throw new UsageError(`${target} and -f cannot be used together: use one of them`);
   }
   if (target !== undefined && options.template !== undefined) {
@@ -144,9 +146,9 @@ async function checkTarget(target: string, options: CheckOptions): Promise<reado
 
 async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<readonly CheckReport[]> {
   const documents: JsonObject[] = [];
-  for (const file of options.filename ?? []) {
-    const input = await readInput(terminal, file);
-    const items = readObjects(nameOfInput(file), input);
+  for (const input of await readInputs(terminal, options)) {
+    const items = readObjects(input);
+    warnOfDuplicates(terminal, input);
     documents.push({ apiVersion: 'v1', kind: 'List', items });
   }
   const sites = documents.flatMap((document) => [...podSites(document, options.podTemplatePath)]);
@@ -179,12 +181,16 @@ async function reportLive(
 ): Promise<readonly CheckReport[]> {
   const state = { set: await templatesOfCluster(cluster, options) };
   const webhooks = await appliedWebhooks(cluster.client, options);
+  const { client } = cluster;
+  const keys = keysFor(options.annotation);
+  const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);
     reports.push(
       await checkLive(site, {
-        client: cluster.client,
+        client,
+        prover,
         decide: decideOptions(options),
         state,
         namespace,

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import type { JsonObject } from '../../json/json.ts';
+import type { Fault } from '../../json/diagnostic.ts';
+import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { podCreation } from '../../podspec/admission-target.ts';
 import { compilePolicies } from '../../policies/compile.ts';
-import { inject } from '../../sidecar/inject.ts';
-import { type Keys, keysFor } from '../../sidecar/keys.ts';
+import { keysFor } from '../../sidecar/keys.ts';
 import { readTemplateFile, type TextSource } from '../../sidecar/manifests/template-file.ts';
-import { parseTemplateSet, type TemplateSet } from '../../sidecar/template/template-set.ts';
+import { parseTemplateSet, type TemplateSet, templateKey } from '../../sidecar/template/template-set.ts';
+import { refusalFaults, refusedFields } from '../../sidecar/template-field.ts';
+import { trialPod } from '../../sidecar/trial-pod.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { dryRunPod } from '../dry-run.ts';
 import { type OutputFormat, outputOption } from '../output.ts';
 import type { ExitCode } from '../terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
@@ -73,7 +73,7 @@ export async function lintCommand(
 }
 
 function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {
-  const names = good.flatMap(([, , { templates }]) => [...templates.keys()]);
+  const names = good.flatMap(([, , { templates }]) => [...templates.keys()].map((name) => `"${name}"`));
   return `${names.length === 1 ? 'template' : 'templates'} ${names.join(', ')}`;
 }
 
@@ -99,37 +99,19 @@ async function askServer(
   const keys = keysFor(options.annotation);
   const findings: LintFinding[] = [];
   for (const [file, source, set] of good) {
-    for (const name of set.templates.keys()) {
-      const key = name === 'config' ? name : `config.${name}`;
-      const at = (message: string) => toFinding(file, source, { source: key, path: '', message });
-      const pod = injected(set, name, keys);
-      if (typeof pod === 'string') {
-        findings.push(at(pod));
+    for (const [name, template] of set.templates) {
+      const key = templateKey(name);
+      const report = (fault: Fault) => findings.push(toFinding(file, source, fault));
+      const trial = trialPod(set, name, keys);
+      if ('obstacle' in trial) {
+        report({ source: key, path: '', message: trial.obstacle });
         continue;
       }
-      const answer = await dryRunPod(client, options.namespace ?? namespace, pod);
-      if (!answer.accepted)
-        findings.push(at(`the API server refuses a pod with this template: ${answer.message}`));
+      const answer = await dryRunPod(client, options.namespace ?? namespace, trial.pod);
+      if (answer.accepted) continue;
+      const refused = refusedFields(template, trial.pod, answer.error);
+      for (const fault of refusalFaults(template, source.data[key] ?? '', refused)) report(fault);
     }
   }
   return findings;
-}
-
-/** A pod with the template that opts out, so that the live webhook skips it; or why the template does not fit. */
-function injected(set: TemplateSet, template: string, keys: Keys): JsonObject | string {
-  const pod = {
-    metadata: { generateName: 'envoy-initializer-lint-', annotations: { [keys.templates]: template } },
-    spec: { containers: [{ name: 'envoy-initializer-lint', image: 'registry.invalid/lint' }] },
-  };
-  const result = inject({
-    request: podCreation('default'),
-    pod,
-    namespaceLabels: {},
-    options: { keys, requireAnnotation: false, operatorNamespace: '' },
-    state: { set },
-  });
-  if (result.outcome !== 'injected') return result.skip.messages.join('; ');
-  const metadata = result.pod.metadata as JsonObject;
-  const labels = metadata.labels as JsonObject | undefined;
-  return { ...result.pod, metadata: { ...metadata, labels: { ...labels, [keys.optIn]: 'false' } } };
 }

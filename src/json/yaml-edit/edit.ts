@@ -89,7 +89,9 @@ class Editor {
   #changeMapping(node: CollectionNode, before: JsonObject, after: JsonObject): void {
     const keys = new Set(node.entries.map(({ key }) => key));
     const gone = node.entries.filter(({ key }) => Object.hasOwn(before, key) && !Object.hasOwn(after, key));
-    for (const entry of node.entries) {
+    // Of keys that are given twice, the last counts.
+    const last = new Map(node.entries.map((entry) => [entry.key, entry]));
+    for (const entry of last.values()) {
       const [old, value] = [own(before, entry.key), own(after, entry.key)];
       if (old === undefined || value === undefined) continue;
       this.#changeEntry(node, entry, old, value);

@@ -1,23 +1,14 @@
-import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Location } from '../diagnostic.ts';
 import { isArray, isObject, type JsonValue, sameJson } from '../json.ts';
-import { yamlProblem } from '../yaml.ts';
+import { locationsIn } from '../locations.ts';
 import { editsFor } from './edit.ts';
-import { KUBECTL_SCHEMA } from './kubectl-schema.ts';
 import { isFlow } from './layout.ts';
+import { ManifestError, type ParsedText, parseText } from './parse.ts';
 import { printBlock } from './print.ts';
-import { type SyntaxNode, syntaxTrees, UneditableError } from './syntax.ts';
+import { type SyntaxNode, UneditableError } from './syntax.ts';
 import { applyEdits, inOrder, type TextEdit } from './text-edit.ts';
 
-/** A mistake in a text of manifests, with its place. */
-export class ManifestError extends Error {
-  readonly location: Location | undefined;
-
-  constructor(message: string, location?: Location) {
-    super(message);
-    this.location = location;
-  }
-}
+export { ManifestError };
 
 /** Limit on the values of a text once its aliases are expanded. */
 const MAX_VALUES = 5_000_000;
@@ -28,18 +19,36 @@ const MAX_VALUES = 5_000_000;
  * @throws ManifestError
  */
 export function readManifests(text: string): readonly JsonValue[] {
-  try {
-    const events = parseEvents(text, {});
-    const documents = constructFromEvents(events, { source: text, schema: KUBECTL_SCHEMA });
-    checkSize(documents);
-    return documents as JsonValue[];
-  } catch (err) {
-    if (!(err instanceof YAMLException)) throw err;
-    throw new ManifestError(
-      yamlProblem(err.reason),
-      err.mark ? { line: err.mark.line + 1, column: err.mark.column + 1 } : undefined,
-    );
-  }
+  return valuesOf(parseText(text));
+}
+
+function valuesOf({ documents }: ParsedText): readonly JsonValue[] {
+  checkSize(documents);
+  return documents as JsonValue[];
+}
+
+/** A key that a mapping has twice: kubectl drops all values but the last. */
+interface DuplicateKey {
+  readonly key: string;
+  readonly location: Location;
+}
+
+/** The keys that are given again in the mappings of a text. @throws ManifestError */
+export function duplicateKeys(text: string): readonly DuplicateKey[] {
+  const { roots, origin } = parseText(text);
+  const locationOf = locationsIn(text);
+  const found: DuplicateKey[] = [];
+  const search = (node: SyntaxNode | undefined): void => {
+    if (node?.kind !== 'mapping' && node?.kind !== 'sequence') return;
+    const seen = new Set<string>();
+    for (const { key, start, node: child } of node.entries) {
+      if (node.kind === 'mapping' && seen.has(key)) found.push({ key, location: locationOf(origin(start)) });
+      seen.add(key);
+      search(child);
+    }
+  };
+  roots().forEach(search);
+  return found;
 }
 
 /**
@@ -48,12 +57,13 @@ export function readManifests(text: string): readonly JsonValue[] {
  * @throws ManifestError if a document cannot be changed without harm.
  */
 export function writeManifests(text: string, documents: readonly JsonValue[]): string {
-  const before = readManifests(text);
+  const parsed = parseText(text);
+  const before = valuesOf(parsed);
   const changed = [...documents.keys()].filter(
     (i) => documents[i] !== before[i] && !sameJson(at(documents, i), at(before, i)),
   );
   if (changed.length === 0) return text;
-  const roots = syntaxTrees(text, parseEvents(text, {}));
+  const roots = parsed.roots();
   const goal = before.map((_, i) => at(documents, i));
   const changes = changed.map((i) => ({
     index: i,
@@ -61,13 +71,13 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
     before: at(before, i),
     after: at(goal, i),
   }));
-  const edits = changes.map((change) => piecewise(text, change) ?? whole(text, change));
+  const edits = changes.map((change) => piecewise(parsed, change) ?? whole(parsed, change));
   const first = attempt(text, edits.flat(), goal);
   const wrong = first.wrong ?? breaking(text, changes, edits);
   if (wrong.size === 0) return first.text;
   // The usual cause: a value shared by an anchor was changed in several places. Print such documents whole.
   const again = changes.flatMap((change, i) =>
-    wrong.has(change.index) ? whole(text, change) : (edits[i] ?? []),
+    wrong.has(change.index) ? whole(parsed, change) : (edits[i] ?? []),
   );
   const second = attempt(text, again, goal);
   if (second.wrong?.size === 0) return second.text;
@@ -119,24 +129,38 @@ interface Change {
 }
 
 /** Undefined if the text has a form that cannot be edited in place. */
-function piecewise(text: string, { root, before, after }: Change): readonly TextEdit[] | undefined {
+function piecewise(
+  { text, origin }: ParsedText,
+  { root, before, after }: Change,
+): readonly TextEdit[] | undefined {
   if (!root) return undefined;
   try {
-    return inOrder(editsFor(text, root, before, after));
+    return inOrder(editsFor(text, root, before, after).map((edit) => moved(edit, origin)));
   } catch (err) {
     if (err instanceof UneditableError) return undefined;
     throw err;
   }
 }
+
+/** The edit of the parsed text as one of the given text. */
+function moved({ start, end, text }: TextEdit, origin: ParsedText['origin']): TextEdit {
+  return { start: origin(start), end: origin(end), text };
+}
+
 /** Prints the whole document. Comments are lost. Numbers that JavaScript cannot hold exactly are refused. */
-function whole(text: string, { index, root: node, after: value }: Change): readonly TextEdit[] {
+function whole(
+  { text, origin }: ParsedText,
+  { index, root: node, after: value }: Change,
+): readonly TextEdit[] {
   if (!node) throw cannotBeRewritten(index);
   const inexact = inexactInteger(value);
   if (inexact !== undefined) throw new ManifestError(`${inexact} cannot be kept exactly: put it in quotes`);
-  if (isFlow(node)) return [{ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }];
+  if (isFlow(node))
+    return [moved({ start: node.start, end: node.end, text: JSON.stringify(value, null, 2) }, origin)];
   const start = text.lastIndexOf('\n', node.start - 1) + 1;
   const own = text.slice(start, node.start).trim() === '';
-  return [{ start: own ? start : node.start, end: node.end, text: printBlock(value, false) }];
+  const edit = { start: own ? start : node.start, end: node.end, text: printBlock(value, false) };
+  return [moved(edit, origin)];
 }
 
 function inexactInteger(value: JsonValue): number | undefined {

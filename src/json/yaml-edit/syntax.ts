@@ -120,24 +120,29 @@ class TreeReader {
       end = entry.end;
     }
     this.#at += 1;
-    if (flow) end = closing(this.#text, end) + 1;
+    // A pair in a flow list (`[a: 1]`) is a mapping without brackets.
+    if (flow && '[{'.includes(this.#text[start] ?? ' ')) end = closing(this.#text, end) + 1;
     return { kind, flow, entries, start, end };
   }
 
   #member(): Entry {
     const key = this.#node(-1);
-    if (key.kind !== 'scalar' || key.start < 0) throw new UneditableError('a key is not a scalar');
-    const colon = key.end + (/^[ \t]*:/.exec(this.#text.slice(key.end))?.[0].length ?? 0);
-    if (colon === key.end) throw new UneditableError(`there is no colon after the key ${key.value}`);
-    const node = this.#node(colon);
-    return { key: key.value, node, start: key.start, end: node.end, slot: { start: colon, end: node.end } };
+    if ('entries' in key || key.start < 0) throw new UneditableError('a key is not a scalar');
+    const name = key.kind === 'alias' ? this.#text.slice(key.start, key.end) : key.value;
+    const start = explicitKeyStart(this.#text, key.start);
+    const colon = skipBlanks(this.#text, key.end);
+    const hasColon = this.#text[colon] === ':';
+    // Without a colon the value is null.
+    const behind = hasColon ? colon + 1 : key.end;
+    const node = this.#node(behind);
+    return { key: name, node, start, end: node.end, slot: { start: behind, end: node.end } };
   }
 
   #item(flow: boolean, behind: number): Entry {
     if (flow) {
-      if (hasProperties(this.#events[this.#at])) throw new UneditableError('an item has an anchor or a tag');
+      const start = propertiesStart(this.#events[this.#at]);
       const node = this.#node(-1);
-      return { key: '', node, start: node.start, end: node.end, slot: node };
+      return { key: '', node, start: start ?? node.start, end: node.end, slot: node };
     }
     const dash = skipBlanks(this.#text, behind);
     if (this.#text[dash] !== '-') throw new UneditableError('an item has no dash before it');
@@ -146,9 +151,18 @@ class TreeReader {
   }
 }
 
-/** Whether the value has an anchor or a tag: they stand before its start. */
-function hasProperties(event: Event | undefined): boolean {
-  return event !== undefined && 'tagStart' in event && Math.max(event.anchorStart, event.tagStart) >= 0;
+/** The place of the anchor or tag before a value. */
+function propertiesStart(event: Event | undefined): number | undefined {
+  if (event === undefined || !('tagStart' in event)) return undefined;
+  const places = [event.anchorStart - 1, event.tagStart].filter((place) => place >= 0);
+  return places.length > 0 ? Math.min(...places) : undefined;
+}
+
+/** The place of the question mark before an explicit key; else that of the key. */
+function explicitKeyStart(text: string, key: number): number {
+  let at = key - 1;
+  while (text[at] === ' ' || text[at] === '\t') at -= 1;
+  return at < key - 1 && text[at] === '?' ? at : key;
 }
 
 function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readText } from '../util/file-problem.ts';
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Reads certificates of authorities (PEM). Rejects if the file cannot be read, is empty or has other content. */
 export async function loadClientAuthorities(file: string): Promise<string> {
-  const blocks = (await readFile(file, 'utf8')).match(PEM_BLOCK) ?? [];
+  const blocks = (await readText(file)).match(PEM_BLOCK) ?? [];
   if (blocks.length === 0) throw new Error(`${file}: expected certificates of authorities (PEM), got none`);
   blocks.forEach((block, index) => {
     const which = `${file}: certificate ${index + 1} of ${blocks.length}`;

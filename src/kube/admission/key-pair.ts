@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readText } from '../util/file-problem.ts';
 
 /** A certificate, followed by the chain to its authority, and its private key; both as PEM. */
 export interface KeyPair {
@@ -15,7 +15,7 @@ export interface KeyPairFiles {
 
 /** Reads a key pair. Rejects if a file cannot be read, or if key and certificate do not match. */
 export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<KeyPair> {
-  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
   if (
     !parse(certFile, () => new X509Certificate(cert)).checkPrivateKey(
       parse(keyFile, () => createPrivateKey(key)),

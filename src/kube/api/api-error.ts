@@ -1,4 +1,12 @@
 import { isRecord } from '../../json/json.ts';
+
+/** A field that the API server's validation refused. */
+export interface InvalidField {
+  /** Such as `spec.containers[0].image`. */
+  readonly field: string;
+  readonly message: string;
+}
+
 /** The API server refused or failed a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -10,6 +18,10 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The `details.causes[].reason` values, for example `ResourceVersionTooLarge`. */
   readonly causes: readonly string[];
+  /** `details.kind`: what the error is about, for example `Pod`; empty if the body does not say. */
+  readonly kind: string;
+  /** The invalid fields, from the `details.causes[]` that name one. */
+  readonly fields: readonly InvalidField[];
 
   constructor(init: {
     status: number;
@@ -17,12 +29,16 @@ export class ApiError extends Error {
     message: string;
     retryAfterMs?: number | undefined;
     causes?: readonly string[];
+    kind?: string;
+    fields?: readonly InvalidField[];
   }) {
     super(init.message);
     this.status = init.status;
     this.reason = init.reason;
     this.retryAfterMs = init.retryAfterMs;
     this.causes = init.causes ?? [];
+    this.kind = init.kind ?? '';
+    this.fields = init.fields ?? [];
   }
 }
 
@@ -59,7 +75,7 @@ const MAX_MESSAGE_LENGTH = 1024;
 export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: string): ApiError {
   const fields = isRecord(body) ? body : {};
   const details = isRecord(fields.details) ? fields.details : {};
-  const causes = Array.isArray(details.causes) ? details.causes : [];
+  const causes = Array.isArray(details.causes) ? details.causes.filter(isRecord) : [];
   const message =
     typeof fields.message === 'string' && fields.message !== ''
       ? fields.message
@@ -69,7 +85,13 @@ export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: s
     reason: typeof fields.reason === 'string' ? fields.reason : '',
     message: message.slice(0, MAX_MESSAGE_LENGTH),
     retryAfterMs: seconds(retryAfterHeader) ?? seconds(details.retryAfterSeconds),
-    causes: causes.flatMap((c) => (isRecord(c) && typeof c.reason === 'string' ? [c.reason] : [])),
+    causes: causes.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : [])),
+    kind: typeof details.kind === 'string' ? details.kind : '',
+    fields: causes.flatMap(({ field, message: cause }) =>
+      typeof field === 'string' && field !== '' && typeof cause === 'string'
+        ? [{ field, message: cause.slice(0, MAX_MESSAGE_LENGTH) }]
+        : [],
+    ),
   });
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { isRecord } from '../../json/json.ts';
 import { toError } from './to-error.ts';
 
@@ -10,4 +11,13 @@ const PROBLEMS: ReadonlyMap<unknown, string> = new Map([
 /** Why a file cannot be read, from the error of the file system. */
 export function fileProblem(cause: unknown): string {
   return PROBLEMS.get(isRecord(cause) ? cause.code : undefined) ?? toError(cause).message;
+}
+
+/** The text of a file. Rejects with an error that names the file and the problem. */
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`cannot read ${file}: ${fileProblem(cause)}`, { cause });
+  }
 }

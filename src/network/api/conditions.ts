@@ -1,7 +1,7 @@
 import type { Condition } from './types.ts';
 
 /** The operator's condition types, in the order of the status. */
-export const CONDITION_TYPES = ['Accepted', 'Ready', 'Progressing', 'InUse'] as const;
+export const CONDITION_TYPES = ['Accepted', 'Ready', 'NodesReady', 'Progressing', 'InUse'] as const;
 
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
@@ -12,7 +12,10 @@ export interface ConditionUpdate {
   readonly message: string;
 }
 
-export type ConditionUpdates = Readonly<Record<ConditionType, ConditionUpdate>>;
+/** Not each provider has conditions of nodes. */
+export type ConditionUpdates = Readonly<Record<Exclude<ConditionType, 'NodesReady'>, ConditionUpdate>> & {
+  readonly NodesReady?: ConditionUpdate;
+};
 
 /** The CRD's limit for the message of a condition. */
 const MAX_MESSAGE_LENGTH = 32_768;

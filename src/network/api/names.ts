@@ -13,6 +13,8 @@ export const NETWORK_FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 
 /** The annotation with which a pod asks for Networks. */
 export const NETWORK_ANNOTATION = 'samplecrd.k8s.io/network';
+/** The annotation of a Service that selects pods on the Network of its other annotation, by their labels. */
+export const SELECTOR_ANNOTATION = 'samplecrd.k8s.io/selector';
 /** The scheduling gate that a pod has until every Network that it asks for is Ready. */
 export const NETWORK_GATE = 'samplecrd.k8s.io/network';
 /** The annotation that tells Multus the networks of a pod (multi-network specification v1.3, section 4). */
@@ -24,12 +26,11 @@ export const MULTUS_STATUS = 'k8s.v1.cni.cncf.io/network-status';
 export const NETWORK_LABEL = 'samplecrd.k8s.io/network';
 /** The annotation of a definition with the UID of its Network. It proves ownership without an owner reference. */
 export const UID_ANNOTATION = 'samplecrd.k8s.io/network-uid';
-/** The annotation of a definition with its last subnet. Events need it, because a user may edit the definition. */
-export const SHAPE_ANNOTATION = 'samplecrd.k8s.io/network-shape';
 
-/** The IPAM plugin that the node agent installs on its node: host-local with the node's slice of the range. */
-export const SLICE_IPAM = 'envoy-initializer-ipam';
-/** The ConfigMap in the operator's namespace that has the table of nodes. */
-export const TABLE_NAME = 'envoy-initializer-nodes';
+/** The IPAM plugin that the node agent installs on its node: static, as soon as the node is on the Network. */
+export const NODE_IPAM = 'envoy-initializer-ipam';
 /** The label of the ConfigMaps in which node agents report. Each has the name of its node. */
 export const REPORT_LABEL = 'samplecrd.k8s.io/node-report';
+
+/** How the hardware addresses of gateways begin. Each node has them, so no pod may. */
+export const GATEWAY_MAC = '02:6e:77:';

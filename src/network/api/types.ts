@@ -31,6 +31,25 @@ export interface NetworkSpec {
    */
   readonly gateway: string;
   /**
+   * A range of the other family, for pods with an IPv4 and an IPv6 address. Can be changed under the same conditions as cidr.
+   */
+  readonly secondary?: {
+    /**
+     * The range of addresses, as spec.cidr.
+     */
+    readonly cidr: string;
+    /**
+     * The address of the gateway, as spec.gateway.
+     */
+    readonly gateway: string;
+  };
+  /**
+   * Ranges that pods get no addresses of, unless they ask for one. Can be changed at any time.
+   *
+   * @maxItems 64
+   */
+  readonly exclude?: readonly string[];
+  /**
    * The provider of the network: multus (a NetworkAttachmentDefinition to which pods attach) or neutron (OpenStack). Defaults to the operator's --network-provider. Cannot be changed.
    */
   readonly provider?: 'multus' | 'neutron';
@@ -52,7 +71,7 @@ export interface NetworkStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Accepted: the spec is valid, and its range is free. Ready: new pods get an interface on the network, unless the reason is ProviderCannotAttach. Progressing: the operator retries, or waits before a change. InUse: pods are attached.
+   * Accepted: the spec is valid, and its range is free. Ready: new pods get an interface on the network, unless the reason is ProviderCannotAttach. NodesReady: the nodes with pods of the network are connected. Progressing: the operator retries, or waits before a change. InUse: pods are attached.
    *
    * @maxItems 16
    */
@@ -66,13 +85,32 @@ export interface NetworkStatus {
    */
   readonly gateway?: string;
   /**
-   * The MTU of the real network; absent if the provider decides.
+   * The MTU of the real network; absent if the provider decides, as Neutron does.
    */
   readonly mtu?: number;
   /**
-   * The VXLAN identifier with which node agents connect the nodes; absent without node agents.
+   * The second range of the real network.
+   */
+  readonly secondary?: {
+    /**
+     * The range.
+     */
+    readonly cidr: string;
+    /**
+     * The gateway.
+     */
+    readonly gateway: string;
+  };
+  /**
+   * The VXLAN identifier with which node agents connect the nodes; absent if the provider connects them.
    */
   readonly vni?: number;
+  /**
+   * The nodes on which live pods use the network, sorted by name. Their node agents connect them.
+   *
+   * @maxItems 10000
+   */
+  readonly nodes?: readonly NetworkNode[];
   /**
    * The provider of the real network.
    */
@@ -115,6 +153,19 @@ export interface Condition {
    * Why, for people.
    */
   readonly message: string;
+}
+/**
+ * A node with pods on the network.
+ */
+export interface NetworkNode {
+  /**
+   * The name of the node.
+   */
+  readonly name: string;
+  /**
+   * The address by which other nodes reach it.
+   */
+  readonly address: string;
 }
 /**
  * The addresses of the network for pods.

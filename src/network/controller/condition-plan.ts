@@ -1,5 +1,5 @@
 import type { ConditionUpdate, ConditionUpdates } from '../api/conditions.ts';
-import { describeSubnet, type Subnet, sameSubnet } from '../api/subnet.ts';
+import { describeSubnet, type GatewayRange, type Subnet, sameSubnet } from '../api/subnet.ts';
 import { gatewayProblem, parseRange, podCapacity } from '../ipam/cidr.ts';
 import type { ProviderReason } from '../providers/index.ts';
 import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
@@ -7,6 +7,8 @@ import type { Ensured, SpecError, Usage } from '../providers/provider.ts';
 /** Everything that a decision about a Network needs. */
 export interface ObservedState {
   readonly desired: Subnet;
+  /** The MTU in `desired`, if the spec does not set it. */
+  readonly defaultMtu?: number;
   /** The current subnet: from the provider or, if a user removed it there, from the status. */
   readonly current: Subnet | undefined;
   /** Why the operator does not accept the desired subnet. */
@@ -29,19 +31,26 @@ const NAMED_PODS = 3;
  * Returns what is wrong with the spec alone. The CRD's rules refuse the same in the API server. An object that is
  * older than the rules must do no harm either.
  */
-export function specProblem({ cidr, gateway }: Subnet): SpecError | undefined {
+export function specProblem({ secondary, ...first }: Subnet): SpecError | undefined {
+  const problem = rangeProblem(first, 'spec') ?? (secondary && rangeProblem(secondary, 'spec.secondary'));
+  if (problem || !secondary || first.cidr.includes(':') !== secondary.cidr.includes(':')) return problem;
+  const message = `spec.secondary.cidr ${secondary.cidr} is of the same family as spec.cidr: write a range of the other family`;
+  return { reason: 'Invalid', message };
+}
+
+function rangeProblem({ cidr, gateway }: GatewayRange, path: string): SpecError | undefined {
   const range = parseRange(cidr);
   if (!range) {
-    const message = `spec.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
+    const message = `${path}.cidr ${cidr} is not a range in canonical form: write one such as 192.168.0.0/16 or fd00:1::/64`;
     return { reason: 'Invalid', message };
   }
   if (podCapacity(range) < 1) {
-    const message = `spec.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
+    const message = `${path}.cidr ${cidr} leaves no address for a pod: use a /30 or larger (IPv4), or a /126 or larger (IPv6)`;
     return { reason: 'Invalid', message };
   }
   const problem = gatewayProblem(gateway, range);
   if (problem === undefined) return undefined;
-  const message = `spec.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
+  const message = `${path}.gateway ${gateway} ${problem}: write another address of ${cidr}, usually the first host`;
   return { reason: 'Invalid', message };
 }
 
@@ -57,9 +66,11 @@ export function targetOf({ desired, current, specError, usage }: ObservedState):
 
 /** The conditions for an observed state and the outcome for its target (undefined without a target). */
 export function updatesOf(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdates {
+  const { nodes } = observed.usage ?? {};
   return {
     Accepted: accepted(observed),
     Ready: ready(observed, outcome),
+    ...(nodes && outcome && { NodesReady: nodes.condition }),
     Progressing: progressing(observed, outcome),
     InUse: inUse(observed.usage),
   };
@@ -72,6 +83,7 @@ export function deletionUpdates(
 ): Omit<ConditionUpdates, 'Accepted'> {
   return {
     Ready: { status: 'False', reason: 'Deleting', message: 'the Network is being deleted' },
+    ...(usage?.nodes && { NodesReady: usage.nodes.condition }),
     Progressing: { status: 'True', reason: 'Deleting', message },
     InUse: inUse(usage),
   };
@@ -91,7 +103,7 @@ function accepted({ specError, warning }: ObservedState): ConditionUpdate {
 }
 
 function ready(observed: ObservedState, outcome: Outcome | undefined): ConditionUpdate {
-  const { desired, specError } = observed;
+  const { desired, specError, attachesPods } = observed;
   const target = targetOf(observed);
   if (!target || !outcome) {
     return {
@@ -104,8 +116,7 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
     return { status: 'False', reason: 'ReconcileFailed', message: outcome.message };
   if (outcome.kind === 'notReady')
     return { status: 'False', reason: outcome.reason, message: outcome.message };
-  if (outcome.limit) return { status: 'False', ...outcome.limit };
-  const { reason, message } = made(target, observed.attachesPods);
+  const { reason, message } = made(shown(target, observed), attachesPods);
   if (sameSubnet(target, desired)) return { status: 'True', reason, message };
   if (specError) {
     return { status: 'True', reason: 'ChangeRefused', message: `${message}; the changed spec is refused` };
@@ -115,6 +126,11 @@ function ready(observed: ObservedState, outcome: Outcome | undefined): Condition
     reason: 'ChangePending',
     message: `${message}; the changed spec is not applied yet`,
   };
+}
+
+/** Without an MTU that the user has not chosen. */
+function shown({ mtu, ...rest }: Subnet, { defaultMtu }: ObservedState): Subnet {
+  return mtu === undefined || mtu === defaultMtu ? rest : { ...rest, mtu };
 }
 
 /** Describes a real network. A network to which no pod can attach is also Ready, for other users of its provider. */
@@ -145,7 +161,7 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
   if (specError) return { status: 'False', reason: specError.reason, message: 'waits for a valid spec' };
   const target = targetOf(observed);
   if (target && !sameSubnet(target, desired)) {
-    const message = `will change to ${describeSubnet(desired)} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
+    const message = `will change to ${describeSubnet(shown(desired, observed))} when these pods are gone: ${namePods(usage?.pods ?? [])}`;
     return { status: 'True', reason: 'InUse', message };
   }
   return { status: 'False', reason: 'UpToDate', message: 'the network matches the spec' };
@@ -155,5 +171,9 @@ function inUse(usage: Usage | undefined): ConditionUpdate {
   if (!usage)
     return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
   if (usage.pods.length === 0) return { status: 'False', reason: 'NoPods', message: 'no pod is attached' };
-  return { status: 'True', reason: 'PodsAttached', message: `attached: ${namePods(usage.pods)}` };
+  const message = `attached: ${namePods(usage.pods)}`;
+  const { allocated = 0, total = Number.POSITIVE_INFINITY } = usage;
+  if (allocated < total) return { status: 'True', reason: 'PodsAttached', message };
+  const full = `${allocated} of ${total} addresses are taken, so new pods wait; ${message}`;
+  return { status: 'True', reason: 'AddressesExhausted', message: full };
 }

@@ -32,13 +32,12 @@ function readiness(
     if (was?.reason === is.reason && was.message === is.message) return [];
     return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
   }
-  if (outcome.limit) {
-    if (was?.reason === is.reason && was.message === is.message) return [];
-    return [{ type: 'Warning', reason: is.reason, action: 'Reconcile', note: is.message }];
-  }
   const note = is.message;
   const subnet = recordedSubnet({ ...before, status: next });
-  const previous = recordedSubnet(before);
+  const recorded = recordedSubnet(before);
+  // Earlier releases did not record a default MTU.
+  const isDefault = before.spec.mtu === undefined && subnet?.mtu !== undefined;
+  const previous = recorded && { ...(isDefault && { mtu: subnet.mtu }), ...recorded };
   if (!previous) return [{ type: 'Normal', reason: 'Created', action: 'Create', note }];
   if (subnet && !sameSubnet(previous, subnet)) {
     return [

@@ -100,6 +100,13 @@ async function observe(
   signal: AbortSignal,
 ): Promise<ObservedState> {
   const usage = await provider.usage(network, signal);
-  const actual = await provider.actual(network, signal);
-  return { ...known, usage, current: actual ?? known.current };
+  const current = (await provider.actual(network, signal)) ?? known.current;
+  if (known.desired.mtu !== undefined) return { ...known, usage, current };
+  const isUsed = usage !== undefined && usage.pods.length > 0;
+  // The default may change, but not under running pods.
+  const mtu = (isUsed ? current?.mtu : undefined) ?? provider.defaultMtu?.();
+  if (mtu === undefined) return { ...known, usage, current };
+  const desired = { ...known.desired, mtu };
+  // Earlier releases did not record a default MTU.
+  return { ...known, usage, desired, defaultMtu: mtu, current: current && { mtu, ...current } };
 }

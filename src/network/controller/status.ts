@@ -15,6 +15,7 @@ export function statusOf(
   return {
     ...judged(network, updatesOf(observed, outcome), observed.usage, now),
     ...realised(network, observed, outcome),
+    ...(outcome && nodesOf(observed.usage)),
     provider,
   };
 }
@@ -26,7 +27,7 @@ export function statusWith(
   usage: Usage | undefined,
   now: string,
 ): NetworkStatus {
-  return { ...network.status, ...judged(network, updates, usage, now) };
+  return { ...network.status, ...judged(network, updates, usage, now), ...nodesOf(usage) };
 }
 
 /** Whether the wanted status differs from the previous one. Ignores conditions of other writers. */
@@ -47,6 +48,10 @@ export function changesCounts(previous: NetworkStatus | undefined, wanted: Netwo
     previous.attachedPods !== wanted.attachedPods ||
     previous.capacity?.allocated !== wanted.capacity?.allocated
   );
+}
+
+function nodesOf(usage: Usage | undefined): Pick<NetworkStatus, 'nodes'> {
+  return usage?.nodes ? { nodes: usage.nodes.nodes } : {};
 }
 
 function withoutCounts(status: NetworkStatus | undefined): NetworkStatus {

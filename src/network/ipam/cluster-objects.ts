@@ -10,8 +10,8 @@ export interface RangeHolder extends KubeObject {
 export interface ClusterNode extends RangeHolder {
   /** Its InternalIPs. */
   readonly addresses: readonly string[];
-  /** Whether the scheduler places new pods on it, except pods that tolerate all taints. */
-  readonly isOpen: boolean;
+  /** Whether its kubelet does not respond: what the node ran may still run. */
+  readonly isAway: boolean;
 }
 
 export const NODES: Resource<ClusterNode> = {
@@ -50,22 +50,15 @@ export const ENDPOINT_SLICES: Resource<RangeHolder> = {
   },
 };
 
-/** Taints of nodes that do not respond. */
-const AWAY: ReadonlySet<unknown> = new Set([
-  'node.kubernetes.io/not-ready',
-  'node.kubernetes.io/unreachable',
-]);
-
 function clusterNode(value: unknown): ClusterNode {
-  const { spec, status } = value as {
-    readonly spec?: { readonly unschedulable?: unknown; readonly taints?: unknown };
-    readonly status?: { readonly addresses?: unknown };
+  const { status } = value as {
+    readonly status?: { readonly addresses?: unknown; readonly conditions?: unknown };
   };
   const internal = items(status?.addresses).filter(({ type }) => type === 'InternalIP');
   return {
     ...holder(value, 'podCIDRs'),
     addresses: internal.map(({ address }) => String(address)),
-    isOpen: spec?.unschedulable !== true && !items(spec?.taints).some(({ key }) => AWAY.has(key)),
+    isAway: items(status?.conditions).some((each) => each.type === 'Ready' && each.status !== 'True'),
   };
 }
 

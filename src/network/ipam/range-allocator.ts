@@ -1,10 +1,10 @@
 import { keyOf, type ObjectKey, splitKey } from '../../kube/api/object.ts';
-import { type Subnet, subnetOf } from '../api/subnet.ts';
+import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { specProblem } from '../controller/condition-plan.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
 import type { Provider, SpecError } from '../providers/provider.ts';
-import { parseRange } from './cidr.ts';
+import { formatRange, parseRange, type Range } from './cidr.ts';
 import { type ClusterRanges, overlapText } from './cluster-ranges.ts';
 import { RangeClaims } from './range-claims.ts';
 import { policyProblem, type RangePolicy } from './range-policy.ts';
@@ -49,15 +49,16 @@ export class RangeAllocator {
     if (problem) return problem;
     const notAllowed = this.#isHeld(network) ? undefined : this.#policyProblem(network);
     if (notAllowed !== undefined) return { reason: 'RangeNotAllowed', message: notAllowed };
-    const { cidr } = network.spec;
-    const blocker = this.#claimsOf(provider).claim(keyOf(network));
-    this.#reportOverlap(keyOf(network), blocker && 'key' in blocker ? blocker.key : undefined);
-    if (!blocker) return undefined;
-    if ('of' in blocker) {
-      const message = `${overlapText(cidr, blocker)}: write a range that does not overlap it`;
+    const blocked = this.#claimsOf(provider).claim(keyOf(network));
+    this.#reportOverlap(keyOf(network), blocked && 'key' in blocked.by ? blocked.by.key : undefined);
+    if (!blocked) return undefined;
+    const { by } = blocked;
+    const cidr = formatRange(blocked.range);
+    if ('of' in by) {
+      const message = `${overlapText(cidr, by)}: write a range that does not overlap it`;
       return { reason: 'RangeTaken', message };
     }
-    const message = `${cidr} overlaps ${blocker.cidr} of ${nameFor(network, blocker.key)}: write a range that does not overlap it`;
+    const message = `${cidr} overlaps ${by.cidr} of ${nameFor(network, by.key)}: write a range that does not overlap it`;
     return { reason: 'Overlap', message };
   }
 
@@ -65,17 +66,17 @@ export class RangeAllocator {
   warningFor(network: Network): string | undefined {
     const notAllowed = this.#policyProblem(network);
     if (notAllowed !== undefined) return notAllowed;
-    const { cidr } = network.spec;
-    const range = parseRange(cidr);
-    const met = range && this.#rules?.cluster.met(range);
-    return (
-      met && `${overlapText(cidr, met)}: pods on the Network cannot reach addresses that are in both ranges`
-    );
+    for (const range of parsed(network)) {
+      const met = this.#rules?.cluster.met(range);
+      if (!met) continue;
+      return `${overlapText(formatRange(range), met)}: pods on the Network cannot reach addresses that are in both ranges`;
+    }
+    return undefined;
   }
 
   /** Records the subnet of the real network, and frees other ranges of the Network. */
   settle(network: Network, shape: Subnet): void {
-    this.#claimsOf(this.#providers.of(network)).settle(keyOf(network), shape.cidr);
+    this.#claimsOf(this.#providers.of(network)).settle(keyOf(network), shape);
   }
 
   /** Frees all ranges of a Network whose real network is deleted. */
@@ -94,15 +95,15 @@ export class RangeAllocator {
 
   /** Applies the policy only to networks on nodes. Remote providers have their own rules. */
   #policyProblem(network: Network): string | undefined {
-    const range = parseRange(network.spec.cidr);
-    if (!range || !this.#rules || this.#providers.of(network).isRemote) return undefined;
-    return policyProblem(range, this.#rules.policy);
+    const { policy } = this.#rules ?? {};
+    if (!policy || this.#providers.of(network).isRemote) return undefined;
+    return parsed(network)
+      .map((range) => policyProblem(range, policy))
+      .find((problem) => problem !== undefined);
   }
 
   #isHeld(network: Network): boolean {
-    const range = parseRange(network.spec.cidr);
-    const claims = this.#claimsOf(this.#providers.of(network));
-    return range !== undefined && claims.isHeld(keyOf(network), range);
+    return this.#claimsOf(this.#providers.of(network)).isHeld(keyOf(network), parsed(network));
   }
 
   #claimsOf({ name, isRemote }: Provider): RangeClaims {
@@ -116,6 +117,10 @@ export class RangeAllocator {
 
 function problemOf(network: Network, provider: Provider): SpecError | undefined {
   return specProblem(subnetOf(network.spec)) ?? provider.validate(network);
+}
+
+function parsed({ spec }: Network): readonly Range[] {
+  return rangesOf(subnetOf(spec)).flatMap(({ cidr }) => parseRange(cidr) ?? []);
 }
 
 /** Names the other Network in the status of this one. Users must not learn names of other namespaces. */

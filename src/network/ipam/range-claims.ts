@@ -1,24 +1,31 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import { hasFinalizer } from '../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
+import { rangesOf, type Subnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import { formatRange, parseRange, type Range } from './cidr.ts';
 import type { ClusterRange, ClusterRanges } from './cluster-ranges.ts';
 import { RangeTree } from './range-tree.ts';
 
 /** The Network that blocks a range, and its range. */
-export interface Blocker {
+interface Blocker {
   readonly key: ObjectKey;
   readonly cidr: string;
+}
+
+/** A range that a Network cannot have, and why. */
+export interface Blocked {
+  readonly range: Range;
+  readonly by: Blocker | ClusterRange;
 }
 
 interface Claimant {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly createdAt: string;
-  /** The range of its spec; undefined if that is invalid, or the Network is being deleted. */
-  wants: Claim | undefined;
-  /** The range of its real network, and the one to which it changes. */
+  /** The ranges of its spec; none if that is invalid, or the Network is being deleted. */
+  wants: readonly Claim[];
+  /** The ranges of its real network, and those to which it changes. */
   holds: readonly Claim[];
   /** Only its finalizer shows that it holds the range, and a user may have written that. */
   isPresumed: boolean;
@@ -34,7 +41,7 @@ interface Claim {
 }
 
 /**
- * Which Network has which range, for one provider. A Network keeps the range that it holds. Among those that only
+ * Which Network has which ranges, for one provider. A Network with two ranges gets both or none. A Network keeps the range that it holds. Among those that only
  * want a range, the older Network gets it, then the one with the smaller UID. Checking and reserving happen in the
  * same turn of the event loop, so two concurrent reconciles cannot both get a range.
  *
@@ -70,54 +77,67 @@ export class RangeClaims {
   /** Records the Network. An ineligible Network does not reserve the range that it asks for. */
   observe(network: Network, isEligible: boolean): void {
     const claimant = this.#claimantOf(network);
-    const range = isEligible ? parseRange(network.spec.cidr) : undefined;
-    if (!claimant.isDecided) this.#observeGiven(claimant, network, range);
-    const wanted = network.metadata.deletionTimestamp ? undefined : range;
-    if (isSame(claimant.wants?.range, wanted)) return;
+    const ranges = isEligible ? parsed(subnetOf(network.spec)) : [];
+    if (!claimant.isDecided) this.#observeGiven(claimant, network, ranges);
+    const wanted = network.metadata.deletionTimestamp ? [] : ranges;
+    if (textOf(claimant.wants.map(({ range }) => range)) === textOf(wanted)) return;
     this.#want(claimant, wanted);
     this.#block(claimant, undefined);
     this.#freeBlocked(claimant.key);
   }
 
-  /** Whether the Network holds this range, and more than its finalizer shows it. */
-  isHeld(key: ObjectKey, range: Range): boolean {
+  /** Whether the Network holds these ranges, and more than its finalizer shows it. */
+  isHeld(key: ObjectKey, ranges: readonly Range[]): boolean {
     const claimant = this.#claimants.get(key);
-    return claimant !== undefined && !claimant.isPresumed && holdsRange(claimant, range);
+    return (
+      claimant !== undefined &&
+      !claimant.isPresumed &&
+      ranges.length > 0 &&
+      ranges.every((range) => holdsRange(claimant, range))
+    );
   }
 
-  /** Reserves the range that the Network wants, or returns what blocks it. */
-  claim(key: ObjectKey): Blocker | ClusterRange | undefined {
+  /** Reserves the ranges that the Network wants, or returns what blocks one of them. */
+  claim(key: ObjectKey): Blocked | undefined {
     const claimant = this.#claimants.get(key);
     if (!claimant) return undefined;
     claimant.isDecided = true;
     if (claimant.isPresumed) this.#dropBlocked(claimant);
-    const range = claimant.wants?.range;
-    if (!range || holdsRange(claimant, range)) return undefined;
-    const used = this.#cluster?.met(range, claimant.blockedBy);
-    const blocker = used ? undefined : this.#blockerOf(claimant, range);
-    if (!used && !blocker) {
+    const missing = claimant.wants.map(({ range }) => range).filter((range) => !holdsRange(claimant, range));
+    const found = missing.map((range) => this.#obstacle(claimant, range)).find((one) => one !== undefined);
+    if (!found) {
+      if (missing.length === 0) return undefined;
       this.#block(claimant, undefined);
-      this.#hold(claimant, [...claimant.holds.map((held) => held.range), range]);
+      this.#hold(claimant, [...claimant.holds.map((held) => held.range), ...missing]);
       return undefined;
     }
-    // This Network cannot have the range, so others need not wait for it.
+    // This Network cannot have its ranges, so others need not wait for it.
     if (claimant.blockedBy === undefined) this.#freeBlocked(key);
-    this.#block(claimant, used?.of ?? blocker?.claimant.key);
-    return used ?? (blocker && { key: blocker.claimant.key, cidr: formatRange(blocker.range) });
+    this.#block(claimant, 'of' in found.by ? found.by.of : found.by.key);
+    return found;
   }
 
-  /** Records the range of the real network. Frees the previous one, unless the spec asks for it. */
-  settle(key: ObjectKey, cidr: string): void {
+  /** Records the ranges of the real network. Frees the previous ones, unless the spec asks for them. */
+  settle(key: ObjectKey, subnet: Subnet): void {
     const claimant = this.#claimants.get(key);
-    const range = parseRange(cidr);
-    if (!claimant || !range) return;
+    const ranges = parsed(subnet);
+    if (!claimant || ranges.length === 0) return;
     claimant.isDecided = true;
     claimant.isPresumed = false;
     const held = claimant.holds.map((claim) => claim.range);
-    const kept = held.filter((other) => !isSame(other, range) && isSame(other, claimant.wants?.range));
-    if (held.length === kept.length + 1 && held.some((other) => isSame(other, range))) return;
-    this.#hold(claimant, [range, ...kept]);
+    const isOne = (of: readonly Range[], range: Range) => of.some((one) => isSame(one, range));
+    const wanted = claimant.wants.map(({ range }) => range);
+    const kept = held.filter((range) => !isOne(ranges, range) && isOne(wanted, range));
+    if (held.length === kept.length + ranges.length && ranges.every((range) => isOne(held, range))) return;
+    this.#hold(claimant, [...ranges, ...kept]);
     this.#freeBlocked(key);
+  }
+
+  #obstacle(claimant: Claimant, range: Range): Blocked | undefined {
+    const used = this.#cluster?.met(range, claimant.blockedBy);
+    if (used) return { range, by: used };
+    const blocker = this.#blockerOf(claimant, range);
+    return blocker && { range, by: { key: blocker.claimant.key, cidr: formatRange(blocker.range) } };
   }
 
   /** Frees the ranges of a deleted Network. Ignores a newer Network of the same name. */
@@ -125,7 +145,7 @@ export class RangeClaims {
     const claimant = this.#claimants.get(key);
     if (!claimant || claimant.uid !== uid) return;
     this.#claimants.delete(key);
-    this.#want(claimant, undefined);
+    this.#want(claimant, []);
     this.#hold(claimant, []);
     this.#block(claimant, undefined);
     this.#freeBlocked(key);
@@ -138,7 +158,7 @@ export class RangeClaims {
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
     const nothing = {
-      wants: undefined,
+      wants: [],
       holds: [],
       isPresumed: false,
       blockedBy: undefined,
@@ -150,20 +170,17 @@ export class RangeClaims {
   }
 
   /** Records what another process reserved for the Network, as far as the Network shows it. */
-  #observeGiven(claimant: Claimant, network: Network, wanted: Range | undefined): void {
-    const recorded = network.status?.cidr;
+  #observeGiven(claimant: Claimant, network: Network, wanted: readonly Range[]): void {
+    const { cidr, secondary } = network.status ?? {};
     claimant.isPresumed = false;
     if (!hasFinalizer(network, NETWORK_FINALIZER)) {
       this.#hold(claimant, []);
-    } else if (recorded !== undefined) {
-      this.#hold(
-        claimant,
-        [parseRange(recorded)].filter((range) => range !== undefined),
-      );
+    } else if (cidr !== undefined) {
+      this.#hold(claimant, parsed({ cidr, gateway: '', ...(secondary && { secondary }) }));
     } else {
       claimant.isPresumed = true;
       // The spec at the first sight of the finalizer counts, even if it changed since.
-      if (claimant.holds.length === 0 && wanted) this.#hold(claimant, [wanted]);
+      if (claimant.holds.length === 0) this.#hold(claimant, wanted);
     }
   }
 
@@ -194,10 +211,10 @@ export class RangeClaims {
     return blocker;
   }
 
-  #want(claimant: Claimant, range: Range | undefined): void {
-    if (claimant.wants) this.#wanted.delete(claimant.wants.range, claimant.wants);
-    claimant.wants = range && { claimant, range };
-    if (claimant.wants) this.#wanted.add(claimant.wants.range, claimant.wants);
+  #want(claimant: Claimant, ranges: readonly Range[]): void {
+    for (const claim of claimant.wants) this.#wanted.delete(claim.range, claim);
+    claimant.wants = ranges.map((range) => ({ claimant, range }));
+    for (const claim of claimant.wants) this.#wanted.add(claim.range, claim);
   }
 
   #hold(claimant: Claimant, ranges: readonly Range[]): void {
@@ -234,6 +251,14 @@ function precedes(a: Claimant, b: Claimant): boolean {
   return a.createdAt === b.createdAt ? a.uid < b.uid : a.createdAt < b.createdAt;
 }
 
-function isSame(a: Range | undefined, b: Range | undefined): boolean {
-  return a && b ? formatRange(a) === formatRange(b) : a === b;
+function isSame(a: Range, b: Range): boolean {
+  return formatRange(a) === formatRange(b);
+}
+
+function textOf(ranges: readonly Range[]): string {
+  return ranges.map(formatRange).join();
+}
+
+function parsed(subnet: Subnet): readonly Range[] {
+  return rangesOf(subnet).flatMap(({ cidr }) => parseRange(cidr) ?? []);
 }

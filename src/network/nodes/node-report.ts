@@ -1,24 +1,42 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
+import { parseRange, readRange } from '../ipam/cidr.ts';
 
-/** The report of a node agent about its node. */
+/** What the agent of a node tells the operator about its node. */
 export interface NodeReport {
-  /** The number of the slice whose addresses the node gives out; absent if it has none yet. */
-  readonly number?: number;
-  /** The digest of the table that the agent uses; empty if it has none yet. */
-  readonly table: string;
-  /** The Networks that pods on the node can attach to, and the digest of each configuration. */
-  readonly networks: Readonly<Record<ObjectKey, string>>;
-  /** Why it has not joined more Networks, in one sentence without a full stop. */
-  readonly problem?: string;
+  readonly version: number;
+  /** The addresses and routes of the node that are not of Networks, aggregated. */
+  readonly ranges: readonly string[];
+  /** How other nodes reach the node; absent if the agent finds no such device. */
+  readonly underlay?: Underlay;
+  /** Why a Network does not work on the node, each in one sentence without a full stop. */
+  readonly problems: Readonly<Record<ObjectKey, string>>;
+}
+
+/** The device that carries the tunnels of a node. */
+export interface Underlay {
+  readonly address: string;
+  /** In bytes. */
+  readonly mtu: number;
 }
 
 /** The ConfigMap key of the report, which is JSON. */
 export const REPORT_KEY = 'report';
+/** The version of the reports that this release writes. Reports of earlier releases have none. */
+export const REPORT_VERSION = 2;
+/** The most ranges in a report. */
+export const MAX_REPORTED_RANGES = 256;
+/** The longest report that the operator reads, in characters. */
+export const MAX_REPORT = 128 * 1024;
 
-/** Reads a report; undefined if the text is not a valid one. */
+/** What IPv6 needs inside of a tunnel over IPv6, in bytes (RFC 8200 section 5). */
+export const SMALLEST_MTU = 1350;
+export const LARGEST_MTU = 65_535;
+
+/** Reads a report; undefined if the text is not a valid one of this or a later version. */
 export function parseReport(text: string | undefined): NodeReport | undefined {
+  if (text === undefined || text.length > MAX_REPORT) return undefined;
   try {
-    const value: unknown = JSON.parse(text ?? '');
+    const value: unknown = JSON.parse(text);
     return isReport(value) ? value : undefined;
   } catch {
     return undefined;
@@ -26,17 +44,43 @@ export function parseReport(text: string | undefined): NodeReport | undefined {
 }
 
 function isReport(value: unknown): value is NodeReport {
-  if (typeof value !== 'object' || value === null) return false;
-  if (!('table' in value && 'networks' in value)) return false;
-  const { table, networks } = value;
-  const number = 'number' in value ? value.number : undefined;
-  const problem = 'problem' in value ? value.problem : undefined;
+  if (!isRecord(value)) return false;
+  const { version, ranges, underlay, problems } = value;
   return (
-    typeof table === 'string' &&
-    typeof networks === 'object' &&
-    networks !== null &&
-    Object.values(networks).every((digest) => typeof digest === 'string') &&
-    (number === undefined || (typeof number === 'number' && Number.isSafeInteger(number) && number >= 1)) &&
-    (problem === undefined || typeof problem === 'string')
+    Number.isSafeInteger(version) &&
+    Number(version) >= REPORT_VERSION &&
+    Array.isArray(ranges) &&
+    ranges.length <= MAX_REPORTED_RANGES &&
+    ranges.every(isRange) &&
+    (underlay === undefined || isUnderlay(underlay)) &&
+    isRecord(problems) &&
+    Object.values(problems).every(isString)
   );
+}
+
+function isUnderlay(value: unknown): value is Underlay {
+  if (!isRecord(value) || !isString(value.address)) return false;
+  const { address, mtu } = value;
+  // Other nodes send to the address, so its text must be nothing else.
+  return (
+    parseRange(`${address}/${address.includes(':') ? 128 : 32}`) !== undefined &&
+    typeof mtu === 'number' &&
+    Number.isInteger(mtu) &&
+    mtu >= SMALLEST_MTU &&
+    mtu <= LARGEST_MTU
+  );
+}
+
+/** A range for all addresses would refuse every Network. */
+function isRange(value: unknown): value is string {
+  const range = isString(value) ? readRange(value) : undefined;
+  return range !== undefined && range.prefixLength > 0;
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,12 +1,15 @@
 import { own, ownObjects, ownString } from '../../json/json.ts';
 import { type PatchOperation, PodDraft } from '../../json/patch.ts';
 import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../podspec/pod.ts';
-import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import { AddressBook } from '../addresses/book.ts';
+import { poolsOf } from '../addresses/pool.ts';
+import { ipsOf } from '../addresses/request.ts';
+import { GATEWAY_MAC, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { mergeNetworks } from './merge.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
 import { parseRequest } from './request.ts';
-import { keyOfSelected, type Selection } from './selection.ts';
+import { keyOfSelected, parseSelection, type Selection } from './selection.ts';
 
 /** The decision about a new pod. */
 export type Attachment =
@@ -47,6 +50,8 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   const present = annotation(pod, MULTUS_NETWORKS);
   const merged = mergeNetworks(request, present, namespace);
   if ('problem' in merged) return refused(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
+  const wrong = addressProblem(merged.text, namespace, options);
+  if (wrong !== undefined) return refused(`annotation ${MULTUS_NETWORKS} ${wrong}`);
   const draft = new PodDraft(pod);
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
   if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
@@ -75,6 +80,32 @@ function obstacleOf(pod: Pod, { networks }: Selection, { stateOf }: AttachOption
     if (state.kind === 'unattachable') return state.why;
     if (state.kind === 'waiting' && isBound(pod)) {
       return `a pod with spec.nodeName cannot wait, and ${state.why}: create it when the Network is Ready, or remove spec.nodeName`;
+    }
+  }
+  return undefined;
+}
+
+/** Why a pod cannot have an address that it asks for, whatever others have. The annotation is Multus'. */
+function addressProblem(
+  text: string,
+  namespace: string,
+  { access, stateOf }: AttachOptions,
+): string | undefined {
+  const selection = parseSelection(text, namespace);
+  if ('problem' in selection) return selection.problem;
+  for (const selected of selection.networks) {
+    const key = keyOfSelected(selected);
+    const state = access.allows(namespace, key) ? stateOf(key) : undefined;
+    if (state?.kind !== 'ready' || !state.subnet) continue;
+    const mac = ownString(selected.element, 'mac')?.toLowerCase();
+    if (mac?.startsWith(GATEWAY_MAC)) {
+      return `asks for ${mac} on Network ${key}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;
+    }
+    const book = new AddressBook(poolsOf(state.subnet));
+    for (const ip of ipsOf(selected.element)) {
+      const problem = book.problemOf(ip);
+      if (problem !== undefined)
+        return `asks for ${ip} on Network ${key}, which ${problem}: write another address, or none`;
     }
   }
   return undefined;

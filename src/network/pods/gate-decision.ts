@@ -1,3 +1,4 @@
+import type { Refusal } from '../addresses/request.ts';
 import { MULTUS_NETWORKS, NETWORK_ANNOTATION } from '../api/names.ts';
 import type { AttachOptions } from './attach.ts';
 import { mergeNetworks } from './merge.ts';
@@ -9,7 +10,7 @@ export type GateDecision =
   | { readonly kind: 'lift'; readonly networks: readonly string[] }
   | {
       readonly kind: 'wait';
-      readonly reason: 'WaitsForNetwork' | 'ProviderCannotAttach' | 'InvalidNetworkAnnotation';
+      readonly reason: Refusal['reason'] | 'ProviderCannotAttach';
       readonly why: string;
     };
 
@@ -42,7 +43,5 @@ export function decideGate({ asked, multus, namespace }: Annotated, options: Att
     typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
   if ('problem' in merged) return invalid(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
   if (merged.text === multus) return { kind: 'lift', networks };
-  return invalid(
-    `annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod, or write the same into ${MULTUS_NETWORKS}`,
-  );
+  return invalid(`annotation ${NETWORK_ANNOTATION} changed after the creation of the pod: recreate the pod`);
 }

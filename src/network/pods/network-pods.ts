@@ -1,11 +1,15 @@
+import { own } from '../../json/json.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import { networksAskedFor } from './attach.ts';
 import type { NetworkAccess } from './network-access.ts';
-import { type AttachedTo, isNetworkKey, parseNetworkStatus } from './network-status.ts';
+import { type AttachedTo, isNetworkKey, keptIps, parseNetworkStatus } from './network-status.ts';
 import { keptSelection, keyOfSelected, type Overlong, parseSelection } from './selection.ts';
+
+/** The most labels of a pod that a cache keeps. */
+const MAX_LABELS = 64;
 
 /** The cached part of a core/v1 Pod: what Networks need. */
 export interface NetworkPod extends KubeObject {
@@ -19,6 +23,14 @@ export interface NetworkPod extends KubeObject {
   readonly asksFor: readonly ObjectKey[];
   /** Networks to which Multus attached the pod, except its first interface and networks that it may not use. */
   readonly attachedTo: readonly AttachedTo[];
+  /** The addresses that Multus' annotation has for it; for a gated pod, those that it asks for. */
+  readonly selected: readonly AttachedTo[];
+  /** What Services need: its labels, its readiness, and its name in DNS. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isReady: boolean;
+  readonly hostname?: string;
+  /** For a pod without a gate: Networks in Multus' annotation that it has no address on. */
+  readonly lacks: readonly ObjectKey[];
 }
 
 /** The networks of a pod in the two annotations. */
@@ -39,33 +51,67 @@ export function networkPods(access: NetworkAccess): Resource<NetworkPod> {
 
 function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const { metadata } = decodeObject(value);
-  const { name, namespace = '', uid = '', resourceVersion = '', deletionTimestamp, annotations } = metadata;
+  const { namespace = '', annotations } = metadata;
   const gate = gateOf(value);
   const nodeName = field(field(value, 'spec'), 'nodeName');
-  const isAllowed = (network: ObjectKey) => access.allows(namespace, network);
+  const hostname = field(field(value, 'spec'), 'hostname');
+  const isAllowed = ({ network }: AttachedTo) => access.allows(namespace, network);
   const asked = networksAskedFor(annotations?.[NETWORK_ANNOTATION], namespace, access);
-  const multus = namedToMultus(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
-  const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace);
+  const multus = selectedOf(annotations?.[MULTUS_NETWORKS], namespace).filter(isAllowed);
+  const attachedTo = parseNetworkStatus(annotations?.[MULTUS_STATUS], namespace).filter(isAllowed);
+  const isAttached = (network: ObjectKey) =>
+    attachedTo.some((each) => each.network === network && each.ips.length > 0);
+  const lacks = multus.filter(({ network, ips }) => ips.length === 0 && !isAttached(network));
   return {
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    },
+    metadata: identity(metadata),
     ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),
     ...(typeof nodeName === 'string' && { nodeName }),
-    asksFor: [...new Set([...asked, ...multus])],
-    attachedTo: attachedTo.filter(({ network }) => isAllowed(network)),
+    asksFor: [...new Set([...asked, ...multus.map(({ network }) => network)])],
+    attachedTo,
+    labels: keptLabels(metadata.labels),
+    isReady: isReady(value),
+    ...(typeof hostname === 'string' && { hostname }),
+    selected: multus.filter(({ ips }) => ips.length > 0),
+    lacks: gate >= 0 ? [] : [...new Set(lacks.map(({ network }) => network))],
   };
 }
 
-function namedToMultus(text: string | undefined, podNamespace: string): readonly ObjectKey[] {
+function identity({
+  name,
+  namespace = '',
+  uid = '',
+  ...metadata
+}: KubeObject['metadata']): KubeObject['metadata'] {
+  const { resourceVersion = '', creationTimestamp, deletionTimestamp } = metadata;
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+  };
+}
+
+/** Users can write any number of labels. A Service of a Network finds no pod with more than these. */
+function keptLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.keys(labels).length > MAX_LABELS ? {} : labels;
+}
+
+function isReady(pod: unknown): boolean {
+  const conditions = field(field(pod, 'status'), 'conditions');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((each) => field(each, 'type') === 'Ready' && field(each, 'status') === 'True')
+  );
+}
+
+function selectedOf(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
   const selection = text === undefined ? undefined : parseSelection(text, podNamespace);
-  return selection && 'networks' in selection
-    ? selection.networks.map(keyOfSelected).filter(isNetworkKey)
-    : [];
+  if (!selection || 'problem' in selection) return [];
+  return selection.networks
+    .map((selected) => ({ network: keyOfSelected(selected), ips: keptIps(own(selected.element, 'ips')) }))
+    .filter(({ network }) => isNetworkKey(network));
 }
 
 function selectionsOf(annotations: KubeObject['metadata']['annotations'] = {}): Selections {
@@ -86,18 +132,24 @@ export function isGated({ gate }: NetworkPod): boolean {
   return gate !== undefined;
 }
 
+/** The addresses that the pod has or asks for on the Network. */
+export function addressesOn({ selected, attachedTo }: NetworkPod, network: ObjectKey): ReadonlySet<string> {
+  return new Set([...selected, ...attachedTo].flatMap((each) => (each.network === network ? each.ips : [])));
+}
+
 /** Networks that the pod names, or is attached to. */
 export function networksOf({ asksFor, attachedTo }: NetworkPod): readonly ObjectKey[] {
   return [...new Set([...asksFor, ...attachedTo.map(({ network }) => network)])];
 }
 
 /**
- * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `node` those on a
- * node.
+ * Indexers for caches: `user` finds the pods that use a Network, `gated` those that wait for it, `lacking` those without an
+ * address on it, `node` those on a node.
  */
 export const POD_INDEXERS = {
   user: (pod: NetworkPod) => (isGated(pod) ? [] : networksOf(pod)),
   gated: (pod: NetworkPod) => (isGated(pod) ? networksOf(pod) : []),
+  lacking: ({ lacks }: NetworkPod) => lacks,
   node: ({ nodeName }: NetworkPod) => (nodeName === undefined ? [] : [nodeName]),
 };
 

@@ -1,9 +1,10 @@
 import { conditionOf } from '../api/conditions.ts';
+import { recordedSubnet, type Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 
-/** The state of a Network for a pod. `why` is a sentence without a full stop that names the Network. */
+/** The state of a Network for a pod. `subnet` is that of the real network. `why` is a sentence without a full stop that names the Network. */
 export type NetworkState =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly subnet?: Subnet | undefined }
   | { readonly kind: 'waiting'; readonly why: string }
   /** Pods can never attach to networks of its provider. */
   | { readonly kind: 'unattachable'; readonly why: string };
@@ -26,6 +27,6 @@ export function networkState(
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');
   const ready = conditionOf(network.status?.conditions, 'Ready');
-  if (ready?.status === 'True') return { kind: 'ready' };
+  if (ready?.status === 'True') return { kind: 'ready', subnet: recordedSubnet(network) };
   return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
 }

@@ -1,14 +1,19 @@
 import { parseAnnotation } from '../../json/annotation-json.ts';
-import { isArray, own, ownString } from '../../json/json.ts';
+import { isArray, type JsonValue, own, ownString } from '../../json/json.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
 import { MAX_SELECTED } from './selection.ts';
+
+/** The most addresses that a pod may ask for on one Network. */
+export const MAX_ADDRESSES = 32;
+/** The longest IPv6 address has 45 characters, and its prefix 4. */
+export const MAX_ADDRESS = 49;
 
 /** A network to which a pod is attached. */
 export interface AttachedTo {
   /** `namespace/name` of its NetworkAttachmentDefinition. */
   readonly network: string;
-  /** The number of the pod's addresses on it. */
-  readonly addresses: number;
+  /** The pod's addresses on it. */
+  readonly ips: readonly string[];
 }
 
 /**
@@ -19,17 +24,25 @@ export interface AttachedTo {
 export function parseNetworkStatus(text: string | undefined, podNamespace: string): readonly AttachedTo[] {
   const list = text === undefined ? undefined : parseAnnotation(text);
   if (!isArray(list)) return [];
-  const byNetwork = new Map<string, number>();
+  const byNetwork = new Map<string, readonly string[]>();
   for (const entry of list) {
     const name = ownString(entry, 'name');
     if (!name || own(entry, 'default') === true) continue;
     const network = name.includes('/') ? name : `${podNamespace}/${name}`;
     if (!isNetworkKey(network)) continue;
     if (byNetwork.size === MAX_SELECTED && !byNetwork.has(network)) break;
-    const ips = own(entry, 'ips');
-    byNetwork.set(network, (byNetwork.get(network) ?? 0) + (isArray(ips) ? ips.length : 0));
+    byNetwork.set(network, keptIps([...(byNetwork.get(network) ?? []), ...keptIps(own(entry, 'ips'))]));
   }
-  return Array.from(byNetwork, ([network, addresses]) => ({ network, addresses }));
+  return Array.from(byNetwork, ([network, ips]) => ({ network, ips }));
+}
+
+/** The texts of a list that can be addresses. Users can write any number of them, and a cache keeps a few. */
+export function keptIps(ips: JsonValue | undefined): readonly string[] {
+  if (!isArray(ips)) return [];
+  return ips
+    .filter((ip) => typeof ip === 'string')
+    .filter(({ length }) => length <= MAX_ADDRESS)
+    .slice(0, MAX_ADDRESSES);
 }
 
 /** Whether a Network can have this key: its name and its namespace are DNS labels. */

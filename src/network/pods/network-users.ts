@@ -1,6 +1,7 @@
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { Usage } from '../providers/provider.ts';
+import type { AddressBooks } from './address-books.ts';
 import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
 
 /**
@@ -10,21 +11,26 @@ import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
+  readonly #books: Pick<AddressBooks, 'of'>;
   readonly #reserved = new Map<ObjectKey, NetworkPod>();
   /** The same pods, by the Networks that they use. */
   readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indexers POD_INDEXERS, and is synced before the first call. */
-  constructor(pods: Lister<NetworkPod>) {
+  constructor(pods: Lister<NetworkPod>, books: Pick<AddressBooks, 'of'> = { of: () => undefined }) {
     this.#pods = pods;
+    this.#books = books;
   }
 
-  usageOf(network: ObjectKey): Usage {
+  usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
     const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
+    const nodeNames = [...new Set(users.flatMap(({ nodeName }) => nodeName ?? []))];
+    const book = this.#books.of(network);
+    if (book) return { pods: users.map(keyOf), allocated: book.taken, total: book.total, nodeNames };
     const allocated = users
       .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
-      .reduce((sum, { addresses }) => sum + addresses, 0);
-    return { pods: users.map(keyOf), allocated };
+      .reduce((sum, { ips }) => sum + ips.length, 0);
+    return { pods: users.map(keyOf), allocated, nodeNames };
   }
 
   /** Counts a pod whose gate the operator is about to remove. */

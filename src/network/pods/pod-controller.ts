@@ -1,18 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
+import type { Lister } from '../../kube/cache/store.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
 import type { Network } from '../api/types.ts';
+import type { AddressBooks } from './address-books.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from './network-pods.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
-export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'users'> {
+export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'users' | 'books'> {
   /** Has POD_INDEXERS. Must be synced before the first reconcile. */
   readonly pods: Informer<NetworkPod>;
   readonly networks: Informer<Network>;
   readonly users: NetworkUsers;
+  readonly books: AddressBooks;
   /** The queue of pods. */
   readonly queue: Pick<RateLimitingQueue<ObjectKey>, 'add'>;
   /** The queue of Networks. */
@@ -23,60 +26,77 @@ export interface PodControllerOptions extends Omit<PodGatesOptions, 'pods' | 'us
 
 export interface PodController {
   readonly reconcile: Reconcile;
-  /** The gated pods in the cache, which a new leader reconciles first. */
+  /** The pods in the cache, which a new leader reconciles first. */
   keys(): readonly ObjectKey[];
 }
 
 /** Pods of a Deployment change together: one reconcile of their Network covers all changes within this time. */
-const GATHER_MS = 200;
+export const GATHER_MS = 200;
 
 /**
- * Sets up the pod controller, which removes gates when Networks are Ready, and requeues Networks when their users
- * change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
+ * Sets up the pod controller, which gives pods their addresses, removes gates when Networks are Ready, and requeues
+ * Networks when their users change. It adds its handlers to the informers, and returns the reconcile for its queue. It starts nothing.
  */
 export function setUpPodController(options: PodControllerOptions): PodController {
   const { pods, networks, resyncMs } = options;
   pods.addEventHandler(podHandler(options), { resyncMs });
   networks.addEventHandler(networkHandler(options));
   const gates = new PodGates({ ...options, pods: pods.lister });
-  return { reconcile: gates.reconcile, keys: () => pods.lister.list().filter(isGated).map(keyOf) };
+  return { reconcile: gates.reconcile, keys: () => pods.lister.list().map(keyOf) };
 }
 
-function podHandler({ queue, users, networks, networkQueue }: PodControllerOptions) {
+function podHandler({ queue, users, books, networks, networkQueue }: PodControllerOptions) {
   const usersChanged = (keys: readonly ObjectKey[]) => {
     for (const key of new Set(keys)) if (networks.lister.get(key)) networkQueue.addAfter(key, GATHER_MS);
   };
   return {
     onAdd(pod: NetworkPod) {
-      if (isGated(pod)) queue.add(keyOf(pod));
+      books.changed(pod);
+      queue.add(keyOf(pod));
       usersChanged(POD_INDEXERS.user(pod));
     },
     onUpdate(previous: NetworkPod, current: NetworkPod) {
-      if (isGated(current)) queue.add(keyOf(current));
-      else users.settle(current);
-      if (isDeepStrictEqual(uses(previous), uses(current))) return;
-      usersChanged([...POD_INDEXERS.user(previous), ...POD_INDEXERS.user(current)]);
+      const isChanged = !isDeepStrictEqual(uses(previous), uses(current));
+      if (isChanged) books.changed(current, previous);
+      if (isChanged || isGated(current) || current.lacks.length > 0 || previous === current)
+        queue.add(keyOf(current));
+      if (!isGated(current)) users.settle(current);
+      if (isChanged) usersChanged([...POD_INDEXERS.user(previous), ...POD_INDEXERS.user(current)]);
     },
     onDelete(pod: NetworkPod) {
+      books.deleted(pod);
       users.settle(pod);
-      if (isGated(pod)) queue.add(keyOf(pod));
+      queue.add(keyOf(pod));
       usersChanged(POD_INDEXERS.user(pod));
     },
   };
 }
 
-function uses(pod: NetworkPod): unknown {
-  return isGated(pod) ? [] : [POD_INDEXERS.user(pod), pod.attachedTo];
+/** The part of a pod that Networks depend on. */
+function uses({ gate, selections, asksFor, attachedTo, selected, lacks, nodeName }: NetworkPod): unknown {
+  return [gate, selections, asksFor, attachedTo, selected, lacks, nodeName];
+}
+
+/** The pods that wait for the Network, or for an address of it. */
+export function waitingFor(
+  pods: Pick<Lister<NetworkPod>, 'byIndex'>,
+  network: ObjectKey,
+): readonly NetworkPod[] {
+  return [...pods.byIndex('gated', network), ...pods.byIndex('lacking', network)];
 }
 
 /** Requeues the pods that wait for a Network when it changes. */
-function networkHandler({ pods, queue }: PodControllerOptions) {
+function networkHandler({ pods, books, queue }: PodControllerOptions) {
   const wake = (network: Network) => {
-    for (const pod of pods.lister.byIndex('gated', keyOf(network))) queue.add(keyOf(pod));
+    for (const pod of waitingFor(pods.lister, keyOf(network))) queue.add(keyOf(pod));
   };
   return {
     onAdd: wake,
     onUpdate: (_: Network, current: Network) => wake(current),
-    onDelete: wake,
+    onDelete: (network: Network) => {
+      // Frees the memory of its book.
+      books.of(keyOf(network));
+      wake(network);
+    },
   };
 }

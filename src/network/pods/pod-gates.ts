@@ -7,28 +7,39 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
-import { FIELD_MANAGER, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import type { AddressBooks } from './address-books.ts';
 import { decideGate, type GateDecision } from './gate-decision.ts';
+import type { AddressMetrics } from './metrics.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import type { NetworkUsers } from './network-users.ts';
+import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
 
 export interface PodGatesOptions {
-  readonly client: Pick<KubeClient, 'jsonPatch'>;
+  readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
   readonly pods: Pick<Lister<NetworkPod>, 'get'>;
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
+  readonly books: Pick<AddressBooks, 'of' | 'rivalsOf'>;
+  readonly addresses: Pick<PodAddresses, 'fill'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
+  readonly metrics: AddressMetrics;
 }
 
-/** Removes the gate of a pod when all its Networks are Ready. Until then, an Event says what the pod waits for. */
+/**
+ * Gives each pod its addresses, and removes its gate when all its Networks are Ready. Until then, an Event says what
+ * the pod waits for.
+ */
 export class PodGates {
   readonly #options: PodGatesOptions;
   /** The last Event of each waiting pod, so that a resync does not repeat it. */
   readonly #reported = new Map<ObjectKey, string>();
+  /** The same for pods whose address another pod has, too. */
+  readonly #rivals = new Map<ObjectKey, string>();
 
   constructor(options: PodGatesOptions) {
     this.#options = options;
@@ -36,10 +47,12 @@ export class PodGates {
 
   readonly reconcile: Reconcile = async (key, signal) => {
     const pod = this.#options.pods.get(key);
-    if (!pod || !isGated(pod) || pod.metadata.deletionTimestamp) {
+    if (!pod || pod.metadata.deletionTimestamp) {
       this.#reported.delete(key);
+      this.#rivals.delete(key);
       return {};
     }
+    if (!isGated(pod)) return this.#serve(pod, signal);
     const decision = this.#decide(pod);
     if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
     this.#reportOnce(pod, decision);
@@ -58,17 +71,26 @@ export class PodGates {
     { networks }: GateDecision & { kind: 'lift' },
     signal: AbortSignal,
   ): Promise<Result> {
-    const { client, users } = this.#options;
-    const { name, namespace } = pod.metadata;
+    const { users, addresses } = this.#options;
+    const { multus } = pod.selections ?? {};
+    // The pod would be the user of a Network before the cache shows it.
     users.reserve(pod);
+    const present = networks.length > 0 && typeof multus === 'string' ? multus : undefined;
     try {
-      const options = { fieldManager: FIELD_MANAGER, signal };
-      await client.jsonPatch(PODS, { name, namespace }, liftingPatch(pod), options);
+      const filled = present === undefined ? undefined : await addresses.fill(pod, present, signal);
+      if (filled && 'why' in filled) {
+        users.settle(pod);
+        this.#reportOnce(pod, filled);
+        return {};
+      }
+      const operations = filled ? annotationPatch(present ?? '', filled.text) : [];
+      const result = await this.#patch(pod, [...liftingPatch(pod), ...operations], signal);
+      if (result) {
+        users.settle(pod);
+        return result;
+      }
     } catch (error) {
       users.settle(pod);
-      if (isNotFound(error)) return {};
-      // The gates or the annotation changed: the cache will get the new pod.
-      if (isInvalid(error)) return { requeueAfterMs: 0 };
       throw error;
     }
     this.#reported.delete(keyOf(pod));
@@ -80,7 +102,64 @@ export class PodGates {
     return {};
   }
 
-  #reportOnce(pod: NetworkPod, { reason, why }: GateDecision & { kind: 'wait' }): void {
+  /** Gives a pod without a gate its addresses. The kubelet retries until it has them. */
+  async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
+    const { client, addresses, books } = this.#options;
+    this.#reportRivals(pod);
+    if (!pod.lacks.some((network) => books.of(network))) {
+      this.#reported.delete(keyOf(pod));
+      return {};
+    }
+    const { name, namespace, uid } = pod.metadata;
+    const live = await client.get(PODS, { name, namespace }, { signal }).catch(undefinedIfNotFound);
+    const present = live?.metadata.annotations?.[MULTUS_NETWORKS];
+    if (present === undefined || live?.metadata.uid !== uid) return {};
+    const filled = await addresses.fill(pod, present, signal);
+    if ('why' in filled) {
+      this.#reportOnce(pod, filled);
+      return {};
+    }
+    const operations = annotationPatch(present, filled.text);
+    if (operations.length === 0) return {};
+    return (await this.#patch(pod, [testOfUid(pod), ...operations], signal)) ?? {};
+  }
+
+  /** Returns when to try again if the pod has changed; undefined if it is patched. */
+  async #patch(
+    { metadata: { name, namespace } }: NetworkPod,
+    operations: readonly Operation[],
+    signal: AbortSignal,
+  ): Promise<Result | undefined> {
+    try {
+      const options = { fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
+      await this.#options.client.jsonPatch(PODS, { name, namespace }, operations, options);
+      return undefined;
+    } catch (error) {
+      if (isNotFound(error)) return {};
+      // The gates or an annotation changed: the cache will get the new pod.
+      if (isInvalid(error)) return { requeueAfterMs: 0 };
+      throw error;
+    }
+  }
+
+  /** Tells the younger of two pods with one address. It stays as it is. */
+  #reportRivals(pod: NetworkPod): void {
+    const { books, metrics } = this.#options;
+    for (const { network, ip, rival } of books.rivalsOf(pod)) {
+      const [older, younger] = isOlder(pod, rival) ? [pod, rival] : [rival, pod];
+      const note = `${ip} of Network ${network} is also of pod ${keyOf(older)}, which is older: delete one of them`;
+      const known = `${younger.metadata.uid} ${note}`;
+      if (this.#rivals.get(keyOf(younger)) === known) continue;
+      this.#rivals.set(keyOf(younger), known);
+      metrics.addressTaken();
+      this.#report(younger, { type: 'Warning', reason: 'AddressTaken', action: 'Attach', note });
+    }
+  }
+
+  #reportOnce(
+    pod: NetworkPod,
+    { reason, why }: Pick<GateDecision & { kind: 'wait' }, 'reason' | 'why'>,
+  ): void {
     const key = keyOf(pod);
     const note = `waits for its Network: ${why}`;
     if (this.#reported.get(key) === note) return;
@@ -107,9 +186,23 @@ function liftingPatch(pod: NetworkPod): readonly Operation[] {
   const asked = pod.selections?.asked;
   const annotation = `/metadata/annotations/${NETWORK_ANNOTATION.replace('/', '~1')}`;
   return [
-    { op: 'test', path: '/metadata/uid', value: pod.metadata.uid },
+    testOfUid(pod),
     ...(asked === undefined ? [] : [{ op: 'test' as const, path: annotation, value: asked }]),
     { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
     { op: 'remove', path },
   ];
+}
+
+function testOfUid({ metadata }: NetworkPod): Operation {
+  return { op: 'test', path: '/metadata/uid', value: metadata.uid };
+}
+
+function isOlder(a: NetworkPod, b: NetworkPod): boolean {
+  const ageOf = ({ metadata: { creationTimestamp = '', uid = '' } }: NetworkPod) =>
+    `${creationTimestamp} ${uid}`;
+  return ageOf(a) < ageOf(b);
+}
+
+function undefinedIfNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
 }

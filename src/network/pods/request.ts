@@ -1,16 +1,14 @@
 import ipaddr from 'ipaddr.js';
 import { quote } from '../../json/clip.ts';
 import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
-import { isDnsLabel } from '../../podspec/names.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
+import { CLAIM_KEY, claimOf, ipsOf } from '../addresses/request.ts';
 import type { NetworkAccess } from './network-access.ts';
+import { MAX_ADDRESS, MAX_ADDRESSES } from './network-status.ts';
 import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
 
 /** Interfaces that each pod has. */
 const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
-/** The most addresses that a pod may ask for on one Network. */
-const MAX_ADDRESSES = 32;
-/** The longest IPv6 address has 45 characters, and its prefix 4. */
-const MAX_ADDRESS = 49;
 const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
 
 /** Rules for options, and their text in messages. Multus checks all other options. */
@@ -18,6 +16,10 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [isInterfaceName, 'a name for an interface, such as net1'],
   mac: [(value) => typeof value === 'string' && MAC.test(value), 'a MAC address, such as 02:00:00:00:00:07'],
+  [CLAIM_KEY]: [
+    (value) => typeof value === 'string' && isDnsSubdomain(value),
+    'the name of an IPAMClaim of the same namespace',
+  ],
   ips: [
     (value) => isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress),
     `a list of at most ${MAX_ADDRESSES} addresses with their prefix length, such as ["192.168.7.7/16"]`,
@@ -58,6 +60,9 @@ function elementProblem(element: JsonObject): string | undefined {
   for (const [key, [is, must]] of Object.entries(RULES)) {
     const value = own(element, key);
     if (value !== undefined && !is(value)) return `has ${quote(value)} as ${key}: write ${must}`;
+  }
+  if (claimOf(element) !== undefined && ipsOf(element).length > 0) {
+    return `has ips and ${CLAIM_KEY} of ${quote(name)}: write one of them`;
   }
   return undefined;
 }

@@ -3,7 +3,6 @@ import type { IndexFunction, Lister } from '../../kube/cache/store.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/together.ts';
 import type { Network } from '../api/types.ts';
-import type { NodeCoverage } from '../nodes/cluster-nodes.ts';
 import type { Provider, Usage } from './provider.ts';
 
 /** What the setup of a provider can use, in addition to the manager. */
@@ -17,10 +16,10 @@ export interface ProviderContext {
   readonly enqueue: (key: ObjectKey) => void;
   /** Requeues every Network. */
   readonly enqueueAll: () => void;
-  /** The users of the Network with this key. Without it, users are not counted. */
-  readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
-  /** Which nodes the networks on nodes cover. */
-  readonly reach?: NodeCoverage | undefined;
+  /** The users of the Network. Without it, users are not counted. */
+  readonly usageOf?: ((network: Network) => Usage) | undefined;
+  /** The MTU of networks that node agents connect, if the spec sets none, in bytes. */
+  readonly defaultMtu: () => number;
   /** Resolves when the leader knows all Networks and the pods on them. */
   readonly after: Task;
 }
@@ -28,6 +27,11 @@ export interface ProviderContext {
 /** A configured provider. The setup starts nothing. */
 export interface ProviderSetup<Reason extends string> {
   readonly provider: Provider<Reason>;
+  /**
+   * Whether pods on the Network get the addresses that the operator writes into their annotations. Without it, they do
+   * not.
+   */
+  takesAddresses?(key: ObjectKey): boolean;
   /** Keys of leftovers of deleted Networks. */
   leftBehind?(): readonly ObjectKey[];
   /** Resolves when its caches are synced, or the signal aborts, because a watched CRD may not be installed. */

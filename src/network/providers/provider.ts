@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
+import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Subnet } from '../api/subnet.ts';
-import type { Network } from '../api/types.ts';
+import type { Network, NetworkNode } from '../api/types.ts';
 
 /** Why the operator does not accept a spec. */
 export interface SpecError {
@@ -9,24 +10,16 @@ export interface SpecError {
   readonly message: string;
 }
 
-/** Why a network that matches the spec does not work for all pods. */
-export interface Limit<Reason extends string> {
-  readonly reason: Reason;
-  readonly message: string;
-}
-
 /** The network matches the spec. */
-export interface Realised<Reason extends string> {
+export interface Realised {
   readonly kind: 'ready';
   /** What the provider did; `restored` after a change or deletion by another client. */
   readonly change: 'none' | 'created' | 'updated' | 'restored';
   /** The number of addresses for pods. */
   readonly capacity: number;
   readonly externalID?: string;
-  /** The VXLAN identifier that connects the nodes; absent if they are not connected. */
+  /** The VXLAN identifier with which agents connect the nodes; absent if the backend connects them. */
   readonly vni?: number;
-  /** A Network with a limit is not Ready. */
-  readonly limit?: Limit<Reason> | undefined;
 }
 
 /** The network cannot match the spec, and a retry alone does not help. */
@@ -40,7 +33,7 @@ export interface NotReady<Reason extends string> {
   readonly retryAfterMs?: number;
 }
 
-export type Ensured<Reason extends string> = Realised<Reason> | NotReady<Reason>;
+export type Ensured<Reason extends string> = Realised | NotReady<Reason>;
 
 /** The result of a deletion. */
 export type Removal =
@@ -53,6 +46,20 @@ export interface Usage {
   readonly pods: readonly ObjectKey[];
   /** The number of addresses in use. */
   readonly allocated?: number;
+  /** The number of addresses that the operator gives to pods; absent if another program does. */
+  readonly total?: number;
+  /** Absent if the backend connects the nodes. */
+  readonly nodes?: NodesInUse;
+}
+
+/** The nodes on which pods of a network run. */
+export interface NodesInUse {
+  /** Sorted by name. */
+  readonly nodes: readonly NetworkNode[];
+  /** The condition NodesReady. */
+  readonly condition: ConditionUpdate;
+  /** Whether the agents of all these nodes are of this release. */
+  readonly areCurrent: boolean;
 }
 
 /**
@@ -65,6 +72,8 @@ export interface Provider<Reason extends string = string> {
   readonly name: string;
   /** Whether pods can attach to its networks. If not, the webhook refuses pods that ask for one. */
   readonly attachesPods: boolean;
+  /** The MTU of new networks whose spec sets none, in bytes. Without it, the backend decides. */
+  defaultMtu?(): number;
   /** Whether it calls a backend other than the API server, which may be slow. */
   readonly isRemote: boolean;
   /** Why it can never apply this spec, beyond the CRD's rules; undefined if it can. No I/O. */

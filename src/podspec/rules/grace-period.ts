@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, own } from '../../json/json.ts';
 import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
 
-/** The default of the API server (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
-const DEFAULT_SECONDS = 30;
+/** The default of the API server, in seconds (k8s.io/api/core/v1, PodSpec.terminationGracePeriodSeconds). */
+export const DEFAULT_GRACE_PERIOD = 30;
 const HOOKS = ['postStart', 'preStop'] as const;
 
 /**
@@ -11,7 +11,7 @@ const HOOKS = ['postStart', 'preStop'] as const;
  */
 export function gracePeriodViolations(pod: Pod): readonly string[] {
   const given = specField(pod, 'terminationGracePeriodSeconds');
-  const seconds = typeof given === 'number' ? given : DEFAULT_SECONDS;
+  const seconds = typeof given === 'number' ? given : DEFAULT_GRACE_PERIOD;
   const violations: string[] = [];
   for (const list of [containers(pod), initContainers(pod)]) {
     for (const container of list) {

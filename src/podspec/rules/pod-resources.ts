@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { containers, initContainers, isNativeSidecar, nameOf, type Pod, specField } from '../pod.ts';
-import { parseQuantity } from '../quantity.ts';
+import { formatQuantity, parseQuantity } from '../quantity.ts';
 
 /** Amounts by the name of the resource, in thousand-millionths of its unit. */
 type Amounts = Map<string, bigint>;
@@ -36,6 +36,45 @@ function limitViolations(pod: Pod, resources: JsonValue): readonly string[] {
         return `the limit of container ${nameOf(container)} is higher than spec.resources.limits.${name}, which is ${most}`;
       }),
   );
+}
+
+/** The resources for which the API server fills in the pod's own request from its containers. */
+const FILLED_IN = ['cpu', 'memory'] as const;
+
+/**
+ * The pod's own requests that must change with its containers, by resource. The API server fills in a missing one if
+ * the pod has limits of its own: the sum of its containers' requests, or the limit if none of them requests it. It does
+ * so before a webhook sees the pod. So a request that equals the sum grows with it up to the limit, and a missing one
+ * that would be the limit is written down.
+ */
+export function grownRequests(before: Pod, after: Pod): ReadonlyMap<string, JsonValue> {
+  const resources = specField(before, 'resources');
+  const [limits, requests] = [own(resources, 'limits'), own(resources, 'requests')];
+  const grown = new Map<string, JsonValue>();
+  if (!isObject(limits) || Object.keys(limits).length === 0) return grown;
+  const [old, sum] = [totalRequests(before), totalRequests(after)];
+  for (const name of FILLED_IN) {
+    const [total, request] = [sum.get(name), own(requests, name) ?? undefined];
+    const limit = own(limits, name) ?? undefined;
+    if (total === undefined || total === old.get(name)) continue;
+    if (request === undefined) {
+      if (limit !== undefined && !old.has(name)) grown.set(name, limit);
+    } else if (parseQuantity(request) === old.get(name) && total <= (parseQuantity(limit) ?? total)) {
+      grown.set(name, formatQuantity(total, firstRequest(after, name)));
+    }
+  }
+  return grown;
+}
+
+/** A sum of quantities is written like the first of them. */
+function firstRequest(pod: Pod, name: string): JsonValue | undefined {
+  const resources = [...containers(pod), ...initContainers(pod)].map((container) =>
+    own(container, 'resources'),
+  );
+  const requests = resources.map(
+    (each) => own(own(each, 'requests'), name) ?? own(own(each, 'limits'), name),
+  );
+  return requests.find((request) => (parseQuantity(request) ?? 0n) !== 0n);
 }
 
 /** The requests of a pod: native sidecars run beside everything that starts after them (KEP-753). */

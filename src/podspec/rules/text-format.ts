@@ -26,13 +26,17 @@ interface Format {
 
 const FORMATS: Readonly<Record<TextFormat, Format>> = {
   'absolute-path': { test: (text) => text.startsWith('/'), must: 'be a path that begins with "/"' },
+  'csi-driver': {
+    test: (text) => text.length <= 63 && isDnsSubdomain(text.toLowerCase()),
+    must: 'be a name of at most 63 characters, such as csi.example.com',
+  },
   'dns-label': {
     test: isDnsLabel,
     must: 'be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
   },
   'dns-subdomain': { test: isDnsSubdomain, must: 'be a name such as my-object or example.com' },
   'dns-search': {
-    test: (text) => isDnsSubdomain(text.replaceAll('_', '0').replace(/\.$/, '')),
+    test: (text) => text === '.' || isDnsSubdomain(text.replaceAll('_', '0').replace(/\.$/, '')),
     must: 'be a DNS name',
   },
   'env-name': { test: isEnvName, must: 'be printable ASCII without "="' },

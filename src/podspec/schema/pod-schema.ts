@@ -27,7 +27,7 @@ export const POD_SCHEMA: Schema = {
     shareName: { type: 'string', required: true },
   },
   CSIVolumeSource: {
-    driver: { type: 'string', required: true, format: 'dns-subdomain' },
+    driver: { type: 'string', required: true, format: 'csi-driver' },
     fsType: { type: 'string' },
     nodePublishSecretRef: { type: 'LocalObjectReference' },
     readOnly: { type: 'boolean' },

@@ -4,6 +4,7 @@ type Scalar = 'string' | 'int32' | 'int64' | 'number' | 'boolean' | 'quantity' |
 /** Formats of text that the API server's validation requires. */
 export type TextFormat =
   | 'absolute-path'
+  | 'csi-driver'
   | 'dns-label'
   | 'dns-search'
   | 'dns-subdomain'

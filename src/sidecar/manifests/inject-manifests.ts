@@ -1,19 +1,24 @@
-import { isObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
 import { readManifests, writeManifests } from '../../json/yaml-edit/manifests.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
+import type { TemplatelessKind } from '../../podspec/custom-kinds.ts';
 import {
+  asTemplate,
+  createdPod,
   objectsOf,
   type PodSite,
   type PodTemplateRule,
   podSites,
   type Replacement,
   replaceAt,
+  templateless,
 } from '../../podspec/workload.ts';
 import type { DecideOptions } from '../decision-input.ts';
 import { type Injection, inject } from '../inject.ts';
 import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';
 import { optInMistakes } from '../opt-in-mistakes.ts';
+import type { Status } from '../status.ts';
 import type { TemplateState } from '../template/template-set.ts';
 
 export interface InjectManifestsOptions {
@@ -28,6 +33,10 @@ export interface InjectManifestsOptions {
 export interface SiteResult {
   readonly site: PodSite;
   readonly injection: Injection;
+  /** The pod or pod template with its sidecar; undefined if it gets none. */
+  readonly injected: JsonObject | undefined;
+  /** What differs from the pods that the webhook injects. */
+  readonly notes: readonly string[];
   /** Failed attempts to opt in. */
   readonly mistakes: readonly string[];
 }
@@ -40,7 +49,12 @@ export interface SiteResult {
 export function injectManifests(
   text: string,
   options: InjectManifestsOptions,
-): { readonly text: string; readonly results: readonly SiteResult[] } {
+): {
+  readonly text: string;
+  readonly results: readonly SiteResult[];
+  /** The objects whose pods only the webhook can inject. */
+  readonly left: readonly (readonly [JsonObject, TemplatelessKind])[];
+} {
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decide.keys);
   const results: SiteResult[] = [];
@@ -49,11 +63,12 @@ export function injectManifests(
     for (const site of podSites(document, options.podTemplates)) {
       const result = injectSite(site, settingsOf, options);
       results.push(result);
-      if (result.injection.outcome === 'injected') replacements.push([site.path, result.injection.pod]);
+      if (result.injected) replacements.push([site.path, result.injected]);
     }
     return replacements.length === 0 ? document : replaceAt(document, replacements);
   });
-  return { text: writeManifests(text, injected), results };
+  const left = documents.flatMap((document) => [...templateless(document)]);
+  return { text: writeManifests(text, injected), results, left };
 }
 
 /** Decides about one pod or pod template as if it were created in its namespace. */
@@ -63,15 +78,32 @@ export function injectSite(
   { decide, state, namespace: byDefault }: InjectManifestsOptions,
 ): SiteResult {
   const namespace = namespaceOf(site, byDefault);
+  const created = createdPod(site.object, site.pod);
   const injection = inject({
     request: podCreation(namespace),
-    pod: site.pod,
+    pod: created,
     ...settingsOf(namespace),
     options: decide,
     state,
     workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
   });
-  return { site, injection, mistakes: [...optInMistakes(site, decide.keys)] };
+  const isInjected = injection.outcome === 'injected';
+  return {
+    site,
+    injection,
+    injected: isInjected ? asTemplate(site.pod, created, injection.pod) : undefined,
+    notes: isInjected ? pullSecretNotes(site.pod, injection.status) : [],
+    mistakes: [...optInMistakes(site, decide.keys)],
+  };
+}
+
+/** The webhook sees a pod after it got the secrets of its service account. */
+function pullSecretNotes(pod: JsonObject, { added }: Status): readonly string[] {
+  const had = ownObjects(own(pod, 'spec'), 'imagePullSecrets').length > 0;
+  if (had || !added.imagePullSecrets) return [];
+  return [
+    "its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets",
+  ];
 }
 
 export function namespaceOf({ object }: PodSite, byDefault: string): string {

@@ -1,10 +1,10 @@
-import { parseEvents } from 'js-yaml';
 import type { Fault, Location } from '../../json/diagnostic.ts';
 import { type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
 import { locationsIn } from '../../json/locations.ts';
 import type { Path } from '../../json/path.ts';
 import { ManifestError, readManifests } from '../../json/yaml-edit/manifests.ts';
-import { type SyntaxNode, syntaxTrees } from '../../json/yaml-edit/syntax.ts';
+import { parseText } from '../../json/yaml-edit/parse.ts';
+import type { SyntaxNode } from '../../json/yaml-edit/syntax.ts';
 import { objectsOf } from '../../podspec/workload.ts';
 import { DEFAULT_TEMPLATE } from '../template/template-set.ts';
 
@@ -47,7 +47,9 @@ export function readConfigMapTexts(
       },
     ];
   }
-  const file = { roots: syntaxTrees(text, parseEvents(text, {})), locationOf: locationsIn(text) };
+  const { roots, origin } = parseText(text);
+  const inText = locationsIn(text);
+  const file = { roots: roots(), locationOf: (offset: number) => inText(origin(offset)) };
   return objects
     .filter(
       ({ object }) =>

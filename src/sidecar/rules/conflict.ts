@@ -3,6 +3,7 @@ import { CEL_ALL_CONTAINERS, celAnyOf, celString, celStrings } from '../../podsp
 import { placeOf, UNCLEAN_PATH } from '../../podspec/mount-path.ts';
 import { nameOf } from '../../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
+import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
 
 export const conflict = {
@@ -23,6 +24,7 @@ function conflicts(template: Template): readonly string[] {
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
     atPlaces(template.volumeMounts),
+    ...template.misfits.map(({ shape }) => celHasShape(shape)),
   ].filter((expression) => expression !== undefined);
 }
 

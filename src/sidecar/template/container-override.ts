@@ -70,7 +70,7 @@ const ZEROABLE: readonly string[] = [
  * API server, so the template's value wins.
  */
 export function saidBy({ container }: ContainerOverride): JsonObject {
-  const { image: _, ...rest } = withoutZeros(container);
+  const { image: _, ...rest } = withRequests(withoutZeros(container));
   const said = Object.entries(without(rest, CONTAINER_DEFAULTS)).map(
     ([field, value]): [string, JsonValue] => [
       field,
@@ -78,6 +78,15 @@ export function saidBy({ container }: ContainerOverride): JsonObject {
     ],
   );
   return Object.fromEntries(said);
+}
+
+/** A limit without a request is also the request, as the API server defaults it. */
+function withRequests(container: JsonObject): JsonObject {
+  const resources = own(container, 'resources');
+  const [limits, requests] = [own(resources, 'limits'), own(resources, 'requests')];
+  if (!isObject(resources) || !isObject(limits)) return container;
+  const all = { ...limits, ...(isObject(requests) && requests) };
+  return { ...container, resources: { ...resources, requests: all } };
 }
 
 /** Removes null, empty text and empty lists (Go's omitempty). Empty text stays in lists. */

@@ -1,6 +1,6 @@
 import { type Fault, type Findings, toFaults } from '../../json/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue, own } from '../../json/json.ts';
-import type { Path } from '../../json/path.ts';
+import { formatPath, type Path } from '../../json/path.ts';
 import { parseYaml } from '../../json/yaml.ts';
 import { metadataFindings, podFindings } from '../../podspec/rules/pod-rules.ts';
 import { POD_SCHEMA } from '../../podspec/schema/pod-schema.ts';
@@ -55,6 +55,19 @@ export function parseTemplate(source: string, name: string, text: string): Parse
   const { whole, metadata, spec } = partsOf(parsed.value);
   const advice = toFaults(source, templateAdvice(spec, whole ? ['spec'] : []), parsed.locate);
   return { template: prepareTemplate(name, metadata, spec), advice };
+}
+
+/**
+ * A fault in a text that is a valid template. The path starts with `metadata` or with a field of the template's spec; undefined
+ * for the whole text.
+ */
+export function faultAt(source: string, text: string, path: Path | undefined, message: string): Fault {
+  if (path === undefined) return { source, path: '', message };
+  const parsed = parseYaml(text);
+  if ('error' in parsed) return { source, path: formatPath(path), message };
+  const { whole } = partsOf(parsed.value);
+  const full = whole && path[0] !== 'metadata' ? ['spec', ...path] : path;
+  return { source, path: formatPath(full), ...parsed.locate(full), message };
 }
 
 function* findings(value: JsonValue): Findings {

@@ -1,8 +1,9 @@
 import type { Findings } from '../../json/diagnostic.ts';
-import { isArray, type JsonObject, own, ownString } from '../../json/json.ts';
+import { isArray, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import type { Path } from '../../json/path.ts';
 import { isNativeSidecar } from '../../podspec/pod.ts';
 import { podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
+import { DEFAULT_GRACE_PERIOD, longestSleep } from '../../podspec/rules/grace-period.ts';
 import { isSet, items } from '../../podspec/rules/rules.ts';
 
 /** Warnings about a valid template: things that its author may not have meant. */
@@ -21,7 +22,15 @@ export function* templateAdvice(spec: JsonObject, path: Path): Findings {
       continue;
     yield { path: at, message: 'has no startupProbe: the containers after it start before it is ready' };
   }
+  yield* graceAdvice(spec, path);
   yield* securityAdvice(spec, path);
+}
+
+function* graceAdvice(spec: JsonObject, path: Path): Findings {
+  const seconds = longestSleep([...ownObjects(spec, 'containers'), ...ownObjects(spec, 'initContainers')]);
+  if (seconds <= DEFAULT_GRACE_PERIOD) return;
+  const message = `a hook sleeps for ${seconds} seconds: pods need such a terminationGracePeriodSeconds (default ${DEFAULT_GRACE_PERIOD}), or they get no sidecar`;
+  yield { path, message };
 }
 
 function nativeSidecars(spec: JsonObject, path: Path): readonly (readonly [JsonObject, Path])[] {

@@ -117,6 +117,11 @@ function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOpti
     .digest('hex');
 }
 
+/** The key of a template in the ConfigMap. */
+export function templateKey(name: string): string {
+  return name === DEFAULT_TEMPLATE ? name : `${FURTHER_PREFIX}${name}`;
+}
+
 /** The template of a key of the ConfigMap; undefined for another key. */
 export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;

@@ -8,6 +8,7 @@ import {
   ownObjects,
   withoutNulls,
 } from '../../json/json.ts';
+import type { Misfit } from './pod-shapes.ts';
 
 /** The placeholder for the name of the pod's workload. */
 export const WORKLOAD_NAME = `\${workload.name}`;
@@ -35,6 +36,8 @@ export interface Template {
   readonly volumeMounts: readonly JsonObject[];
   /** Whether it contains `${workload.name}`, and so differs for each workload. */
   readonly namesWorkload: boolean;
+  /** The shapes of pods that the API server refuses with it; empty until it is proved. */
+  readonly misfits: readonly Misfit[];
 }
 
 /** Prepares a template from valid content. */
@@ -56,6 +59,7 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
     env: objects('env'),
     volumeMounts: objects('volumeMounts'),
     namesWorkload: namesWorkload(content.spec),
+    misfits: [],
   });
 }
 

@@ -9,7 +9,7 @@ import { ensureImage } from './images/image-cache.ts';
 import { nodeBaseImage } from './images/node-base.ts';
 import { operatorImage } from './images/operator.ts';
 import { pauseImage } from './images/pause.ts';
-import { BUILDAH, BUSYBOX, PYTHON, type Requirement } from './requirements.ts';
+import { AGENT_PROGRAMS, BUILDAH, BUSYBOX, PYTHON, type Requirement } from './requirements.ts';
 
 /** Images that a cluster can have without a registry outside. */
 export type ImageName = 'busybox' | 'echo' | 'envoy' | 'envoy-initializer' | 'envoy-initializer-capture';
@@ -45,7 +45,7 @@ const RECIPES: Readonly<Record<ImageName, Recipe>> = {
   },
   'envoy-initializer': {
     names: ['envoy-initializer:0.0.1'],
-    requirements: [BUSYBOX, BUILDAH],
+    requirements: [BUSYBOX, BUILDAH, ...AGENT_PROGRAMS],
     ensure: async (progress) => {
       const base = await ensureImage(await nodeBaseImage(), progress);
       return ensureImage(await operatorImage(base), progress);

@@ -12,6 +12,11 @@ export interface Requirement {
 /** Where Debian keeps the CNI plugins. */
 export const CNI_PLUGINS = '/usr/lib/cni';
 
+const IPROUTE: Requirement = { name: 'ip', debianPackage: 'iproute2', probe: ['ip', '-Version'] };
+const NFTABLES: Requirement = { name: 'nft', debianPackage: 'nftables', probe: ['nft', '--version'] };
+/** The programs of node agents, which our image has. */
+export const AGENT_PROGRAMS = [IPROUTE, NFTABLES];
+
 /** What a node is made of beside our own binaries. */
 export const NODE_REQUIREMENTS: readonly Requirement[] = [
   // setpriv --pdeathsig, unshare --kill-child.
@@ -21,7 +26,7 @@ export const NODE_REQUIREMENTS: readonly Requirement[] = [
     probe: ['setpriv', '--version'],
     atLeast: '2.33',
   },
-  { name: 'ip', debianPackage: 'iproute2', probe: ['ip', '-Version'] },
+  ...AGENT_PROGRAMS,
   // The first with the registry hosts' directory for all hosts that the configuration names.
   { name: 'containerd', debianPackage: 'containerd', probe: ['containerd', '--version'], atLeast: '1.6' },
   { name: 'runc', debianPackage: 'runc', probe: ['runc', '--version'], atLeast: '1.1' },

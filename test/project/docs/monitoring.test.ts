@@ -32,7 +32,8 @@ test.each(rules)('$alert is documented, and tested for firing and for silence', 
   expect(own.map(({ exp_alerts }) => exp_alerts.length > 0).sort()).toEqual([false, true]);
   const [file, anchor = ''] = rule.annotations.runbook.split('#');
   expect([file, anchors(troubleshooting).includes(anchor)]).toEqual(['docs/troubleshooting.md', true]);
-  expect(monitoring).toContain(`| \`${alert}\` | ${rule.labels.severity} |`);
+  const listed = new RegExp(`^- \\*\\*${rule.labels.severity}:\\*\\*[^-]*\`${alert}\``, 'm');
+  expect(monitoring).toMatch(listed);
 });
 
 test('every alert in the documents exists', () => {
@@ -53,4 +54,22 @@ test('the code contains each message that docs/troubleshooting.md quotes', () =>
     .map((part) => part.trim())
     .filter((part) => !source.includes(part));
   expect(missing).toEqual([]);
+});
+
+test('docs/operations.md has each metric of the code, with its type, and no other', () => {
+  const source = globSync('src/**/*.ts').map(read).join('\n');
+  const named = /'((?:envoy_initializer|controller_runtime|workqueue|rest_client|leader_election)_\w+)'/g;
+  const inCode = new Set([...source.matchAll(named)].map(([, name = '']) => name));
+  const rows = [...monitoring.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)];
+  const types = new Map(rows.map(([, name = '', type = '']) => [name, type]));
+  // Those of node agents stand in a sentence.
+  const inDocument = [...types.keys(), ...(monitoring.match(/\benvoy_initializer_node_\w+/g) ?? [])];
+  expect(inDocument.toSorted()).toEqual([...inCode].toSorted());
+  const declared = new Map(
+    [...source.matchAll(/new (Counter|Gauge|Histogram)\(\{\s*name: '(\w+)'/g)].map(
+      ([, type = '', name = '']) => [name, type.toLowerCase()],
+    ),
+  );
+  const wrong = [...types].filter(([name, type]) => (declared.get(name) ?? type) !== type);
+  expect(wrong).toEqual([]);
 });

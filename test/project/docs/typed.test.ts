@@ -18,10 +18,16 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
   'docs/install.md # The template': DOCS,
+  'docs/install.md # Upgrade': DOCS,
+  'docs/install.md # What is installed': DOCS,
+  'docs/library.md # Use it': 'test/integration/library.test.ts',
   'docs/networks.md # A walk': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
+  'docs/networks.md # Several nodes': DOCS,
   'docs/networks.md # Tenants': DOCS,
+  'docs/operations.md # Alerts and dashboard': DOCS,
   'docs/operations.md # Missed and stale pods': DOCS,
+  'docs/operations.md # Repair': DOCS,
   'docs/reasons.md # Why a pod has no sidecar': DOCS,
   'docs/troubleshooting.md # Pods are refused after an uninstall': DOCS,
 };
@@ -34,37 +40,32 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
   'docs/adr/0007-nodes-have-numbers-and-slices.md # Decision':
     'node agents write these; test/e2e/mesh.test.ts reads them',
-  'docs/envoy.md # All connections of a pod': 'needs a node; test/e2e/traffic.test.ts does it',
-  'docs/envoy.md # Canary by weights': 'needs a node; test/e2e/traffic.test.ts does it',
+  'docs/envoy.md # All connections of a pod':
+    'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
+  'docs/envoy.md # Canary by weights':
+    'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
   'docs/install.md # With kind':
     'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
   'docs/install.md # In your cluster':
     'needs a registry of yours; test/integration/deploy.test.ts runs make deploy',
-  'docs/install.md # What is installed': 'needs a node; the patch is one of kubectl alone',
   'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # Further templates':
     'test/integration/injection.test.ts does the same in a namespace of its own',
-  'docs/install.md # Upgrade': 'test/integration/docs.test.ts compares the same with what is installed',
   'docs/install.md # Uninstall': 'test/integration/undeploy.test.ts runs make undeploy',
   'docs/install.md # A Network that is stuck in deletion':
     'test/integration/undeploy.test.ts runs make undeploy FORCE=1',
-  'docs/library.md # Use it': 'test/integration/library.test.ts does it in an empty project',
-  'docs/networks.md # Several nodes':
-    'test/integration/docs.test.ts applies each directory that a document names',
   'docs/neutron.md # A walk':
     'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
-  'docs/operations.md # Alerts and dashboard':
-    'test/integration/docs.test.ts applies each directory that a document names',
   'docs/operations.md # Logs':
-    'needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
-  'docs/operations.md # Repair': 'test/integration/docs.test.ts applies each directory that a document names',
+    'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
   'docs/routing.md # Is it there yet?': 'test/integration/route-delivery.test.ts does the same',
-  'docs/troubleshooting.md # Troubleshooting, by message': 'needs a node for kubectl logs; they only look',
+  'docs/troubleshooting.md # Troubleshooting, by message':
+    'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':
     'test/e2e starts such a node',
-  'test/env/cluster/README.md # Another cluster': 'kind needs Docker',
+  'test/env/cluster/README.md # Another cluster': 'kind needs Docker; make e2e itself runs on the own node',
 };
 
 const sections = documents().flatMap(({ path, text }) =>

@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, own } from '../../../src/json/json.ts';
 import { printBlock } from '../../../src/json/yaml-edit/print.ts';
 import { keyOf } from '../../../src/kube/api/object.ts';
+import type { KnownNode } from '../../../src/network/nodes/nodes-in-use.ts';
 import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
 import { conditionLines, stepsOf, takeStep } from '../../support/golden-life.ts';
-import { ModelMesh } from '../../support/model-mesh.ts';
 import { NetworkModel } from '../../support/network-model.ts';
 
 /**
  * The life of a Network of Multus. For each step of `input.yaml`, `expected.yaml` has what the step changed: conditions,
- * Events, the CNI configuration, the commands of the node agents, and the addresses that each node gives out. Node
- * agents join the nodes from the step `nodes` on.
+ * Events, the CNI configuration, and what node agents read in the status. `pods` has the node of each pod, and `nodes`
+ * what the agents report: nothing, or the problem of the Network.
  */
 const FAMILY = 'cni';
 const cases = goldenCases(FAMILY);
@@ -18,20 +18,21 @@ const cases = goldenCases(FAMILY);
 test.each(cases)('%s', async (name) => {
   const golden = new GoldenCase(FAMILY, name);
   const steps = stepsOf(await golden.read('input.yaml'));
-  const mesh = new ModelMesh();
   const model = new NetworkModel();
+  model.known = new Map();
   const seen = new Map<string, string>();
-  let nodes: readonly string[] = [];
   const outcomes: JsonValue[] = [];
   for (const step of steps) {
     await takeStep(model, step, {
-      pods: (names) => {
-        model.pods = [names].flat().map((pod) => `default/${pod}`);
+      pods: (pods) => {
+        model.pods = Object.keys(pods ?? {}).map((pod) => `default/${pod}`);
+        model.nodesOfPods = [...new Set(Object.values(pods ?? {}).map(String))];
       },
-      nodes: async (addresses) => {
-        if (nodes.length === 0) model.restartJoined(mesh.coverage);
-        nodes = Object.keys(addresses ?? {});
-        await mesh.setNodes(addresses as Readonly<Record<string, readonly string[]>>);
+      nodes: (nodes) => {
+        model.known =
+          nodes === 'none'
+            ? undefined
+            : new Map(Object.entries(nodes ?? {}).map(([node, told]) => [node, knownNode(told)]));
       },
       'edit the plugin': (fields) => editPlugin(model, fields),
       'write a definition': (plugin) => {
@@ -39,13 +40,9 @@ test.each(cases)('%s', async (name) => {
         model.attachments.store({ metadata: { namespace: 'default', name: 'a' }, spec });
       },
     });
-    // The operator, then the agents, then the operator on what they report.
     await settle(model);
-    await mesh.round(model.network ? [model.network] : []);
-    await settle(model);
-    outcomes.push({ after: step.name, ...onlyNew(seen, await stateOf(model, mesh, nodes)) });
+    outcomes.push({ after: step.name, ...onlyNew(seen, stateOf(model)) });
   }
-  await mesh.close();
   await golden.expect('expected.yaml', `${printBlock(outcomes, false)}\n`);
   await golden.done();
 });
@@ -59,31 +56,41 @@ async function settle(model: NetworkModel): Promise<void> {
   for (let round = 0; round < 4; round++) expect(await model.reconcile()).toBeUndefined();
 }
 
+/** A node as its address and its agent tell it. */
+function knownNode(told: JsonValue): KnownNode {
+  const [address, agent, problem] = ['address', 'agent', 'problem'].map((key) => own(told, key));
+  const problems = typeof problem === 'string' ? { 'default/a': problem } : {};
+  const isCurrent = agent === undefined;
+  return {
+    internalIp: typeof address === 'string' ? address : undefined,
+    report: isCurrent ? { version: 2, ranges: [], problems } : undefined,
+    hasReported: agent !== 'none',
+  };
+}
+
 /** The visible state, by subject. */
-async function stateOf(
-  model: NetworkModel,
-  mesh: ModelMesh,
-  nodes: readonly string[],
-): Promise<Readonly<Record<string, JsonValue>>> {
+function stateOf(model: NetworkModel): Readonly<Record<string, JsonValue>> {
   const definitions = [...model.attachments.live.values()].map((definition) => ({
     name: keyOf(definition),
     config: JSON.parse(definition.spec?.config ?? '{}'),
   }));
-  const agents: Record<string, JsonValue> = {};
-  for (const node of nodes) {
-    agents[`commands on ${node}`] = mesh.commands(node);
-    agents[`addresses of ${node}`] = Object.values(await mesh.slices(node)).flat();
-  }
+  const { cidr, gateway, secondary, mtu, vni, nodes } = model.network?.status ?? {};
+  const network = vni === undefined ? {} : { cidr, gateway, secondary, mtu, vni, nodes };
   const events = model.events.splice(0);
-  return { conditions: conditionLines(model), events, definitions, ...agents };
+  return {
+    conditions: conditionLines(model),
+    events,
+    definitions,
+    network: JSON.parse(JSON.stringify(network)),
+  };
 }
 
-/** The Events and commands of the step, and the entries of the state that changed since the last step. */
+/** The Events of the step, and the entries of the state that changed since the last step. */
 function onlyNew(seen: Map<string, string>, state: Readonly<Record<string, JsonValue>>): JsonObject {
   return Object.fromEntries(
     Object.entries(state).filter(([name, value]) => {
       const text = JSON.stringify(value);
-      if (name === 'events' || name.startsWith('commands')) return text !== '[]';
+      if (name === 'events') return text !== '[]';
       const before = seen.get(name) ?? '[]';
       seen.set(name, text);
       return text !== before;

@@ -15,6 +15,7 @@ import { createAttachHandler } from '../../../src/network/pods/webhook.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, templateSet } from '../demo.ts';
+import { trustingProver } from '../trusting-prover.ts';
 
 const NAMESPACE = 'envoy-initializer';
 /** A real logger, whose lines nothing reads. */
@@ -82,7 +83,12 @@ export function attaching(): ReviewHandler {
 
 /** The webhook that looks through templates, and the one that looks through what Envoy reads. */
 export const validatingTemplates = () =>
-  createTemplateHandler({ namespace: NAMESPACE, configMap: 'envoy-initializer', log });
+  createTemplateHandler({
+    namespace: NAMESPACE,
+    configMap: 'envoy-initializer',
+    prover: trustingProver,
+    log,
+  });
 export const validatingEnvoy = createEnvoyHandler;
 
 /** The review of a ConfigMap that is created. */

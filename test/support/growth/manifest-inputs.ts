@@ -62,7 +62,7 @@ const wide = (n: number) =>
 export const MANIFESTS: readonly GrowingInput[] = [
   ...manifests('documents', (n) => times(n, (i) => dump(pod(i))).join('---\n')),
   ...manifests('documents, one of which cannot be edited', (n) =>
-    ['? a\n: 2\n', ...times(n, (i) => dump(pod(i)))].join('---\n'),
+    [': 2\n', ...times(n, (i) => dump(pod(i)))].join('---\n'),
   ),
   ...manifests('documents with an anchor each', (n) =>
     times(n, (i) => dump(pod(i)).replace('containers:', 'containers: &c').concat('x: *c\n')).join('---\n'),

@@ -1,29 +1,26 @@
-import { pino } from 'pino';
 import { Store } from '../../../src/kube/cache/store.ts';
+import { AddressBook } from '../../../src/network/addresses/book.ts';
+import { poolsOf } from '../../../src/network/addresses/pool.ts';
+import { withAddresses } from '../../../src/network/addresses/request.ts';
 import type { Network } from '../../../src/network/api/types.ts';
 import { namePods } from '../../../src/network/controller/condition-plan.ts';
 import { parseRange } from '../../../src/network/ipam/cidr.ts';
-import { NODES } from '../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges } from '../../../src/network/ipam/cluster-ranges.ts';
 import { RangeClaims } from '../../../src/network/ipam/range-claims.ts';
-import { meshCoverage } from '../../../src/network/nodes/mesh-coverage.ts';
-import { NODE_REPORTS, NODE_TABLES } from '../../../src/network/nodes/node-objects.ts';
-import { nextTable } from '../../../src/network/nodes/node-table.ts';
+import { NODE_REPORTS } from '../../../src/network/nodes/node-objects.ts';
+import { nodesInUse } from '../../../src/network/nodes/nodes-in-use.ts';
 import { decideGate } from '../../../src/network/pods/gate-decision.ts';
 import { NetworkAccess } from '../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../src/network/pods/network-pods.ts';
 import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
-import {
-  bridgeName,
-  FIRST_VNI,
-  type MeshNetwork,
-  meshNetwork,
-} from '../../../src/network/providers/multus/cni-config.ts';
+import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
 import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus-vnis.ts';
-import { meshPlan } from '../../../src/node-agent/bridge-plan.ts';
-import { Joiner } from '../../../src/node-agent/joiner.ts';
-import { leftoversOf, withoutRulesOf } from '../../../src/node-agent/leftovers.ts';
-import { ALL_PEERS, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
+import { sliced } from '../../../src/network/services/slices.ts';
+import { unneededBridges } from '../../../src/node-agent/bridge-plan.ts';
+import { type NodeNetwork, nodeNetworkOf } from '../../../src/node-agent/desired.ts';
+import { ALL_PEERS, type NodeLinks, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
+import { nodePlan } from '../../../src/node-agent/node-plan.ts';
+import { parseRoutes, reportedRanges } from '../../../src/node-agent/routes.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NETWORK = 'samplecrd.k8s.io/network';
@@ -87,27 +84,34 @@ function networksOf(n: number, vni?: (index: number) => number): Store<Network> 
   return store;
 }
 
+const SIX = { cidr: 'fd00::/64', gateway: 'fd00::1' };
 const noDefinitions = { get: () => undefined };
 
-const joined = (n: number): readonly MeshNetwork[] =>
+const onNode = (n: number, peers: readonly string[]): readonly NodeNetwork[] =>
   times(n, (i) => {
-    const { cidr, gateway } = network(i, apart(i)).spec;
-    return meshNetwork(`default/network-${i}`, { cidr, gateway }, { vni: FIRST_VNI + i, mtu: 1450 });
+    const one = network(i, apart(i));
+    const nodes = ['here', ...peers].map((address) => ({ name: address, address }));
+    return nodeNetworkOf({ ...one, status: { ...one.spec, vni: FIRST_VNI + i, mtu: 1450, nodes } }, 'here');
   }).flatMap((each) => each ?? []);
-const nodesOf = (n: number) =>
-  times(n, (i) => ({
-    name: `node-${i}`,
-    uid: `${i}`,
-    addresses: [`192.${i >> 16}.${(i >> 8) & 255}.${i & 255}`],
-  }));
-const tableOf = (n: number) => nextTable({}, nodesOf(n), () => false);
-const link = ({ bridge, vni }: MeshNetwork) => ({
-  ifname: tunnelName(bridge),
-  master: bridge,
-  mtu: 1450,
-  flags: ['UP'],
-  linkinfo: { info_data: { id: vni, local: '192.0.2.1', port: 4789 } },
-});
+const linksOf = ({ bridge, vni, ranges }: NodeNetwork) => [
+  {
+    ifname: tunnelName(bridge),
+    master: bridge,
+    mtu: 1450,
+    flags: ['UP'],
+    linkinfo: { info_data: { id: vni, local: '192.0.2.1', port: 4789 } },
+  },
+  { ifname: bridge, addr_info: ranges.map(({ gateway }) => ({ local: gateway, prefixlen: 24 })) },
+];
+const planOf = (
+  networks: readonly NodeNetwork[],
+  links: NodeLinks,
+  unneeded: ReadonlySet<string> = new Set(),
+) =>
+  nodePlan({
+    ...{ networks, links, unneeded, due: new Set(), routes: [], port: 4789 },
+    underlay: { address: '192.0.2.1', mtu: 1500 },
+  });
 const peersOf = (n: number, tunnel: string, mac: (index: number) => string) =>
   times(n, (i) => ({ mac: mac(i), ifname: tunnel, dst: `192.0.${i >> 8}.${i & 255}` }));
 /** Far away from each other: none of the peers of one list is in the other. */
@@ -275,6 +279,58 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
     },
   },
   {
+    // A /16 has 65,533.
+    name: 'pods: addresses of one Network, given, taken back and given again',
+    from: 16_000,
+    work: (n) => {
+      const pools = poolsOf({ cidr: '10.0.0.0/16', gateway: '10.0.0.1', secondary: SIX });
+      return () => {
+        const book = new AddressBook(pools);
+        for (const index of times(n, (i) => i)) book.give({ id: `${index}`, name: '' });
+        for (const index of times(n / 2, (i) => 2 * i)) book.release(`${index}`);
+        for (const index of times(n / 2, (i) => i)) book.give({ id: `new ${index}`, name: '' });
+      };
+    },
+  },
+  {
+    name: 'pods: a book of the addresses of one Network',
+    from: 16_000,
+    work: (n) => {
+      const pools = poolsOf({ cidr: '10.0.0.0/16', gateway: '10.0.0.1' });
+      const ips = times(n, (i) => [`10.0.${i >> 8}.${i & 255}/16`]);
+      return () => {
+        const book = new AddressBook(pools);
+        ips.forEach((each, index) => {
+          book.hold({ id: `${index}`, name: '' }, each);
+        });
+        book.give({ id: 'new', name: '' });
+      };
+    },
+  },
+  {
+    name: 'pods: addresses into the annotation of one',
+    work: (n) => {
+      const networks = times(n, (i) => ({ element: { name: `network-${i}` } }));
+      const text = JSON.stringify(networks.map(({ element }) => element));
+      const given = new Map(times(n, (i) => [i, ['10.0.0.2/16']]));
+      return () => withAddresses({ form: 'json', text, networks }, given);
+    },
+  },
+  {
+    name: 'pods: endpoints of a Service, which come and go',
+    from: 500,
+    work: (n) => {
+      const endpoint = (i: number) => ({
+        addresses: [`10.0.${i >> 8}.${i & 255}`],
+        conditions: { ready: true, serving: true, terminating: false },
+        targetRef: { kind: 'Pod' as const, namespace: 'default', name: `pod-${i}`, uid: `${i}` },
+      });
+      const before = sliced('web', 'IPv4', times(n, endpoint), []);
+      const after = times(n, (i) => endpoint(i + n / 2));
+      return () => sliced('web', 'IPv4', after, before);
+    },
+  },
+  {
     name: 'pods: Networks that one waits for',
     from: 20,
     work: (n) => {
@@ -287,87 +343,54 @@ export const NETWORK_PODS_INPUTS: readonly GrowingInput[] = [
 ];
 
 export const NODE_INPUTS: readonly GrowingInput[] = [
-  { name: 'nodes: new', work: (n) => () => nextTable({}, nodesOf(n), () => false) },
   {
-    name: 'nodes: known, and others that are gone',
+    name: 'nodes: of the pods of one Network',
     work: (n) => {
-      const before = tableOf(2 * n);
-      return () => nextTable(before, nodesOf(n), () => true);
-    },
-  },
-  {
-    name: 'nodes: that one Network reaches',
-    work: (n) => {
-      const [one] = joined(1);
-      const nodes = new Store<ReturnType<typeof NODES.decode>>();
-      for (const { name } of nodesOf(n)) nodes.set(NODES.decode({ metadata: { name }, spec: {} }));
-      const data = { nodes: JSON.stringify(tableOf(n)) };
-      const table = NODE_TABLES.decode({ metadata: { name: 'nodes' }, data });
-      const report = (name: string) => NODE_REPORTS.decode({ metadata: { name }, data: {} });
-      const reach = meshCoverage({ nodes, table: () => table, reportOf: report });
-      return () => one && [reach.limitOf(one), reach.mesh?.capacityOf(one), reach.mesh?.mtu()];
+      const one = network(0, apart(0));
+      const names = times(n, (i) => `node-${i}`);
+      const report = JSON.stringify({ version: 2, ranges: [], problems: { 'default/network-0': 'no' } });
+      const { current } = NODE_REPORTS.decode({ metadata: { name: 'a' }, data: { report } });
+      const known = { internalIp: '192.0.2.1', report: current, hasReported: true };
+      return () => nodesInUse(one, names, () => known);
     },
   },
   {
     name: 'nodes: peers of a tunnel, that come and go',
     work: (n) => {
-      const networks = joined(1);
+      const networks = onNode(1, otherPeers(n));
       const tunnel = tunnelName(networks[0]?.bridge ?? '');
       const fdb = [
         ...peersOf(n, tunnel, () => ALL_PEERS),
         ...peersOf(n, tunnel, (i) => `02:00:00:00:00:${i}`),
       ];
-      const links = parseLinks(JSON.stringify(networks.map(link)), JSON.stringify(fdb));
-      return () => meshPlan(networks, { local: '192.0.2.1', peers: otherPeers(n) }, links);
+      const links = parseLinks(JSON.stringify(networks.flatMap(linksOf)), [JSON.stringify(fdb)]);
+      return () => planOf(networks, links);
     },
   },
   {
     name: 'nodes: tunnels, with a peer each',
     work: (n) => {
-      const networks = joined(n);
-      const links = JSON.stringify(networks.map(link));
-      const fdb = JSON.stringify(
-        networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS)),
-      );
-      return () => meshPlan(networks, { local: '192.0.2.1', peers: ['192.0.2.2'] }, parseLinks(links, fdb));
+      const networks = onNode(n, ['192.0.2.2']);
+      const links = JSON.stringify(networks.flatMap(linksOf));
+      const fdb = networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS));
+      return () => planOf(networks, parseLinks(links, [JSON.stringify(fdb)]));
     },
   },
   {
-    name: 'nodes: networks that have no slice for one',
+    name: 'nodes: bridges that nobody needs',
     work: (n) => {
-      const networks = joined(n);
-      const joiner = new Joiner({
-        node: `node-${400}`,
-        host: {
-          links: async () => parseLinks('[]', '[]'),
-          take: async () => undefined,
-          routes: async () => [],
-          keepSlices: async () => undefined,
-        },
-        table: () => JSON.stringify(tableOf(401)),
-        networks: () => networks,
-        needed: () => undefined,
-        log: pino({ level: 'silent' }),
-      });
-      return () => joiner.join();
+      const links = parseLinks(JSON.stringify(onNode(n, []).flatMap(linksOf)), []);
+      return () => {
+        const unneeded = unneededBridges(links, () => false);
+        return planOf(onNode(1, []), links, unneeded);
+      };
     },
   },
   {
-    name: 'nodes: leftovers',
+    name: 'nodes: routes of one',
     work: (n) => {
-      const names = times(n, (i) => `network-${i}`);
-      const bridges = names.map((name) => ({ name: bridgeName(`default/${name}`), ports: 0 }));
-      return () => leftoversOf({ bridges, networks: names.map((name) => `default.${name}`) }, []);
-    },
-  },
-  {
-    name: 'nodes: rules of what is left',
-    work: (n) => {
-      const rules = times(
-        n,
-        (i) => `-A POSTROUTING -m comment --comment "name: \\"n-${i}\\" id: \\"x\\"" -j CNI-${i}`,
-      );
-      return () => withoutRulesOf(['n-1'], rules.join('\n'));
+      const routes = parseRoutes(JSON.stringify(times(n, (i) => ({ dst: apart(i), dev: 'eth0' }))));
+      return () => reportedRanges(routes, []);
     },
   },
 ];

@@ -18,6 +18,12 @@ const FILES = {
   'no-spec.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n',
   'garbage.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {name: odd, annotations: {${OPT_IN}-status: "{"}}\nspec: {}\n`,
   'loud.yaml': pod('loud', 'true').replace('}}\n', `}, annotations: {${OPT_IN}-concurrency: many}}\n`),
+  'twice.yaml': pod('good', 'false').replace('name: good', 'name: first, name: good'),
+  'folder/a.yaml': pod('good', 'false'),
+  'folder/b.yaml': '# nothing\n',
+  'built/built': pod('good', 'false'),
+  'workflow.yaml': 'apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\n',
+  'secret.yaml': `${DEMO_TEMPLATE}imagePullSecrets: [{name: registry}]\n`,
   'template.yaml': DEMO_TEMPLATE,
   'broken-template.yaml': 'containers: 5\n',
 };
@@ -47,6 +53,46 @@ describe('inject', () => {
   test('prints several files as one stream', async () => {
     const { stdout } = await run('inject', '--template', 'template.yaml', '-f', 'out.yaml', '-f', 'out.yaml');
     expect(stdout).toBe(`${FILES['out.yaml']}---\n${FILES['out.yaml']}`);
+  });
+
+  test('reads a key that is given twice, with a warning', async () => {
+    const { code, stdout, stderr } = await run('inject', '--template', 'template.yaml', '-f', 'twice.yaml');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: FILES['twice.yaml'] });
+    expect(stderr).toMatch(
+      /^twice\.yaml:3:25: warning: "name" is given again: kubectl takes this value, remove the other\npod\/good: /,
+    );
+    const checked = await run('check', '--template', 'template.yaml', '-f', 'twice.yaml');
+    expect(checked.stderr).toMatch(/^twice\.yaml:3:25: warning: /);
+  });
+
+  test('reads a directory, of which a file may be empty, and what kustomize builds', async () => {
+    for (const input of [
+      ['-f', 'folder'],
+      ['-k', 'built'],
+    ]) {
+      const { code, stdout } = await run('inject', '--template', 'template.yaml', ...input);
+      expect({ code, text: stdout.slice(0, FILES['folder/a.yaml'].length) }).toEqual({
+        code: 0,
+        text: FILES['folder/a.yaml'],
+      });
+      expect((await run('check', '--template', 'template.yaml', ...input)).stdout).toContain('pod/good');
+    }
+  });
+
+  test('says what only the webhook can inject, and what the pods lose', async () => {
+    const { stderr } = await run(
+      'inject',
+      '--template',
+      'secret.yaml',
+      '-f',
+      'good.yaml',
+      '-f',
+      'workflow.yaml',
+    );
+    expect(stderr).toBe(`pod/good: injected
+pod/good: note: its pods do not get the imagePullSecrets of their service account, because the API server adds them only to pods without any: add those that it needs to the pod's imagePullSecrets
+workflow/a: note: Workflow has no pod template, so only the webhook can inject its pods: their opt-in belongs into spec.podMetadata
+`);
   });
 
   test('prints the place of a syntax error', async () => {

@@ -9,6 +9,8 @@ async function run(...args: readonly string[]) {
   let stderr = '';
   const terminal = {
     read: () => Promise.reject(new Error('this test reads no file')),
+    list: () => Promise.reject(new Error('this test reads no file')),
+    kustomize: () => Promise.reject(new Error('this test reads no file')),
     out: () => {},
     err: (text: string) => {
       stderr += text;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { LiveTemplates } from '../../../src/injector/live-templates.ts';
 import { formatFault } from '../../../src/json/diagnostic.ts';
-import { DEMO_TEMPLATE } from '../../support/demo.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../support/demo.ts';
+import { withMisfit } from '../../support/misfit.ts';
 
 function setUp() {
   const events: string[] = [];
@@ -77,6 +78,15 @@ describe('LiveTemplates', () => {
     expect(events[1]).toBe(
       'rejected, staying config: ConfigMap operator/template does not exist: create it with the key config',
     );
+  });
+
+  test('change when pods of another shape do not fit', () => {
+    const { live, events } = setUp();
+    const set = templateSet();
+    const proved = withMisfit(set);
+    for (const each of [set, set, proved, proved]) live.decide({ set: each, faults: [], doubts: [] });
+    expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
+    expect(live.state).toEqual({ set: proved });
   });
 
   test('return the fault while there has never been a valid template', () => {

@@ -1,16 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import { createTemplateHandler } from '../../../src/injector/template-handler.ts';
+import {
+  createTemplateHandler,
+  type TemplateHandlerOptions,
+} from '../../../src/injector/template-handler.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
 import { podRequest } from '../../support/admission-review.ts';
 import { memoryLog } from '../../support/memory-log.ts';
+import { withMisfit } from '../../support/misfit.ts';
+import { trustingProver } from '../../support/trusting-prover.ts';
 
 const GOOD =
   'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]';
 const BAD = 'containers: [{name: a, imag: b}]\nvolume: []';
 
-function setUp() {
+function setUp(prover: TemplateHandlerOptions['prover'] = trustingProver) {
   const logged = memoryLog();
-  const handler = createTemplateHandler({ namespace: 'ours', configMap: 'template', log: logged.log });
+  const handler = createTemplateHandler({
+    namespace: 'ours',
+    configMap: 'template',
+    prover,
+    log: logged.log,
+  });
   const review = (config: string | undefined, request: Partial<AdmissionRequest> = {}) =>
     handler(
       podRequest({
@@ -74,6 +84,32 @@ describe('createTemplateHandler', () => {
       warnings: [expect.stringMatching(/^config:1:\d+: initContainers\[0\]\.image: /)],
     });
     expect(logged.lines).toEqual([]);
+  });
+
+  test('rejects a template that the API server refuses, with the place', async () => {
+    const fault = { source: 'config', path: 'a', line: 1, column: 2, message: 'no' };
+    const { review, logged } = setUp({
+      review: async (set) => ({ set, faults: [fault], doubts: [] }),
+    });
+    expect(await review(GOOD)).toMatchObject({
+      allowed: false,
+      code: 422,
+      message: 'the template cannot be used: config:1:2: a: no',
+    });
+    expect(logged.lines).toHaveLength(1);
+  });
+
+  test('warns of pods that do not fit, and of what could not be proved', async () => {
+    const { review } = setUp({
+      review: async (set) => ({ set: withMisfit(set), faults: [], doubts: ['too late'] }),
+    });
+    expect(await review(GOOD)).toEqual({
+      allowed: true,
+      warnings: [
+        'config: pods with spec.restartPolicy: Never get no sidecar: containers[0].x: no',
+        'the API server could not prove the templates: too late',
+      ],
+    });
   });
 
   test.each<[string, Partial<AdmissionRequest>]>([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseQuantity } from '../../../src/podspec/quantity.ts';
+import { formatQuantity, parseQuantity } from '../../../src/podspec/quantity.ts';
 
 const one = 1_000_000_000n;
 
@@ -50,4 +50,16 @@ describe('a quantity', () => {
   ])('is not %j', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
   });
+});
+
+test.each<[bigint, string, string]>([
+  [3n * one, '1', '3'],
+  [one / 10n, '100m', '100m'],
+  [one / 1000n / 1000n, '1', '1000n'],
+  [64n * 1024n * one, '1Mi', '64Ki'],
+  [1000n * one, '1Mi', '1000'],
+  [2048n * one, '1k', '2048'],
+])('%d thousand-millionths are written like %s as %s', (amount, example, want) => {
+  expect(formatQuantity(amount, example)).toBe(want);
+  expect(parseQuantity(want)).toBe(amount);
 });

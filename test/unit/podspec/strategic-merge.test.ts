@@ -53,6 +53,14 @@ const table: readonly Case[] = [
     },
   },
   {
+    name: 'a reference to a resource as a whole, for its divisor fits no other resource',
+    base: {
+      env: [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } }],
+    },
+    over: { env: [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } }] },
+    want: { env: [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } }] },
+  },
+  {
     name: 'a variable has either a value or a source',
     base: { env: [{ name: 'A', value: '1' }] },
     over: { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'x' } } }] },

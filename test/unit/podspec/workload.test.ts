@@ -1,5 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeObject, missingSpec, podSites, replaceAt } from '../../../src/podspec/workload.ts';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { CUSTOM_KINDS } from '../../../src/podspec/custom-kinds.ts';
+import {
+  asTemplate,
+  createdPod,
+  describeObject,
+  missingSpec,
+  type PodTemplateRule,
+  parseTemplatePath,
+  podSites,
+  replaceAt,
+} from '../../../src/podspec/workload.ts';
 
 const POD = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
 
@@ -30,19 +41,113 @@ test.each<[string, string]>([
   ['sim.example.com/v1', 'Job'],
   ['apps/v1', 'Pod'],
   ['v1', 'Service'],
-  ['argoproj.io/v1alpha1', 'Rollout'],
+  ['example.com/v1', 'Rollout'],
 ])('no pod is looked for in %s %s', (apiVersion, kind) => {
   expect([...podSites({ apiVersion, kind, spec: { template: POD, containers: [] } })]).toEqual([]);
 });
 
-test('podSites uses the rules of users for their own kinds', () => {
-  const object = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout', spec: { template: POD } };
-  const path = ['spec', 'template'];
-  expect([...podSites(object, [{ kind: 'Rollout', group: 'argoproj.io', path }])]).toMatchObject([
-    { path, pod: POD },
-  ]);
-  expect([...podSites(object, [{ kind: 'Rollout', group: undefined, path }])]).toHaveLength(1);
-  expect([...podSites(object, [{ kind: 'Rollout', group: 'other.io', path }])]).toEqual([]);
+describe('podSites finds each pod template of', () => {
+  test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
+    '%s %s',
+    (apiVersion, kind, paths) => {
+      for (const path of paths) {
+        const keys = path.replaceAll('[]', '.1').replaceAll('*', 'Worker').split('.');
+        const object = { apiVersion, kind, ...(nested(keys) as object) };
+        const place = keys.map((key) => (key === '1' ? 1 : key));
+        expect([...podSites(object)]).toEqual([{ object, path: place, pod: POD }]);
+      }
+      expect([...podSites({ apiVersion: 'example.com/v1', kind, spec: { template: POD } })]).toEqual([]);
+    },
+  );
+});
+
+/** An object with the pod template at a path; `1` is the second item of a list. */
+function nested([key, ...keys]: readonly string[]): unknown {
+  if (key === undefined) return POD;
+  return key === '1' ? [{}, nested(keys)] : { [key]: nested(keys) };
+}
+
+test('no path of a known kind is invalid', () => {
+  const paths = CUSTOM_KINDS.flatMap((each) => each.paths);
+  expect(paths.filter((path) => parseTemplatePath(path) === undefined)).toEqual([]);
+});
+
+test.each(['', '.', 'a..b', 'a.', 'a[', 'a[0]', 'a[]b', '[]'])('%j is not a path', (path) => {
+  expect(parseTemplatePath(path)).toBeUndefined();
+});
+
+describe('podSites uses the rules of users', () => {
+  const object = (apiVersion: string) => ({
+    apiVersion,
+    kind: 'Gang',
+    spec: { template: POD, roles: [POD, {}] },
+  });
+  const rule = (path: string, group?: string, version?: string) => ({
+    kind: 'Gang',
+    group,
+    version,
+    path: parseTemplatePath(path) ?? [],
+  });
+  const found = (apiVersion: string, ...rules: readonly PodTemplateRule[]) =>
+    Array.from(podSites(object(apiVersion), rules), ({ path }) => path.join('.'));
+
+  test('for a kind of any group, of one, and of one version', () => {
+    expect(found('example.com/v1', rule('spec.template'))).toEqual(['spec.template']);
+    expect(found('example.com/v1', rule('spec.template', 'example.com'))).toEqual(['spec.template']);
+    expect(found('example.com/v1', rule('spec.template', 'other.io'))).toEqual([]);
+    expect(found('example.com/v1', rule('spec.template', 'example.com', 'v2'))).toEqual([]);
+    expect(found('example.com/v2', rule('spec.template', 'example.com', 'v2'))).toEqual(['spec.template']);
+  });
+
+  test('all that fit, in the place of those that are known', () => {
+    const rules = [rule('spec.roles[]'), rule('spec.template')];
+    expect(found('example.com/v1', ...rules)).toEqual(['spec.roles.0', 'spec.roles.1', 'spec.template']);
+    const rollout = {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Rollout',
+      spec: { template: POD, mine: POD },
+    };
+    const mine = { kind: 'Rollout', group: undefined, path: ['spec', 'mine'] };
+    expect([...podSites(rollout, [mine])]).toMatchObject([{ path: ['spec', 'mine'] }]);
+  });
+});
+
+describe('the pod that a StatefulSet makes', () => {
+  const claims = [{ metadata: { name: 'data' } }, { metadata: { name: 'logs' } }];
+  const set = (spec: JsonObject): JsonObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db' },
+    spec: { volumeClaimTemplates: claims, template: { spec } },
+  });
+  const claimed = (name: string) => ({ name, persistentVolumeClaim: { claimName: `${name}-db-0` } });
+  const [emptyData, tmp] = ['data', 'tmp'].map((name) => ({ name, emptyDir: {} }));
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['without volumes', {}, { volumes: [claimed('data'), claimed('logs')] }],
+    [
+      'with volumes, one of which has the name of a claim',
+      { volumes: [emptyData ?? {}, tmp ?? {}] },
+      { volumes: [claimed('data'), claimed('logs'), tmp ?? {}] },
+    ],
+  ])('has its claims as volumes: %s', (_, spec, want) => {
+    expect(createdPod(set(spec), { spec })).toEqual({ spec: want });
+    const pod = { spec };
+    const injected = { spec: { ...want, volumes: [...(want.volumes as JsonObject[]), claimed('envoy')] } };
+    const written = asTemplate(pod, createdPod(set(spec), pod), injected).spec as JsonObject;
+    expect(written.volumes).toEqual([...((spec.volumes ?? []) as JsonObject[]), claimed('envoy')]);
+    expect(asTemplate(pod, createdPod(set(spec), pod), { spec: want })).toEqual(pod);
+  });
+
+  test.each([
+    { apiVersion: 'apps/v1', kind: 'Deployment', spec: { volumeClaimTemplates: claims } },
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: { volumeClaimTemplates: [] } },
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', spec: {} },
+  ])('is the template of %j', (object) => {
+    const pod = { spec: {} };
+    expect(createdPod(object, pod)).toBe(pod);
+    expect(asTemplate(pod, pod, POD)).toBe(POD);
+  });
 });
 
 test.each([null, 5, [], { kind: 'Deployment' }, { kind: 'List' }])(

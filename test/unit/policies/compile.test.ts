@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../../src/policies/compile.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
+import { withMisfit } from '../../support/misfit.ts';
 
 const OPTIONS: CompileOptions = {
   keys: keysFor(),
@@ -97,6 +98,16 @@ describe('compilePolicies', () => {
     );
   });
 
+  test('skips pods of a shape that the API server refuses with the template, and no level of pod security', () => {
+    const set = templateSet({ config: RESTRICTED });
+    const { objects, left } = compilePolicies(withMisfit(set), OPTIONS);
+    expect(objects[0]?.spec.matchConditions).toContainEqual({
+      name: 'conflict',
+      expression: '!((object.spec.?restartPolicy == optional.of("Never")))',
+    });
+    expect(left).toEqual([]);
+  });
+
   test('adds no condition for conflicts if the template cannot conflict', () => {
     expect(JSON.stringify(policyOf({ config: '{containers: [{name: a, image: i}]}' }))).not.toContain(
       '"conflict"',
@@ -138,7 +149,7 @@ describe('compilePolicies leaves to the webhook', () => {
   test('namespaces whose pod security the template breaks', () => {
     const { left } = compile({ config: DEMO_TEMPLATE });
     expect(left).toEqual([
-      'template "config": no policy injects pods in namespaces that enforce restricted pod security: there the webhook injects those that still meet the level',
+      'template "config": in namespaces that enforce restricted pod security, only the webhook injects pods, if they comply with their sidecar',
     ]);
     expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',

@@ -23,7 +23,7 @@ describe("a container of the template's name with the image auto", () => {
       {
         ...templateEnvoy(),
         args: ['--mode validate'],
-        resources: { limits: { cpu: '2', memory: '512Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+        resources: { limits: { cpu: '2', memory: '512Mi' }, requests: { cpu: '2', memory: '64Mi' } },
         env: [{ name: 'A', value: 'own' }],
       },
       app,
@@ -67,7 +67,7 @@ volumes: [{name: v, emptyDir: {}}]`;
     const said = {
       args: ['', 'b'],
       securityContext: { privileged: false, runAsUser: 0, capabilities: {} },
-      resources: { limits: { cpu: 0 } },
+      resources: { limits: { cpu: 0 }, requests: { cpu: 0 } },
     };
     const config = `containers: [{name: envoy, image: i, args: [a], securityContext: {privileged: true, runAsUser: 1}}]`;
     const { pod } = injectChecked(

@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { uninject } from '../../../src/sidecar/uninject.ts';
 import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked } from '../../support/inject-checked.ts';
+import { injectChecked, specOf } from '../../support/inject-checked.ts';
+import { withMisfit } from '../../support/misfit.ts';
 
 const enforce = (level: string) => ({ namespaceLabels: { 'pod-security.kubernetes.io/enforce': level } });
 const state = (config: string, options = '') => ({ state: { set: templateSet({ config, options }) } });
@@ -245,6 +248,71 @@ describe('a pod with resources of its own', () => {
     expect(refused(decideInput(input))).toEqual(['pod-resources', message]);
   });
 
+  const both = (cpu: string, memory: string) => ({ cpu, memory });
+  test.each<[string, JsonObject, JsonObject, JsonObject, JsonObject | undefined]>([
+    [
+      'that the API server filled in grows by the sidecar',
+      { requests: both('200m', '64Mi'), limits: both('2', '1Gi') },
+      { requests: both('300m', '131072Ki'), limits: both('2', '1Gi') },
+      both('200m', '64Mi'),
+      undefined,
+    ],
+    [
+      'grows also where only the other resource has a limit',
+      { requests: both('200m', '64Mi'), limits: { cpu: '2' } },
+      { requests: both('300m', '131072Ki'), limits: { cpu: '2' } },
+      both('200m', '64Mi'),
+      undefined,
+    ],
+    [
+      'that is more than the containers request stays',
+      { requests: both('1', '1Gi'), limits: both('2', '2Gi') },
+      { requests: both('1', '1Gi'), limits: both('2', '2Gi') },
+      {},
+      undefined,
+    ],
+    [
+      'that is missing stays so, where the API server will fill in the sum',
+      { limits: both('2', '1Gi') },
+      { limits: both('2', '1Gi') },
+      {},
+      undefined,
+    ],
+    [
+      'that would be the limit without the sidecar is written down',
+      { limits: both('2', '1Gi') },
+      { limits: both('2', '1Gi'), requests: both('2', '1Gi') },
+      { cpu: null, memory: null },
+      {},
+    ],
+    [
+      'of which only one is missing',
+      { limits: both('2', '1Gi'), requests: { memory: '1Gi' } },
+      { limits: both('2', '1Gi'), requests: both('2', '1Gi') },
+      { cpu: null },
+      {},
+    ],
+  ])('a request of the pod %s', (_, resources, want, before, apps) => {
+    const input = apps ? podWith({ containers: [container(apps)], resources }) : pod(resources);
+    const { pod: injected, status } = injectChecked(decideInput(input));
+    expect(specOf(injected).resources).toEqual(want);
+    expect(status.requests).toEqual(before);
+    expect(uninject(injected, keysFor())).toEqual(input);
+  });
+
+  test('a request of the pod does not grow above its limit', () => {
+    const [reason, message] = refused(
+      decideInput(
+        pod({ requests: { cpu: '200m' }, limits: { cpu: '299m' } }),
+        state('containers: [{name: envoy, image: i, resources: {requests: {cpu: 100m}}}]'),
+      ),
+    );
+    expect([reason, message]).toEqual([
+      'pod-resources',
+      'the containers would request more than spec.resources.requests.cpu, which is 200m',
+    ]);
+  });
+
   test('uses limits for missing requests, as the API server does', () => {
     const limited = state('containers: [{name: envoy, image: i, resources: {limits: {cpu: 200m}}}]');
     expect(refused(decideInput(pod({ requests: { cpu: '399m' } }), limited))[0]).toBe('pod-resources');
@@ -260,5 +328,25 @@ describe('a pod with resources of its own', () => {
     const ending = pod({ requests: { cpu: '300m' } }, { restartPolicy: 'Never', initContainers: [init] });
     injectChecked(decideInput(ending));
     expect(refused(decideInput(ending, state(DEMO_TEMPLATE, 'position: first')))[0]).toBe('pod-resources');
+  });
+});
+
+describe('a pod of a shape that the API server refuses with the template', () => {
+  const misfit = (options = '') => ({
+    state: { set: withMisfit(templateSet({ config: DEMO_TEMPLATE, options })) },
+  });
+  const once = podWith({ restartPolicy: 'Never' });
+
+  test('stays without a sidecar, and others get it', () => {
+    expect(refused(decideInput(once, misfit()))).toEqual([
+      'conflict',
+      'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].x: no',
+    ]);
+    injectChecked(decideInput(demoPod(), misfit()));
+    injectChecked(decideInput(podWith({ restartPolicy: 'OnFailure' }), misfit()));
+  });
+
+  test('is rejected if conflicts are', () => {
+    expect(inject(decideInput(once, misfit('onConflict: deny'))).outcome).toBe('denied');
   });
 });

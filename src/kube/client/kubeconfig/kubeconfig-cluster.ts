@@ -56,7 +56,7 @@ export function reachable(cluster: KubeCluster, environment: Environment): KubeC
   const isPlain = server.protocol === 'http:';
   if (isPlain && !cluster.skipTLSVerify) {
     throw new Error(
-      `expected an https URL for the API server, got ${cluster.server}: http needs insecure-skip-tls-verify as well`,
+      `expected an https URL for the API server, got ${cluster.server}: set insecure-skip-tls-verify to use http`,
     );
   }
   const proxyUrl = cluster.proxyUrl ?? proxyFromEnvironment(server, environment);

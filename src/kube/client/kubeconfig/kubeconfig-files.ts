@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { load } from 'js-yaml';
+import { load, YAMLException } from 'js-yaml';
 import type { Path } from '../../../json/path.ts';
-import { parseYaml } from '../../../json/yaml.ts';
+import { parseYaml, yamlProblem } from '../../../json/yaml.ts';
 import { fileProblem } from '../../util/file-problem.ts';
-import { toError } from '../../util/to-error.ts';
 import { Fields } from './kubeconfig-fields.ts';
 import type { Environment } from './proxy.ts';
 
@@ -81,8 +80,9 @@ function parse(file: string): { readonly value: unknown; readonly placeOf: (path
       },
     };
   } catch (cause) {
-    // The lines after the first quote the file, secrets included.
-    const [reason] = toError(cause).message.split('\n');
-    throw new Error(`${file}: invalid YAML: ${reason}`, { cause });
+    if (!(cause instanceof YAMLException)) throw cause;
+    // Its message would quote the file, secrets included.
+    const place = cause.mark ? `:${cause.mark.line + 1}:${cause.mark.column + 1}` : '';
+    throw new Error(`${file}${place}: ${yamlProblem(cause.reason)}`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { identityOf } from '../../../kube/api/object.ts';
-import { NETWORK_LABEL, SHAPE_ANNOTATION, UID_ANNOTATION } from '../../api/names.ts';
+import { NETWORK_LABEL, UID_ANNOTATION } from '../../api/names.ts';
 import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
 import { MANAGED_BY_LABEL } from './multus-attachment.ts';
 
@@ -7,7 +7,7 @@ import { MANAGED_BY_LABEL } from './multus-attachment.ts';
 const MAX_TEXT = 4 * 1024;
 
 const LABELS = [MANAGED_BY_LABEL, NETWORK_LABEL];
-const ANNOTATIONS = [SHAPE_ANNOTATION, UID_ANNOTATION];
+const ANNOTATIONS = [UID_ANNOTATION];
 
 /**
  * The part of a NetworkAttachmentDefinition that a cache keeps. A value of the operator that is too long becomes

@@ -1,38 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import { SLICE_IPAM } from '../../api/names.ts';
-import type { Subnet } from '../../api/subnet.ts';
-import { gatewayProblem, parseRange, type Range } from '../../ipam/cidr.ts';
-import { digestOf } from '../../nodes/node-table.ts';
+import { NODE_IPAM } from '../../api/names.ts';
 
-/** 1500 bytes of Ethernet minus the 70 of VXLAN over IPv6 (RFC 7348 section 5). */
-export const SMALLEST_MESH_MTU = 1430;
-/** The same over IPv4, where VXLAN needs 50. */
-export const MESH_MTU = 1450;
 /** VNIs have 24 bits. The lower half is for other programs on the nodes, which start at 1 or at 4096. */
 export const FIRST_VNI = 2 ** 23;
 export const VNI_COUNT = 2 ** 23;
 
-/** A Network that connects the bridges of all nodes. */
-export interface MeshNetwork {
-  readonly key: ObjectKey;
-  readonly bridge: string;
-  readonly vni: number;
-  /** In bytes. */
-  readonly mtu: number;
-  readonly range: Range;
-  readonly gateway: string;
-  /** The digest of the configuration, which changes with it. */
-  readonly digest: string;
-}
-
 /**
- * The CNI configuration of a Network as JSON: a bridge on the node, and addresses of the range from host-local (CNI
- * specification 1.0.0). `ips` and `mac` let a pod choose its own. `forceAddress`: a bridge that outlived its network
- * must take the new gateway. No routes: this is a pod's second interface, so its default route stays. With a VNI, the
- * node agents connect the bridges of all nodes, and give each node its slice.
+ * The CNI configuration of a Network as JSON: a bridge on the node, and the addresses that the operator wrote into the
+ * annotation of the pod (CNI specification 1.0.0). `ips` and `mac` let a pod choose its own. No gateway and no
+ * masquerading: the node agent makes both. No routes: this is a pod's second interface, so its default route stays.
  */
-export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
+export function cniConfig(key: ObjectKey, mtu: number | undefined): string {
   return JSON.stringify({
     cniVersion: '1.0.0',
     name: key.replace('/', '.'),
@@ -40,21 +19,25 @@ export function cniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: 
       {
         type: 'bridge',
         bridge: bridgeName(key),
-        isGateway: true,
-        forceAddress: true,
-        ipMasq: true,
+        isGateway: false,
+        ipMasq: false,
         hairpinMode: true,
         ...(mtu !== undefined && { mtu }),
         capabilities: { ips: true, mac: true },
-        ipam: {
-          type: vni === undefined ? 'host-local' : SLICE_IPAM,
-          ranges: [[{ subnet: cidr, gateway }]],
-          routes: [],
-        },
-        ...(vni !== undefined && { vni }),
+        ipam: { type: NODE_IPAM },
       },
     ],
   });
+}
+
+/** Whether the configuration is of an earlier release, with a range from which each node gives out addresses. */
+export function hasRange(config: string | undefined): boolean {
+  return 'ranges' in record(firstPlugin(config).ipam);
+}
+
+/** Whether the configuration is for the bridge of this Network, so that the operator has written it. */
+export function isForBridgeOf(key: ObjectKey, config: string | undefined): boolean {
+  return firstPlugin(config).bridge === bridgeName(key);
 }
 
 /**
@@ -65,26 +48,10 @@ export function bridgeName(key: ObjectKey): string {
   return `nw-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }
 
-/** What connects the bridges of a Network on all nodes. */
-export interface Mesh {
-  readonly vni: number;
-  /** In bytes, if the Network does not set it. */
-  readonly mtu: number;
-}
-
-/** The Network for the node agents; undefined for an invalid subnet. */
-export function meshNetwork(key: ObjectKey, subnet: Subnet, mesh: Mesh): MeshNetwork | undefined {
-  const { cidr, gateway, mtu = mesh.mtu } = subnet;
-  const range = parseRange(cidr);
-  if (!range || gatewayProblem(gateway, range)) return undefined;
-  const digest = digestOf(cniConfig(key, { cidr, gateway, mtu }, mesh.vni));
-  return { key, bridge: bridgeName(key), vni: mesh.vni, mtu, range, gateway, digest };
-}
-
-/** The mesh in a CNI configuration, for definitions of releases that did not write it into the status. */
-export function meshIn(config: string | undefined): Mesh | undefined {
-  const { vni, mtu } = firstPlugin(config);
-  return isVni(vni) && typeof mtu === 'number' ? { vni, mtu } : undefined;
+/** The VXLAN identifier in a configuration of a release that did not write it into the status. */
+export function vniIn(config: string | undefined): number | undefined {
+  const { vni } = firstPlugin(config);
+  return isVni(vni) ? vni : undefined;
 }
 
 /** Whether a value is a VNI of the operator. */

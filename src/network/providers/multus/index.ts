@@ -9,7 +9,7 @@ import { MultusProvider } from './multus.ts';
 import { VNI_INDEXERS } from './multus-vnis.ts';
 import { MULTUS_REASONS, type MultusReason } from './reasons.ts';
 
-type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'reach'>;
+type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'defaultMtu'>;
 
 export const multus = {
   name: 'multus',
@@ -17,14 +17,14 @@ export const multus = {
   networkIndexers: VNI_INDEXERS,
 
   setUp(manager: Pick<Manager, 'informer' | 'leaderClient'>, context: Context) {
-    const { networks, enqueue, usageOf, reach } = context;
+    const { networks, enqueue, usageOf, defaultMtu } = context;
     const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
     const provider = new MultusProvider({
       client: manager.leaderClient,
       networks,
       attachments,
       usageOf,
-      reach,
+      defaultMtu,
     });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);
@@ -41,6 +41,7 @@ export const multus = {
     });
     return {
       provider,
+      takesAddresses: (key) => provider.takesAddresses(key),
       leftBehind: () => attachments.lister.list().filter(isLeftBehind).map(keyOf),
       waitForSync: (signal) => attachments.waitForSync(signal).catch(() => undefined),
     } satisfies ProviderSetup<MultusReason>;

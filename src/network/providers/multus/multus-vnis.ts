@@ -3,8 +3,8 @@ import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
 import type { Network } from '../../api/types.ts';
-import { FIRST_VNI, VNI_COUNT } from './cni-config.ts';
-import { isMadeFor, vniIn } from './multus-attachment.ts';
+import { FIRST_VNI, VNI_COUNT, vniIn } from './cni-config.ts';
+import { isMadeFor } from './multus-attachment.ts';
 
 const UNRECORDED = 'unrecorded';
 
@@ -17,7 +17,7 @@ export const VNI_INDEXERS = {
 };
 
 /**
- * Gives each connected Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of
+ * Gives each Network a unique VXLAN identifier: the one in its status, or the next free one after a hash of
  * its key. It remembers what it gave until the cache shows it. For Networks of earlier releases without one in the
  * status, the identifier in their own definition counts.
  */
@@ -79,7 +79,7 @@ export class Vnis {
     const found = new Map<number, Network[]>();
     for (const network of this.#networks.byIndex('vni', UNRECORDED)) {
       const attachment = this.#attachments.get(keyOf(network));
-      const vni = attachment && isMadeFor(attachment, network) ? vniIn(attachment) : undefined;
+      const vni = attachment && isMadeFor(attachment, network) ? vniIn(attachment.spec?.config) : undefined;
       if (vni === undefined) continue;
       const others = found.get(vni);
       if (others) others.push(network);

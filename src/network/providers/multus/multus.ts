@@ -1,20 +1,21 @@
 import { isNamespaceTerminating, isNotFound } from '../../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
+import { capacityOf, poolsOf } from '../../addresses/pool.ts';
 import { hasFinalizer, withoutFinalizer } from '../../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../../api/names.ts';
 import { NETWORKS, type NetworkAttachmentDefinition } from '../../api/resources.ts';
-import { type Subnet, sameSubnet } from '../../api/subnet.ts';
+import type { Subnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
-import type { NodeCoverage } from '../../nodes/cluster-nodes.ts';
-import type { Ensured, NotReady, Provider, Removal, SpecError, Usage } from '../provider.ts';
+import type { Ensured, NotReady, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
 import {
   AttachmentStore,
   type AttachmentStoreOptions,
   refOf,
   undefinedIfNotFound,
 } from './attachment-store.ts';
-import { attachmentFor, isMadeFor, networkOwner, subnetIn } from './multus-attachment.ts';
+import { hasRange, vniIn } from './cni-config.ts';
+import { attachmentFor, isMadeFor, networkOwner } from './multus-attachment.ts';
 import {
   heldByOthers,
   nameConflict,
@@ -22,38 +23,39 @@ import {
   terminatingNamespace,
   unavailable,
 } from './multus-findings.ts';
-import { type Change, MultusMesh } from './multus-mesh.ts';
 import { disownmentOf, repairOf, undoesAnEdit } from './multus-repair.ts';
+import { Vnis } from './multus-vnis.ts';
 import type { MultusReason } from './reasons.ts';
 
 export interface MultusOptions extends AttachmentStoreOptions {
   /** Their status shows which VXLAN identifiers are in use. */
   readonly networks: Pick<Lister<Network>, 'byIndex'>;
-  /** The users of the Network with this key. Without it, users are not counted. */
-  readonly usageOf?: ((key: ObjectKey) => Usage) | undefined;
-  /** Which nodes its networks cover. Without it, the bridges of the nodes are separate. */
-  readonly reach?: NodeCoverage | undefined;
+  /** The users of the Network. Without it, users are not counted. */
+  readonly usageOf?: ((network: Network) => Usage) | undefined;
+  /** The MTU of networks whose spec sets none, in bytes. */
+  readonly defaultMtu: () => number;
 }
 
 /**
  * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI
- * plugins bridge and host-local. The operator owns a definition with the Network's UID in its owner reference or, if
- * a user removed that, in its annotation. It never changes foreign definitions.
+ * plugin bridge, and node agents connect the bridges. The operator owns a definition with the Network's UID in its
+ * owner reference or, if a user removed that, in its annotation, or with its own text. It never changes others.
  */
 export class MultusProvider implements Provider<MultusReason> {
   readonly name = 'multus';
   readonly attachesPods = true;
   readonly isRemote = false;
+  readonly defaultMtu: () => number;
   readonly #client: MultusOptions['client'];
   readonly #usageOf: MultusOptions['usageOf'];
-  readonly #mesh: MultusMesh;
+  readonly #vnis: Vnis;
   readonly #store: AttachmentStore;
 
   constructor(options: MultusOptions) {
     this.#client = options.client;
     this.#usageOf = options.usageOf;
-    const reach = options.reach ?? { limitOf: () => undefined };
-    this.#mesh = new MultusMesh(reach, options.networks, options.attachments.lister);
+    this.defaultMtu = options.defaultMtu;
+    this.#vnis = new Vnis(options.networks, options.attachments.lister);
     this.#store = new AttachmentStore(options);
   }
 
@@ -62,7 +64,7 @@ export class MultusProvider implements Provider<MultusReason> {
     this.#store.settle(key);
   }
 
-  /** bridge and host-local support everything that the CRD's rules allow. */
+  /** bridge supports everything that the CRD's rules allow. */
   validate(): SpecError | undefined {
     return undefined;
   }
@@ -74,9 +76,17 @@ export class MultusProvider implements Provider<MultusReason> {
 
   async usage(network: Network): Promise<Usage | undefined> {
     const found = this.#store.known(keyOf(network));
-    // Ignore pods attached to a definition that the operator does not own.
-    if (this.#usageOf && found && !isMadeFor(found, network)) return { pods: [], allocated: 0 };
-    return this.#usageOf?.(keyOf(network));
+    // Ignore pods attached to a definition that was never the operator's.
+    const isForeign = network.status?.cidr === undefined && found && !isMadeFor(found, network);
+    return this.#usageOf && isForeign ? { pods: [], allocated: 0 } : this.#usageOf?.(network);
+  }
+
+  /**
+   * Whether pods get the addresses that the operator writes into their annotations. A definition of an earlier release
+   * has each node give out its own.
+   */
+  takesAddresses(key: ObjectKey): boolean {
+    return !hasRange(this.#store.known(key)?.spec?.config);
   }
 
   async ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured<MultusReason>> {
@@ -101,7 +111,7 @@ export class MultusProvider implements Provider<MultusReason> {
   }
 
   async release(key: ObjectKey, signal: AbortSignal): Promise<void> {
-    this.#mesh.release(key);
+    this.#vnis.release(key);
     const found = this.#store.known(key);
     if (found && hasFinalizer(found, NETWORK_FINALIZER)) await this.#releaseLeftover(found, signal);
   }
@@ -113,27 +123,31 @@ export class MultusProvider implements Provider<MultusReason> {
     signal: AbortSignal,
   ): Promise<Ensured<MultusReason>> {
     const ours = found && isMadeFor(found, network) ? found : undefined;
-    const inUse = ((await this.usage(network))?.pods.length ?? 0) > 0;
-    const mesh = this.#mesh.choose(network, ours, inUse);
-    const wanted = attachmentFor(network, subnet, mesh);
-    const ready = (change: Change) => this.#mesh.ready(keyOf(network), subnet, mesh, change);
+    const { vni: known = network.status?.cidr === undefined ? undefined : vniIn(ours?.spec?.config) } =
+      network.status ?? {};
+    const vni = this.#vnis.vniFor(network, known);
+    const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
+    const ready = (change: Realised['change']): Realised => ({ kind: 'ready', change, capacity, vni });
+    const text = attachmentFor(network, subnet.mtu);
     if (!found) {
-      await this.#store.create(wanted, signal);
+      await this.#store.create(text, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
     }
     if (!ours) return this.#blockedBy(found, signal);
     if (found.metadata.deletionTimestamp) {
       const left = await this.#store.patch(found, withoutFinalizer(found, NETWORK_FINALIZER), signal);
       if (left.metadata.finalizers?.length) return terminating(left);
-      await this.#store.create(wanted, signal);
+      await this.#store.create(text, signal);
       return ready('restored');
     }
+    const isOld = hasRange(found.spec?.config);
+    const areCurrent = (await this.usage(network))?.nodes?.areCurrent ?? true;
+    // An old agent would not let pods attach with the new text.
+    const wanted = isOld && !areCurrent ? { ...text, spec: { ...text.spec, ...found.spec } } : text;
     const repair = repairOf(found, wanted);
     if (repair.length === 0) return ready('none');
     await this.#store.patch(found, repair, signal);
-    if (!undoesAnEdit(repair)) return ready('none');
-    const before = subnetIn(found);
-    return ready(before && !sameSubnet(before, subnet) ? 'updated' : 'restored');
+    return ready(isOld || !undoesAnEdit(repair) ? 'none' : 'restored');
   }
 
   async #remove(

@@ -20,14 +20,14 @@ export function realised(
   { network: real, subnets }: Found,
   { cidr: range }: Subnet,
   done: readonly Action[],
-): Realised<NeutronReason> {
+): Realised {
   const change = done.length === 0 ? 'none' : changeOf(network, done);
   const pools = subnets.filter((subnet) => subnet.cidr === range).flatMap((subnet) => subnet.pools);
   return { kind: 'ready', change, capacity: poolCapacity(pools), externalID: real.id };
 }
 
 /** Whether the calls applied the spec, or undid a change of another client. */
-function changeOf({ spec, status }: Network, done: readonly Action[]): Realised<NeutronReason>['change'] {
+function changeOf({ spec, status }: Network, done: readonly Action[]): Realised['change'] {
   if (status?.cidr === undefined) return 'created';
   if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
   const isEdited = status.cidr !== spec.cidr || status.gateway !== spec.gateway || status.mtu !== spec.mtu;

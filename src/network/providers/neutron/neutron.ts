@@ -2,7 +2,7 @@ import { keyOf } from '../../../kube/api/object.ts';
 import { type Subnet, subnetOf } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { parseRange } from '../../ipam/cidr.ts';
-import type { Ensured, Provider, Removal, Usage } from '../provider.ts';
+import type { Ensured, Provider, Removal, SpecError, Usage } from '../provider.ts';
 import { type Action, type Found, type NeutronApi, perform } from './neutron-api.ts';
 import {
   heldByPorts,
@@ -56,8 +56,10 @@ export class NeutronProvider implements Provider<NeutronReason> {
   }
 
   /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
-  validate(): undefined {
-    return undefined;
+  validate({ spec }: Network): SpecError | undefined {
+    const field = spec.secondary ? 'secondary' : spec.exclude ? 'exclude' : undefined;
+    if (field === undefined) return undefined;
+    return { reason: 'Invalid', message: `provider neutron has no spec.${field}: remove it` };
   }
 
   async actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined> {

@@ -11,28 +11,33 @@ import { addBusybox, copyProgram, findProgram } from './rootfs.ts';
 
 const run = promisify(execFile);
 /** Those that our image has for nodes that lack them. */
-const OWN_PLUGINS = ['bridge', 'host-local'];
+const OWN_PLUGINS = ['bridge', 'static', 'host-local'];
+/** Those that our image has for node agents. */
+const OWN_PROGRAMS = ['ip', 'bridge', 'nft'];
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
 
 /**
  * As docker.io/library/node, as far as our Dockerfile needs it: the Node that runs this program, the machine's npm with
- * the registry and the authorities that it is configured for, busybox for a shell, and the machine's CNI plugins.
+ * the registry and the authorities that it is configured for, busybox for a shell, and the machine's
+ * CNI plugins and programs for networks.
  */
 export async function nodeBaseImage(): Promise<CachedImage> {
   const npm = dirname(dirname(await realpath(await findProgram('npm'))));
   const [registry = '', cafile] = await Promise.all([npmConfig('registry'), npmConfig('cafile')]);
   const authorities = cafile ?? process.env.NODE_EXTRA_CA_CERTS ?? '';
   const npmVersion = await readFile(join(npm, 'package.json'));
-  const plugins = await Promise.all(OWN_PLUGINS.map((name) => readFile(join(CNI_PLUGINS, name))));
+  const programs = [
+    ...OWN_PLUGINS.map((name) => join(CNI_PLUGINS, name)),
+    ...OWN_PROGRAMS.map((name) => join('/usr/sbin', name)),
+  ];
+  const contents = await Promise.all(programs.map((path) => readFile(path)));
   return {
     name: 'node',
-    key: await imageKey(process.version, npmVersion, registry, authorities, ...plugins),
+    key: await imageKey(process.version, npmVersion, registry, authorities, ...contents),
     make: async (layout, scratch) => {
       await addBusybox(scratch);
       await copyProgram(scratch, process.execPath, '/usr/local/bin/node');
-      for (const name of OWN_PLUGINS) {
-        await copyProgram(scratch, join(CNI_PLUGINS, name), join(CNI_PLUGINS, name));
-      }
+      for (const path of programs) await copyProgram(scratch, path, path);
       await cp(npm, join(scratch, 'usr/local/lib/node_modules/npm'), { recursive: true });
       await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(scratch, 'usr/local/bin/npm'));
       // What npm's first line names.

@@ -121,7 +121,7 @@ describe('check of a file without a cluster', () => {
     expect(stdout).toBe(`\
 deployment/web in namespace shop
   decision  without the sidecar (not-opted-in)
-  asked by  no label or annotation
+  opt-in    no label or annotation
             neither the pod nor its namespace has ${YES}
   ! opt-in-mistake: ${OPT_IN} is in the labels of the Deployment itself, which its pods never see: move it to the metadata of its pod template
 `);
@@ -153,7 +153,7 @@ deployment/web in namespace shop
         stdout: `\
 deployment/web in namespace default
   decision  with the sidecar that it has (already-injected)
-  asked by  the label ${OPT_IN} of the pod
+  opt-in    the label ${OPT_IN} of the pod
             the pod already has what the template adds
   no problems found
 `,

@@ -23,7 +23,7 @@ data:
 
 const COVERED = `\
 policy: template "config": the API server can inject it with a policy
-policy: template "config": no policy injects pods in namespaces that enforce restricted pod security: there the webhook injects those that still meet the level
+policy: template "config": in namespaces that enforce restricted pod security, only the webhook injects pods, if they comply with their sidecar
 `;
 
 async function lint(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
@@ -70,7 +70,7 @@ test('prints warnings, and returns 0', async () => {
     stdout: expect.stringMatching(
       /^a\.yaml:1:1: warning: template "config": not injected in namespaces that enforce restricted pod security: .*\n$/,
     ),
-    stderr: `no problems: template config\n${COVERED}`,
+    stderr: `no problems: template "config"\n${COVERED}`,
   });
 });
 
@@ -78,7 +78,7 @@ test('finds nothing in the default template', async () => {
   expect(await lint({ 'a.yaml': DEFAULT_TEMPLATE })).toEqual({
     code: 0,
     stdout: '',
-    stderr: `no problems: template config\n${COVERED.split('\n', 1)}\n`,
+    stderr: `no problems: template "config"\n${COVERED.split('\n', 1)}\n`,
   });
 });
 

@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { dump } from 'js-yaml';
 import { isObject, type JsonObject, type JsonValue, own } from '../../../../src/json/json.ts';
-import { ManifestError, readManifests, writeManifests } from '../../../../src/json/yaml-edit/manifests.ts';
+import {
+  duplicateKeys,
+  ManifestError,
+  readManifests,
+  writeManifests,
+} from '../../../../src/json/yaml-edit/manifests.ts';
 import { printBlock } from '../../../../src/json/yaml-edit/print.ts';
 
 describe('readManifests reads scalars as kubectl does', () => {
@@ -144,12 +149,74 @@ describe('writeManifests', () => {
     expect(change).toThrow('9007199254740992 cannot be kept exactly: put it in quotes');
   });
 
-  test('refuses to change a document with explicit keys, and changes the others', () => {
-    const text = '? a\n: 2\n---\nb: 1\n';
+  test('refuses to change a document with a key that is missing, and changes the others', () => {
+    const text = ': 2\n---\nb: 1\n';
     const [complex = null] = readManifests(text);
-    expect(writeManifests(text, [complex, { b: 2 }])).toBe('? a\n: 2\n---\nb: 2\n');
+    expect(writeManifests(text, [complex, { b: 2 }])).toBe(': 2\n---\nb: 2\n');
     expect(() => writeManifests(text, [{ a: 3 }, { b: 1 }])).toThrow(/document 1 cannot be rewritten/);
   });
+});
+
+describe('readManifests reads what kubectl reads', () => {
+  test.each<[string, string, readonly unknown[]]>([
+    ['the last of keys that are given twice', 'a: {b: 1}\nc: 1\na: {d: 2}\n', [{ a: { d: 2 }, c: 1 }]],
+    [
+      'a merge over the keys before it',
+      'a: &a {b: 1, c: 1}\nd: {b: 2, <<: *a, c: 2}\n',
+      [{ a: { b: 1, c: 1 }, d: { b: 1, c: 2 } }],
+    ],
+    [
+      'the first of several merges',
+      'a: [&a {b: 1}, &c {b: 2}]\nd: {<<: [*a, *c]}\n',
+      [{ a: [{ b: 1 }, { b: 2 }], d: { b: 1 } }],
+    ],
+    ['bytes as text', 'a: !!binary aMOp\n', [{ a: 'hé' }]],
+    [
+      'tags of its own',
+      'a: !x 5\nb: !x {c: 1}\nd: !<tag:e.com,2000:x> [1]\n',
+      [{ a: '5', b: { c: 1 }, d: [1] }],
+    ],
+    ['the key __proto__', '__proto__: 1\n', [JSON.parse('{"__proto__": 1}')]],
+    ['half a character', '"a": "\\ud83d"\n', [{ a: '\ufffd' }]],
+    ['a number that is none for Go', 'a: 1e400\n', [{ a: '1e400' }]],
+    ['JSON objects, one behind the other', '{"a":"}\\"{"}\n{"b":1}{}', [{ a: '}"{' }, { b: 1 }, {}]],
+    ['JSON objects, and then YAML', '{"a":1} {"b":2}\n---\nc: 3\n', [{ a: 1 }, { b: 2 }, { c: 3 }]],
+  ])('%s', (_, text, want) => {
+    expect(readManifests(text)).toEqual(want);
+  });
+
+  test('and names the place of a mistake in the text as it is', () => {
+    const text = '{"a":1} {"b":2} {"c": [}';
+    expect(() => readManifests(text)).toThrow(expect.objectContaining({ location: { line: 1, column: 24 } }));
+    const broken = '{"a":1} {"b": x y: }';
+    expect(() => readManifests(broken)).toThrow(ManifestError);
+  });
+});
+
+describe('duplicateKeys finds', () => {
+  test.each<[string, string, readonly (readonly [string, number, number])[]]>([
+    ['nothing', 'a: 1\nb: [{a: 1}, {a: 2}]\n---\na: 1\n', []],
+    [
+      'each that is given again',
+      'a: 1\nb: {c: 1, c: 2}\na: 2\n"a": 3\n',
+      [
+        ['c', 2, 11],
+        ['a', 3, 1],
+        ['a', 4, 1],
+      ],
+    ],
+    ['those in a stream of JSON', '{"a":1}{"b":1,"b":2}', [['b', 1, 15]]],
+    ['those in lines that are not indented', 'a:\n  b: {\nc: 1,\nc: 2\n}\n', [['c', 4, 1]]],
+  ])('%s', (_, text, want) => {
+    expect(duplicateKeys(text).map(({ key, location: { line, column } }) => [key, line, column])).toEqual(
+      want,
+    );
+  });
+});
+
+test('writeManifests changes the last of keys that are given twice', () => {
+  expect(writeManifests('a: 1\nb: 2\na: 3 # last\n', [{ a: 4, b: 2 }])).toBe('a: 1\nb: 2\na: 4 # last\n');
+  expect(writeManifests('a: 1\nb: 2\na: 3 # last\n', [{ b: 2 }])).toBe('b: 2\n');
 });
 
 describe('readManifests refuses a text', () => {

@@ -29,6 +29,17 @@ describe('apiErrorFrom', () => {
     });
   });
 
+  test('takes the kind and the invalid fields', () => {
+    const causes = [
+      { reason: 'FieldValueInvalid', field: 'spec.a', message: 'no' },
+      { field: '' },
+      { message: 'no' },
+    ];
+    const error = apiErrorFrom(422, failure(422, { details: { kind: 'Pod', causes } }));
+    expect([error.kind, error.fields]).toEqual(['Pod', [{ field: 'spec.a', message: 'no' }]]);
+    expect(apiErrorFrom(422, '')).toMatchObject({ kind: '', fields: [] });
+  });
+
   test('prefers the Retry-After header to the body', () => {
     expect(apiErrorFrom(429, failure(429, { details: { retryAfterSeconds: 9 } }), '1').retryAfterMs).toBe(
       1000,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { fileProblem } from '../../../../src/kube/util/file-problem.ts';
+import { fileProblem, readText } from '../../../../src/kube/util/file-problem.ts';
 
 test.each([
   ['/nowhere/file', 'the file does not exist'],
@@ -11,4 +11,10 @@ test.each([
 
 test('says the message of another error', () => {
   expect(fileProblem(new Error('the disk is gone'))).toBe('the disk is gone');
+});
+
+test('readText names the file and the problem', async () => {
+  await expect(readText('/nowhere/file')).rejects.toThrow(
+    'cannot read /nowhere/file: the file does not exist',
+  );
 });

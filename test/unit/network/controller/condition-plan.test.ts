@@ -89,14 +89,6 @@ describe('the conditions', () => {
       'False UpToDate',
     ],
     [
-      'ready on one of several nodes',
-      {},
-      { ...done, limit: { reason: 'SingleNodeOnly', message: '2 nodes' } },
-      'True Accepted',
-      'False SingleNodeOnly',
-      'False UpToDate',
-    ],
-    [
       'in a cluster range',
       { warning: '10.1.0.0/16 overlaps …' },
       done,

@@ -1,9 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
 import { formatRange } from '../../../../src/network/ipam/cidr.ts';
-import { type ClusterNode, NODES } from '../../../../src/network/ipam/cluster-objects.ts';
+import { NODES } from '../../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges, overlapText } from '../../../../src/network/ipam/cluster-ranges.ts';
-import { followNodes, singleNodeReach } from '../../../../src/network/nodes/cluster-nodes.ts';
 import { range } from '../ranges.ts';
 
 /** The text of a message about what the range overlaps. */
@@ -75,44 +73,12 @@ describe('nodes', () => {
     });
   };
 
-  test('limit a network of Multus if the cluster has more than one', () => {
-    let handler: EventHandler<ClusterNode> = {};
-    const there = new Map<string, ClusterNode>();
-    const lister = { get: () => undefined, list: () => [], byIndex: () => [], size: 0 };
-    const informer = {
-      get lister() {
-        return { ...lister, size: there.size };
-      },
-      addEventHandler: (given: EventHandler<ClusterNode>) => {
-        handler = given;
-        return { hasSynced: () => true, remove: () => {} };
-      },
-    };
-    const ranges = new ClusterRanges();
-    const reached: string[] = [];
-    const reach = () => singleNodeReach(informer.lister).limitOf(undefined)?.message ?? 'all';
-    followNodes(informer, ranges, () => reached.push(reach()));
-    for (const name of ['n1', 'n2', 'n3']) {
-      there.set(name, node(name));
-      handler.onAdd?.(node(name, [`10.244.${name[1]}.0/24`], `192.0.2.${name[1]}`), false);
-    }
-    expect(metBy(ranges, '10.244.2.0/25')).toContain('the pods of node n2');
-    expect(metBy(ranges, '192.0.2.2/31')).toContain('192.0.2.2 of node n2');
-    for (const name of ['n3', 'n2']) {
-      there.delete(name);
-      handler.onDelete?.(node(name), false);
-    }
-    expect(reached).toEqual([expect.stringContaining('this cluster has 2 nodes'), 'all']);
-    expect(metBy(ranges, '10.244.2.0/25')).toBeUndefined();
-    expect(metBy(ranges, '192.0.2.2/31')).toBeUndefined();
-  });
-
   test('are cached with their name and ranges only', () => {
     expect(node('n1', ['10.244.1.0/24'])).toEqual({
       metadata: { name: 'n1', uid: '', resourceVersion: '' },
       cidrs: ['10.244.1.0/24'],
       addresses: [],
-      isOpen: true,
+      isAway: false,
     });
     expect(node('n1').cidrs).toEqual([]);
   });

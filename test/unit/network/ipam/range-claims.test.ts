@@ -13,7 +13,7 @@ function newClaims() {
   const observe = (name: string, cidr: string, options: NetworkOptions = {}, isEligible = true) =>
     claims.observe(newNetwork({ name, cidr, ...options }), isEligible);
   const claim = (name: string) => {
-    const blocker = claims.claim(`default/${name}`);
+    const blocker = claims.claim(`default/${name}`)?.by;
     if (blocker && 'of' in blocker) throw new Error(`expected a Network, got ${blocker.of}`);
     return blocker;
   };
@@ -21,6 +21,7 @@ function newClaims() {
   return { claims, observe, claim, forget, freed };
 }
 
+const subnetOf = (cidr: string) => ({ cidr, gateway: '' });
 const held: NetworkOptions = { finalizers: [NETWORK_FINALIZER] };
 
 describe('a free range', () => {
@@ -128,7 +129,7 @@ describe('a range that is held', () => {
     claim('a');
     freed.length = 0;
     expect(claim('b')).toEqual({ key: 'default/a', cidr: '10.0.0.0/16' });
-    claims.settle('default/a', '10.1.0.0/16');
+    claims.settle('default/a', subnetOf('10.1.0.0/16'));
     expect(freed).toEqual(['default/b']);
     expect(claim('b')).toBeUndefined();
   });
@@ -138,7 +139,7 @@ describe('a range that is held', () => {
     observe('a', '10.0.0.0/16', held);
     observe('a', '10.1.0.0/16', held);
     claim('a');
-    claims.settle('default/a', '10.0.0.0/16');
+    claims.settle('default/a', subnetOf('10.0.0.0/16'));
     observe('b', '10.0.0.0/16');
     observe('c', '10.1.0.0/16');
     expect(claim('b')?.key).toBe('default/a');
@@ -225,7 +226,7 @@ test('no two Networks ever hold overlapping ranges, through random changes', () 
         if (what === 'claim' && wants && !claim(name))
           given.set(name, (given.get(name) ?? new Set()).add(wants));
         if (what === 'settle' && wants && given.get(name)?.has(wants)) {
-          claims.settle(`default/${name}`, wants);
+          claims.settle(`default/${name}`, subnetOf(wants));
           given.set(name, new Set([wants]));
         }
         if (what === 'forget') {

@@ -81,7 +81,7 @@ describe('a pod uses the Networks', () => {
   test("in Multus' status, the first 100", () => {
     const status = [...names(150), 'network-0'].map((name) => ({ name, ips: ['10.0.0.2'] }));
     const { attachedTo } = decoded({ [STATUS]: JSON.stringify(status) });
-    expect(attachedTo).toEqual(names(100).map((name) => ({ network: `red/${name}`, addresses: 1 })));
+    expect(attachedTo).toEqual(names(100).map((name) => ({ network: `red/${name}`, ips: ['10.0.0.2'] })));
   });
 
   test('but ignores names that a Network cannot have', () => {
@@ -95,7 +95,7 @@ describe('a pod uses the Networks', () => {
       'blue',
     ];
     const status = JSON.stringify(wrong.map((name) => ({ name })));
-    expect(decoded({ [STATUS]: status }).attachedTo).toEqual([{ network: 'red/blue', addresses: 0 }]);
+    expect(decoded({ [STATUS]: status }).attachedTo).toEqual([{ network: 'red/blue', ips: [] }]);
     const multus = JSON.stringify(wrong.map((name) => ({ name })));
     expect(decoded({ [MULTUS]: multus }).asksFor).toEqual(['red/blue']);
   });

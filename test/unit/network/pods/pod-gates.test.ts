@@ -1,7 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
+import { AddressBook } from '../../../../src/network/addresses/book.ts';
+import type { Refusal } from '../../../../src/network/addresses/request.ts';
+import type { AddressBooks } from '../../../../src/network/pods/address-books.ts';
 import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods } from '../../../../src/network/pods/network-pods.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
@@ -24,13 +28,25 @@ function gatedPod(
 }
 
 /** PodGates for one pod, which records its actions. */
-function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined as Error | undefined } = {}) {
+function stage({
+  pod = gatedPod() as NetworkPod | undefined,
+  error = undefined as Error | undefined,
+  filled = undefined as string | Refusal | undefined,
+  live = gatedPod().metadata as KubeObject['metadata'],
+} = {}) {
   const did: string[] = [];
   const patches: (readonly Operation[])[] = [];
   const notices: EventDetails[] = [];
   const world: { pod: NetworkPod | undefined; state: NetworkState } = { pod, state: { kind: 'ready' } };
+  const rivals: ReturnType<AddressBooks['rivalsOf']>[number][] = [];
   const gates = new PodGates({
+    books: { of: () => new AddressBook([]), rivalsOf: () => rivals },
+    addresses: {
+      fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
+    },
+    metrics: { addressTaken: () => did.push('count') },
     client: {
+      get: async (resource) => resource.decode({ metadata: live }),
       jsonPatch: async (resource, _ref, operations) => {
         did.push('patch');
         patches.push(operations);
@@ -44,7 +60,7 @@ function stage({ pod = gatedPod() as NetworkPod | undefined, error = undefined a
     access,
     events: { event: (_, notice) => notices.push(notice) },
   });
-  return { world, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
+  return { world, rivals, did, patches, notices, reconcile: () => gates.reconcile('red/p', signal) };
 }
 
 const refusal = (status: number) =>
@@ -93,6 +109,70 @@ test('a waiting pod gets one Event for each reason', async () => {
     'waits for its Network: Network red/blue does not exist',
     'waits for its Network: Network red/blue is not Ready yet',
   ]);
+});
+
+describe('the addresses of a pod', () => {
+  const withIps = '[{"name":"blue","ips":["10.0.0.2/24"]}]';
+  const replaced = [
+    { op: 'test', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: 'blue' },
+    { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: withIps },
+  ];
+
+  test('come with the patch that removes the gate', async () => {
+    const { patches, reconcile } = stage({ filled: withIps });
+    await reconcile();
+    expect(patches).toHaveLength(1);
+    expect(patches[0]?.slice(-2)).toEqual(replaced);
+  });
+
+  test('keep the gate until there are some', async () => {
+    const why = 'Network red/blue has no free address';
+    const { did, notices, reconcile } = stage({ filled: { reason: 'AddressesExhausted', why } });
+    await reconcile();
+    await reconcile();
+    expect(did).toEqual(['reserve', 'settle', 'reserve', 'settle']);
+    const note = `waits for its Network: ${why}`;
+    expect(notices).toEqual([{ type: 'Warning', reason: 'AddressesExhausted', action: 'Wait', note }]);
+  });
+
+  test('come later for a pod without a gate, tied to its annotation', async () => {
+    const pod = gatedPod([], { [MULTUS]: 'blue' });
+    const live = { name: 'p', uid: 'u', annotations: { [MULTUS]: 'blue' } };
+    const { patches, reconcile } = stage({ pod, live, filled: withIps });
+    await reconcile();
+    expect(patches).toEqual([[{ op: 'test', path: '/metadata/uid', value: 'u' }, ...replaced]]);
+  });
+
+  test.each([
+    ['is replaced', { uid: 'other', annotations: { [MULTUS]: 'blue' } }],
+    ['asks no more', { uid: 'u' }],
+  ])('do not come for a pod that %s', async (_, live) => {
+    const { did, reconcile } = stage({
+      pod: gatedPod([], { [MULTUS]: 'blue' }),
+      live: { name: 'p', ...live },
+      filled: withIps,
+    });
+    await reconcile();
+    expect(did).toEqual([]);
+  });
+
+  test('that another pod has, too, are told to the younger one, once', async () => {
+    const pod = {
+      ...gatedPod([]),
+      metadata: { ...gatedPod().metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    const { rivals, did, notices, reconcile } = stage({ pod });
+    const rival = {
+      ...pod,
+      metadata: { ...pod.metadata, name: 'q', creationTimestamp: '2026-01-02T00:00:00Z' },
+    };
+    rivals.push({ network: 'red/blue', ip: '10.0.0.2/24', rival });
+    await reconcile();
+    await reconcile();
+    expect(did).toEqual(['count']);
+    const note = '10.0.0.2/24 of Network red/blue is also of pod red/p, which is older: delete one of them';
+    expect(notices).toEqual([{ type: 'Warning', reason: 'AddressTaken', action: 'Attach', note }]);
+  });
 });
 
 test.each([

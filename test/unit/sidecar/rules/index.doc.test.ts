@@ -8,12 +8,3 @@ test('docs/reasons.md has a section for each reason, in the order of the rules',
   const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
   expect(headings).toEqual(RULES.map(({ reason }) => reason));
 });
-
-test('the table of docs/reasons.md equals the help of the rules: copy the lines from here', () => {
-  const warned = (warn: boolean | 'asked') =>
-    warn === 'asked' ? 'if the pod asked' : warn ? 'always' : 'no';
-  const rows = RULES.map(
-    ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warned(warn)} |`,
-  );
-  expect(text.match(/^\| \[`.*$/gm)).toEqual(rows);
-});

@@ -43,6 +43,13 @@ spec:
     expect(template.containers).toEqual([{ name: 'a', image: 'b' }]);
   });
 
+  test.each([
+    ['a CSI driver with capitals', volume('csi: {driver: CSI.example.com}')],
+    ['the root as a DNS search', `${container('')}\ndnsConfig: {searches: [.]}`],
+  ])('may have %s', (_, text) => {
+    expect(faults(text)).toEqual([]);
+  });
+
   test('has a hash that depends on the content, not on the layout', () => {
     const same = `
 # a comment
@@ -110,7 +117,7 @@ describe('faults of the text', () => {
     ['a tab', '\tcontainers: []', 'config:1:12: invalid YAML: '],
     ['a key twice', 'containers: []\ncontainers: []', 'config:2:1: invalid YAML: duplicated mapping key'],
     ['two documents', '---\na: 1\n---\nb: 1', 'config: expected a single document'],
-    ['nothing', '', 'config: expected a document, but the input is empty'],
+    ['nothing', '', 'config: is empty'],
     ['a foreign tag', 'containers: !!js/function x', 'config:1:13: invalid YAML: unknown scalar tag'],
     ['an unknown alias', 'containers: *x', 'config:1:14: invalid YAML: unidentified alias'],
     ['an alias to itself', 'containers: &x [*x]', 'config: nested deeper than 100'],

@@ -45,6 +45,11 @@ describe('there is no warning about', () => {
 describe('there is a warning about', () => {
   test.each<[string, Readonly<Record<string, string>>, string]>([
     [
+      'a hook that sleeps longer than most pods may',
+      sidecar('name: a, image: "a:v1", lifecycle: {preStop: {sleep: {seconds: 31}}}'),
+      'config:1:1: a hook sleeps for 31 seconds: pods need such a terminationGracePeriodSeconds (default 30), or they get no sidecar',
+    ],
+    [
       'an image that changes',
       sidecar('name: a, image: "registry:5000/a"'),
       'config:1:24: containers[0].image: registry:5000/a changes with each push: write a version or a digest',

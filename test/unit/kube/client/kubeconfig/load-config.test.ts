@@ -126,7 +126,7 @@ describe('a kubeconfig that cannot be used', () => {
   });
 
   test.each<[string, string | object, string]>([
-    ['is not YAML', '{', 'config: invalid YAML: '],
+    ['is not YAML', '{', 'config:1:2: invalid YAML: '],
     [
       'names a context that is not among the others',
       { ...CONFIG, 'current-context': 'zz' },

@@ -9,7 +9,6 @@ import {
   attachmentFor,
   isMadeFor,
   networkOwner,
-  subnetIn,
 } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import {
   disownmentOf,
@@ -19,8 +18,11 @@ import {
 import { newNetwork } from '../../networks.ts';
 
 const network = newNetwork();
-const shape = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
-const wanted = attachmentFor(network, shape);
+const wanted = attachmentFor(network, 1450);
+
+const OLD_TEXT = JSON.stringify({
+  plugins: [{ type: 'bridge', bridge: bridgeName('default/example-network'), ipam: { ranges: [] } }],
+});
 
 /** The created attachment as the API server returns it. */
 const stored: NetworkAttachmentDefinition = {
@@ -36,7 +38,7 @@ function patched(
 }
 
 describe('the attachment of a Network', () => {
-  test('is a bridge with addresses from host-local', () => {
+  test('is a bridge without a range, and with addresses from the annotation of the pod', () => {
     expect(JSON.parse(wanted.spec.config)).toEqual({
       cniVersion: '1.0.0',
       name: 'default.example-network',
@@ -44,28 +46,19 @@ describe('the attachment of a Network', () => {
         {
           type: 'bridge',
           bridge: 'nw-2ce508fbf422',
-          isGateway: true,
-          forceAddress: true,
-          ipMasq: true,
+          isGateway: false,
+          ipMasq: false,
           hairpinMode: true,
+          mtu: 1450,
           capabilities: { ips: true, mac: true },
-          ipam: {
-            type: 'host-local',
-            ranges: [[{ subnet: '192.168.0.0/16', gateway: '192.168.0.1' }]],
-            routes: [],
-          },
+          ipam: { type: 'envoy-initializer-ipam' },
         },
       ],
     });
   });
 
   test('has the same text each time, so that an equal text needs no change', () => {
-    expect(attachmentFor(newNetwork(), { ...shape }).spec.config).toBe(wanted.spec.config);
-  });
-
-  test('has the MTU of the spec', () => {
-    const { config } = attachmentFor(network, { ...shape, mtu: 1400 }).spec;
-    expect(JSON.parse(config).plugins[0]).toMatchObject({ mtu: 1400 });
+    expect(attachmentFor(newNetwork(), 1450).spec.config).toBe(wanted.spec.config);
   });
 
   test('has the Network as owner, and the finalizer', () => {
@@ -84,22 +77,6 @@ describe('the attachment of a Network', () => {
         },
       ],
     });
-  });
-
-  test('records its subnet apart from the configuration', () => {
-    expect(subnetIn({ ...stored, spec: { config: 'edited' } })).toEqual(shape);
-  });
-
-  test.each([
-    '',
-    'null',
-    '{"cidr":1,"gateway":"x"}',
-    '{"cidr":"x"}',
-    '{"cidr":"x","gateway":"y","mtu":"z"}',
-    '{',
-  ])('has no recorded subnet after an edit to %s', (text) => {
-    const annotations = { 'samplecrd.k8s.io/network-shape': text };
-    expect(subnetIn({ ...stored, metadata: { ...stored.metadata, annotations } })).toBeUndefined();
   });
 });
 
@@ -169,7 +146,7 @@ describe('a repair', () => {
   test('restores the configuration from any bytes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), fc.string(), (config, note) => {
-        const annotations = { 'samplecrd.k8s.io/network-shape': note };
+        const annotations = { 'samplecrd.k8s.io/network-uid': note };
         const edited = { ...stored, spec: { config }, metadata: { ...stored.metadata, annotations } };
         expect(patched(edited, repairOf(edited, wanted))).toEqual(stored);
       }),
@@ -213,6 +190,8 @@ describe('an attachment belongs to the Network', () => {
   test.each([
     ['that owns it', stored],
     ['whose UID it has, without an owner', without('ownerReferences')],
+    ['whose bridge its text names, without owner and UID', stripped(wanted.spec.config)],
+    ['whose bridge its text of an earlier release names', stripped(OLD_TEXT)],
     ['whose UID it has, with another owner', withOwners({ ...earlier, kind: 'Team', controller: false })],
   ])('%s', (_, attachment) => {
     expect(isMadeFor(attachment, network)).toBe(true);
@@ -221,12 +200,10 @@ describe('an attachment belongs to the Network', () => {
   test.each([
     ['an earlier Network of its name owns it', withOwners(earlier)],
     ['something else controls it', withOwners({ ...earlier, kind: 'Team' })],
+    ['it has neither owner nor UID, and another text', stripped('{"type":"macvlan"}')],
     [
-      'it has neither owner nor UID',
-      {
-        ...without('ownerReferences'),
-        metadata: { ...without('annotations').metadata, ownerReferences: [] },
-      },
+      'it names the bridge of another Network',
+      stripped(attachmentFor(newNetwork({ name: 'other' }), 1450).spec.config),
     ],
   ])('but not if %s', (_, attachment) => {
     expect(isMadeFor(attachment, network)).toBe(false);
@@ -257,6 +234,12 @@ function without(
 ): NetworkAttachmentDefinition {
   const { [field]: _, ...metadata } = stored.metadata;
   return { ...stored, metadata };
+}
+
+/** With this text, and without the marks of the operator. */
+function stripped(config: string): NetworkAttachmentDefinition {
+  const { annotations: _, ownerReferences: __, ...metadata } = stored.metadata;
+  return { ...stored, metadata, spec: { config } };
 }
 
 function withoutSpec(): NetworkAttachmentDefinition {

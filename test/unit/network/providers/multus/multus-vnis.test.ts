@@ -6,6 +6,7 @@ import type { Network } from '../../../../../src/network/api/types.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../../../src/network/providers/multus/cni-config.ts';
 import { attachmentFor } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import { VNI_INDEXERS, Vnis } from '../../../../../src/network/providers/multus/multus-vnis.ts';
+import { oldCniConfig } from '../../../../support/old-definitions.ts';
 import { newNetwork } from '../../networks.ts';
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
@@ -14,8 +15,10 @@ const recorded = (name: string, vni: number) => newNetwork({ name, status: { cid
 /** A Network of an earlier release, with its VNI only in the definition. */
 const unrecorded = (name: string) => newNetwork({ name, status: { cidr: subnet.cidr } });
 const asked = (name: string) => newNetwork({ name });
-const definition = (name: string, vni: number) =>
-  attachmentFor(newNetwork({ name }), subnet, { vni, mtu: 1450 });
+const definition = (name: string, vni: number) => ({
+  ...attachmentFor(newNetwork({ name }), 1450),
+  spec: { config: oldCniConfig(`default/${name}`, subnet, vni) },
+});
 const noDefinitions = { get: () => undefined };
 
 function cacheOf(networks: Iterable<Network>): Store<Network> {

@@ -1,15 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
+import { keyOf } from '../../../../../src/kube/api/object.ts';
 import type { NetworkAttachmentDefinition } from '../../../../../src/network/api/resources.ts';
 import type { Subnet } from '../../../../../src/network/api/subnet.ts';
-import type { MeshNetwork } from '../../../../../src/network/providers/multus/cni-config.ts';
 import { MultusProvider } from '../../../../../src/network/providers/multus/multus.ts';
 import { attachmentFor } from '../../../../../src/network/providers/multus/multus-attachment.ts';
+import type { NodesInUse } from '../../../../../src/network/providers/provider.ts';
 import { FakeAttachments, refusal } from '../../../../support/fake-attachments.ts';
+import { oldCniConfig } from '../../../../support/old-definitions.ts';
 import { newNetwork } from '../../networks.ts';
 
 const network = newNetwork();
-const shape = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
-const other = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
+const shape: Subnet = { cidr: '192.168.0.0/16', gateway: '192.168.0.1', mtu: 1450 };
+const other: Subnet = { ...shape, mtu: 1400 };
 const key = 'default/example-network';
 const { signal } = new AbortController();
 
@@ -25,13 +27,14 @@ const foreign: NetworkAttachmentDefinition = { metadata: { namespace: 'default',
 describe('ensure', () => {
   test('creates a missing definition in one request', async () => {
     const { fake, ensure } = newProvider();
-    expect(await ensure()).toEqual({ kind: 'ready', change: 'created', capacity: 65_533 });
+    const vni: unknown = expect.any(Number);
+    expect(await ensure()).toEqual({ kind: 'ready', change: 'created', capacity: 65_533, vni });
     expect(fake.requests).toEqual(['create']);
   });
 
   test('finds an existing definition before the cache is synced, and creates nothing', async () => {
     const { fake, ensure } = newProvider();
-    fake.store(attachmentFor(network, shape));
+    fake.store(attachmentFor(network, shape.mtu));
     fake.hasSynced = false;
     expect(await ensure()).toMatchObject({ kind: 'ready', change: 'none' });
     expect(fake.requests).toEqual(['get network-attachment-definitions']);
@@ -48,7 +51,7 @@ describe('ensure', () => {
     const { fake, ensure } = newProvider();
     await ensure();
     fake.sync();
-    expect(await ensure(other)).toMatchObject({ change: 'updated' });
+    expect(await ensure(other)).toMatchObject({ change: 'restored' });
     fake.requests.length = 0;
     expect(await ensure(other)).toMatchObject({ change: 'none' });
     expect(fake.requests).toEqual([]);
@@ -57,7 +60,7 @@ describe('ensure', () => {
   test('continues with an existing definition that the cache does not have', async () => {
     const { fake, ensure } = newProvider();
     await ensure();
-    expect(await ensure(other)).toMatchObject({ change: 'updated' });
+    expect(await ensure(other)).toMatchObject({ change: 'restored' });
     expect(fake.requests).toEqual(['create', 'create', 'get network-attachment-definitions', 'patch']);
   });
 
@@ -67,7 +70,7 @@ describe('ensure', () => {
     fake.sync();
     fake.live.clear();
     expect(await ensure(other)).toMatchObject({ kind: 'ready' });
-    expect(fake.live.get(key)?.spec?.config).toContain('10.0.0.0/16');
+    expect(fake.live.get(key)?.spec?.config).toContain('1400');
   });
 
   test('reports a conflict with a foreign definition that the cache does not have', async () => {
@@ -89,7 +92,7 @@ describe('ensure', () => {
 
   test('waits for other finalizers of a definition that is being deleted', async () => {
     const { fake, ensure } = newProvider();
-    const { metadata, ...rest } = attachmentFor(network, shape);
+    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
     const finalizers = [...metadata.finalizers, 'example.org/theirs'];
     fake.store({ ...rest, metadata: { ...metadata, finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     fake.sync();
@@ -130,57 +133,47 @@ describe('ensure', () => {
   });
 });
 
-describe('on connected nodes', () => {
-  const mesh = { mtu: () => 1450, capacityOf: () => 46 };
-  const limit = { reason: 'NodesNotJoined', message: 'b' } as const;
+describe('a definition of an earlier release', () => {
+  const config = oldCniConfig(key, shape, 9_000_000);
+  const live = newNetwork({ status: { cidr: shape.cidr, gateway: shape.gateway } });
 
-  function joined(pods: string[] = []) {
+  function upgraded(areCurrent: boolean) {
     const fake = new FakeAttachments();
-    const asked: (string | undefined)[] = [];
-    const limitOf = (of: MeshNetwork | undefined) => {
-      asked.push(of?.key);
-      return limit;
+    const old = attachmentFor(live, 1450);
+    fake.store({ ...old, spec: { config } });
+    fake.sync();
+    const nodes: NodesInUse = {
+      nodes: [],
+      condition: { status: 'True', reason: 'a', message: '' },
+      areCurrent,
     };
-    const usageOf = () => ({ pods });
-    const provider = new MultusProvider({ ...fake, usageOf, reach: { limitOf, mesh } });
-    const apart = new MultusProvider({ ...fake, usageOf });
-    return { fake, asked, pods, provider, apart };
+    const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'], nodes }) });
+    return { fake, provider };
   }
 
-  const pluginOf = (fake: FakeAttachments) => JSON.parse(fake.live.get(key)?.spec?.config ?? '').plugins[0];
-
-  test('a network has a VNI, an MTU for VXLAN, and the capacity of the slices', async () => {
-    const { fake, asked, provider } = joined();
-    expect(await provider.ensure(network, shape, signal)).toEqual({
-      ...{ kind: 'ready', change: 'created', capacity: 46, vni: expect.any(Number), limit },
-    });
-    expect(pluginOf(fake)).toMatchObject({
-      mtu: 1450,
-      vni: expect.any(Number),
-      ipam: { type: 'envoy-initializer-ipam' },
-    });
-    expect(asked).toEqual([key]);
-    fake.sync();
-    expect(await provider.ensure(network, { ...shape, mtu: 1400 } as Subnet, signal)).toMatchObject({
-      change: 'updated',
-    });
-    expect(pluginOf(fake)).toMatchObject({ mtu: 1400 });
+  test('keeps its text and gives its own addresses while agents of that release are on nodes in use', async () => {
+    const { fake, provider } = upgraded(false);
+    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
+    expect(fake.requests).toEqual([]);
+    expect(provider.takesAddresses(key)).toBe(false);
   });
 
-  test.each(['joined', 'apart'])('a used network stays %s until its last pod is gone', async (how) => {
-    const live = newNetwork({ status: shape });
-    const { fake, asked, pods, provider, apart } = joined();
-    const [before, after] = how === 'apart' ? [apart, provider] : [provider, apart];
-    await before.ensure(live, shape, signal);
+  test('gets the text of this release, which is no edit that is undone', async () => {
+    const { fake, provider } = upgraded(true);
+    expect(await provider.ensure(live, shape, signal)).toMatchObject({ change: 'none', vni: 9_000_000 });
+    expect(fake.live.get(key)?.spec).toEqual(attachmentFor(live, 1450).spec);
+    expect(provider.takesAddresses(key)).toBe(true);
+  });
+
+  test('gets back its other parts while it keeps its text', async () => {
+    const { fake, provider } = upgraded(false);
+    const { metadata, ...rest } = attachmentFor(live, 1450);
+    const { ownerReferences: _, ...others } = metadata;
+    fake.store({ ...rest, metadata: others, spec: { config } });
     fake.sync();
-    asked.length = 0;
-    pods.push('default/pod');
-    const { ipam } = pluginOf(fake);
-    expect(await after.ensure(live, shape, signal)).toMatchObject({ change: 'none' });
-    if (how === 'apart') expect(asked).toEqual([undefined]);
-    pods.length = 0;
-    expect(await after.ensure(live, shape, signal)).toMatchObject({ kind: 'ready', change: 'restored' });
-    expect(pluginOf(fake).ipam).not.toEqual(ipam);
+    await provider.ensure(live, shape, signal);
+    expect(fake.live.get(key)?.spec).toEqual({ config });
+    expect(fake.live.get(key)?.metadata.ownerReferences).toEqual(metadata.ownerReferences);
   });
 });
 
@@ -211,7 +204,7 @@ describe('remove', () => {
 
   test('continues an interrupted attempt', async () => {
     const { fake, provider } = newProvider();
-    const { metadata, ...rest } = attachmentFor(network, shape);
+    const { metadata, ...rest } = attachmentFor(network, shape.mtu);
     fake.store({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     fake.sync();
     expect(await remove(provider)).toEqual({ kind: 'gone' });
@@ -244,7 +237,16 @@ describe('remove', () => {
 
 test('usage counts pods with usageOf', async () => {
   const fake = new FakeAttachments();
-  const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${of}-pod`] }) });
+  const counting = new MultusProvider({ ...fake, usageOf: (of) => ({ pods: [`${keyOf(of)}-pod`] }) });
   expect(await counting.usage(network)).toEqual({ pods: ['default/example-network-pod'] });
   expect(await new MultusProvider(fake).usage(network)).toBeUndefined();
+});
+
+test('usage counts pods on a network that is real, also where somebody has replaced its definition', async () => {
+  const fake = new FakeAttachments();
+  fake.store(foreign);
+  fake.sync();
+  const provider = new MultusProvider({ ...fake, usageOf: () => ({ pods: ['default/a'] }) });
+  expect(await provider.usage(network)).toMatchObject({ pods: [] });
+  expect(await provider.usage(newNetwork({ status: shape }))).toEqual({ pods: ['default/a'] });
 });

@@ -1,0 +1,63 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { Command, type Option } from 'commander';
+import { addNodeAgentOptions } from '../src/cli/node-agent-options.ts';
+import { addServeOptions } from '../src/cli/serve-options.ts';
+import { RULES } from '../src/sidecar/rules/index.ts';
+
+/**
+ * Writes the parts of docs/ that repeat code: the flags in cli.md and the reasons in reasons.md. They are the runs of
+ * lines that match a pattern, in their order. `--check` only compares, and exits 1 if they differ.
+ */
+const COMMAND = 'node hack/generate-docs.ts';
+
+const serve = addServeOptions(new Command()).options;
+const nodeAgent = addNodeAgentOptions(new Command()).options.filter(
+  ({ long }) => !serve.some((option) => option.long === long),
+);
+const PARTS = [
+  {
+    file: 'docs/cli.md',
+    pattern: /(?:^- `--.*\n)+/gm,
+    parts: [serve.map(flagLine), nodeAgent.map(flagLine)],
+  },
+  {
+    file: 'docs/reasons.md',
+    pattern: /(?:^\| \[`.*\n)+/gm,
+    parts: [
+      RULES.map(
+        ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warningOf(warn)} |\n`,
+      ),
+    ],
+  },
+];
+
+function flagLine({ long, defaultValue, defaultValueDescription, description }: Option): string {
+  const value = defaultValueDescription ?? (typeof defaultValue === 'string' ? defaultValue : '');
+  return `- \`${long}\`${value ? ` (\`${value}\`)` : ''}: ${description}\n`;
+}
+
+function warningOf(warn: boolean | 'asked'): string {
+  if (warn === 'asked') return 'if the pod asked';
+  return warn ? 'always' : 'no';
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  let code = 0;
+  for (const { file, pattern, parts } of PARTS) {
+    const url = new URL(`../${file}`, import.meta.url);
+    const text = await readFile(url, 'utf8');
+    const count = text.match(pattern)?.length ?? 0;
+    if (count !== parts.length)
+      throw new Error(`expected ${parts.length} generated parts in ${file}, got ${count}`);
+    const left = parts.map((lines) => lines.join(''));
+    const wanted = text.replaceAll(pattern, () => left.shift() ?? '');
+    if (!args.includes('--check')) await writeFile(url, wanted);
+    else if (wanted !== text) {
+      console.error(`${file} does not repeat the code: run \`${COMMAND}\` and commit the result.`);
+      code = 1;
+    }
+  }
+  return code;
+}
+
+process.exitCode = await main(process.argv.slice(2));

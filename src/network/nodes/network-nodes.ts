@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectKey } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import type { Lister } from '../../kube/cache/store.ts';
+import type { Network } from '../api/types.ts';
+import type { ClusterNode } from '../ipam/cluster-objects.ts';
+import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
+import { type NetworkPod, networksOf } from '../pods/network-pods.ts';
+import type { NodesInUse } from '../providers/provider.ts';
+import { DefaultMtu } from './default-mtu.ts';
+import type { ReportObject } from './node-objects.ts';
+import { type KnownNode, nodesInUse } from './nodes-in-use.ts';
+
+type Source<T extends ClusterNode | ReportObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
+
+export interface NetworkNodesOptions {
+  readonly nodes: Source<ClusterNode>;
+  /** The reports of node agents, each with the name of its node; undefined without node agents. */
+  readonly reports: Source<ReportObject> | undefined;
+  /** The namespace of the reports. */
+  readonly namespace: string;
+  /** With the indices POD_INDEXERS. */
+  readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
+  readonly ranges: Pick<ClusterRanges, 'set'>;
+  /** Called when the nodes of this Network may have changed. */
+  readonly onNetwork: (key: ObjectKey) => void;
+  /** Called when the default MTU has changed. */
+  readonly onMtu: () => void;
+}
+
+/** What Networks need to know of nodes. A node without pods of a Network does not concern it. */
+export class NetworkNodes {
+  readonly #options: NetworkNodesOptions;
+  readonly #mtu = new DefaultMtu();
+
+  /** Adds a handler to each informer. */
+  constructor(options: NetworkNodesOptions) {
+    this.#options = options;
+    options.nodes.addEventHandler({
+      onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
+      onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
+      onDelete: (node) => this.#nodeChanged(node.metadata.name, node, undefined),
+    });
+    options.reports?.addEventHandler({
+      onAdd: (report) => this.#reportChanged(report.metadata.name, undefined, report),
+      onUpdate: (previous, report) => this.#reportChanged(report.metadata.name, previous, report),
+      onDelete: (report) => this.#reportChanged(report.metadata.name, report, undefined),
+    });
+  }
+
+  /** The nodes with these names, on which pods of the Network run. */
+  inUse(network: Network, names: readonly string[]): NodesInUse {
+    return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)));
+  }
+
+  /** The MTU of Networks that set none, in bytes. */
+  mtu(): number {
+    return this.#mtu.get();
+  }
+
+  #known(name: string): KnownNode {
+    const found = this.#reportOf(name);
+    const internalIp = this.#options.nodes.lister.get(name)?.addresses[0];
+    return { internalIp, report: found?.current, hasReported: found !== undefined };
+  }
+
+  #reportOf(name: string): ReportObject | undefined {
+    const { reports, namespace } = this.#options;
+    return reports?.lister.get(`${namespace}/${name}`);
+  }
+
+  #nodeChanged(name: string, previous: ClusterNode | undefined, current: ClusterNode | undefined): void {
+    // The status of a node changes every few seconds.
+    const relevant = (node: ClusterNode | undefined) => node && [node.addresses, node.cidrs];
+    if (isDeepStrictEqual(relevant(previous), relevant(current))) return;
+    this.#record(name);
+    if (previous?.addresses[0] !== current?.addresses[0]) this.#onUsers(name);
+  }
+
+  #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
+    if (previous && current && previous.text === current.text) return;
+    this.#record(name);
+    // Whether there is a report, of which release, and the address: this concerns each Network on the node.
+    const relevant = (report: ReportObject | undefined) =>
+      report && [report.current?.version, report.current?.underlay?.address];
+    if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
+    const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      if (before[key] !== after[key]) this.#options.onNetwork(key);
+    }
+  }
+
+  /** Records what the node has taken. A report without a Node is of a node that is gone. */
+  #record(name: string): void {
+    const { nodes, ranges, onMtu } = this.#options;
+    const node = nodes.lister.get(name);
+    const report = this.#reportOf(name);
+    ranges.set(`node ${name}`, node?.addresses ?? []);
+    ranges.set(`the pods of node ${name}`, node?.cidrs ?? []);
+    // What cannot be read changes nothing.
+    if (!node || !report) ranges.set(`a network of node ${name}`, []);
+    else if (report.current) ranges.set(`a network of node ${name}`, report.current.ranges);
+    if (this.#mtu.set(name, node?.addresses[0], node && report?.current?.underlay)) onMtu();
+  }
+
+  #onUsers(name: string): void {
+    const { pods, onNetwork } = this.#options;
+    for (const key of new Set(pods.byIndex('node', name).flatMap(networksOf))) onNetwork(key);
+  }
+}

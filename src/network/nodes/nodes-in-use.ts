@@ -1,0 +1,86 @@
+import { clip } from '../../json/clip.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { ConditionUpdate } from '../api/conditions.ts';
+import type { Network, NetworkNode } from '../api/types.ts';
+import type { NodesInUse } from '../providers/provider.ts';
+import type { NodeReport } from './node-report.ts';
+
+/** What is known of a node. */
+export interface KnownNode {
+  /** Its first InternalIP; undefined if it has none, or the Node does not exist. */
+  readonly internalIp: string | undefined;
+  /** The report of its agent; undefined without a report of this release. */
+  readonly report: NodeReport | undefined;
+  /** Whether an agent has reported, also one of an earlier release. */
+  readonly hasReported: boolean;
+}
+
+/** Why a Network does not work on a node. */
+interface Trouble {
+  readonly name: string;
+  readonly reason: 'NodeFailed' | 'NoAgent';
+  readonly why: string;
+}
+
+/** A message names at most this many nodes, and counts the others. */
+const NAMED_NODES = 3;
+/** The longest words of an agent in a message, in UTF-16 units. */
+const MAX_WORDS = 300;
+
+const NO_AGENTS: ConditionUpdate = {
+  status: 'False',
+  reason: 'NoAgent',
+  message:
+    'no node agent connects the nodes, and pods on the Network do not start: apply deploy/overlays/networks',
+};
+
+/**
+ * The nodes with these names, on which pods of the Network run, and whether they work. `nodeOf` is undefined if the
+ * cluster has no node agents. An address that was known stays until the pods of the node are gone.
+ */
+export function nodesInUse(
+  network: Network,
+  names: readonly string[],
+  nodeOf: ((name: string) => KnownNode) | undefined,
+): NodesInUse {
+  const before = new Map(network.status?.nodes?.map(({ name, address }) => [name, address]));
+  const nodes: NetworkNode[] = [];
+  const troubles: Trouble[] = [];
+  let areCurrent = true;
+  for (const name of names.toSorted()) {
+    const known = nodeOf?.(name);
+    const address = known?.report?.underlay?.address ?? known?.internalIp ?? before.get(name);
+    if (address !== undefined) nodes.push({ name, address });
+    areCurrent &&= known?.report !== undefined;
+    const trouble = known && troubleOf(keyOf(network), name, known, address);
+    if (trouble) troubles.push(trouble);
+  }
+  return { nodes, condition: nodeOf ? conditionOf(names.length, troubles) : NO_AGENTS, areCurrent };
+}
+
+function troubleOf(
+  key: ObjectKey,
+  name: string,
+  { report, hasReported }: KnownNode,
+  address: string | undefined,
+): Trouble | undefined {
+  if (!report) {
+    const why = hasReported ? 'its node agent is of an earlier release' : 'its node agent has not reported';
+    return { name, reason: 'NoAgent', why };
+  }
+  if (address === undefined) return { name, reason: 'NodeFailed', why: 'it has no InternalIP' };
+  const problem = Object.hasOwn(report.problems, key) ? report.problems[key] : undefined;
+  return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
+}
+
+function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {
+  if (troubles.length === 0) {
+    const message = count === 0 ? 'no node has pods of the Network' : 'the nodes with its pods are connected';
+    return { status: 'True', reason: 'NodesReady', message };
+  }
+  const named = troubles.slice(0, NAMED_NODES).map(({ name, why }) => `${name} (${why})`);
+  const more = troubles.length > NAMED_NODES ? ` and ${troubles.length - NAMED_NODES} more` : '';
+  const reason = troubles.some((trouble) => trouble.reason === 'NodeFailed') ? 'NodeFailed' : 'NoAgent';
+  const message = `pods on these nodes may not reach the others: ${named.join(', ')}${more}`;
+  return { status: 'False', reason, message };
+}

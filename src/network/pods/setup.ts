@@ -1,0 +1,109 @@
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import type { Informer } from '../../kube/cache/informer.ts';
+import { informerLog } from '../../kube/cache/informer-log.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Task } from '../../kube/util/together.ts';
+import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
+import type { Network } from '../api/types.ts';
+import type { ClusterNode } from '../ipam/cluster-objects.ts';
+import { AddressBooks } from './address-books.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from './ipam-claims.ts';
+import { addressMetrics } from './metrics.ts';
+import type { NetworkAccess } from './network-access.ts';
+import type { NetworkPod } from './network-pods.ts';
+import type { NetworkState } from './network-state.ts';
+import { NetworkUsers } from './network-users.ts';
+import { PodAddresses } from './pod-addresses.ts';
+import { GATHER_MS, setUpPodController, waitingFor } from './pod-controller.ts';
+
+export interface NetworkPodsOptions {
+  readonly workers: number;
+  readonly resyncMs: number;
+  readonly access: NetworkAccess;
+  readonly events: EventRecorder;
+  readonly networks: Informer<Network>;
+  /** With POD_INDEXERS. */
+  readonly pods: Informer<NetworkPod>;
+  readonly nodes: Informer<ClusterNode>;
+  readonly networkQueue: Pick<RateLimitingQueue<ObjectKey>, 'addAfter'>;
+  /** Whether the operator gives pods their addresses on the Network. */
+  readonly gives: (network: Network) => boolean;
+  readonly stateOf: (key: ObjectKey) => NetworkState;
+  /** Resolves when the leader knows all that pods on Networks depend on. */
+  readonly after: Task;
+}
+
+export interface NetworkPods {
+  readonly users: NetworkUsers;
+  /** Resolves when the IPAMClaims are known, or their CRD is not installed, or the signal aborts. */
+  known(signal: AbortSignal): Promise<unknown>;
+}
+
+/** Sets up the controller of pods on Networks, with the books of their addresses. */
+export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions): NetworkPods {
+  const { workers, resyncMs, access, pods, networks, nodes } = options;
+  const client = manager.leaderClient;
+  const controller = manager.controller('pod-gate', workers);
+  const claims = followClaims(manager);
+  const books = new AddressBooks({
+    pods: pods.lister,
+    networks: networks.lister,
+    claims: claims.informer.lister,
+    gives: options.gives,
+    isAway: (node) => nodes.lister.get(node)?.isAway ?? false,
+    onFreed: (network) => {
+      for (const pod of waitingFor(pods.lister, network)) controller.queue.addAfter(keyOf(pod), GATHER_MS);
+    },
+  });
+  const users = new NetworkUsers(pods.lister, books);
+  const addresses = new PodAddresses({ client, books, access });
+  const changed = (claim: IpamClaim) => books.claimChanged(claim);
+  claims.informer.addEventHandler({
+    onAdd: changed,
+    onUpdate: (_, claim) => changed(claim),
+    onDelete: changed,
+  });
+  nodes.addEventHandler({
+    onUpdate: (previous, { metadata: { name }, isAway }) => {
+      if (previous.isAway && !isAway) books.nodeChanged(name);
+    },
+    onDelete: ({ metadata: { name } }) => books.nodeChanged(name),
+  });
+  const pod = setUpPodController({
+    ...options,
+    client,
+    users,
+    books,
+    addresses,
+    queue: controller.queue,
+    metrics: addressMetrics(manager.registry),
+  });
+  manager.singleton('address-books', async () => books.sweep(), { everyMs: resyncMs / 2 });
+  controller.reconcile(pod.reconcile, {
+    keys: pod.keys,
+    after: async (signal) => {
+      await options.after(signal);
+      addresses.startTerm();
+    },
+  });
+  return { users, known: claims.known };
+}
+
+function followClaims(manager: Manager) {
+  const absent = new AbortController();
+  const logged = informerLog(manager.log, IPAM_CLAIMS.plural);
+  const informer = manager.informer(IPAM_CLAIMS, {
+    indexers: CLAIM_INDEXERS,
+    onError(error, doing) {
+      if (isNotFound(error)) absent.abort();
+      else logged(error, doing);
+    },
+  });
+  return {
+    informer,
+    known: (signal: AbortSignal) => waitForSync([informer], AbortSignal.any([signal, absent.signal])),
+  };
+}

@@ -1,0 +1,37 @@
+/** Has a file for each bridge whose Network is joined on the node. A reboot deletes the files, like the bridges. */
+export const JOINED = 'run/envoy-initializer/networks';
+/** The ranges for host-local that agents of the previous release have written: one file for each bridge. */
+export const SLICES = 'run/envoy-initializer/slices';
+
+/**
+ * The IPAM plugin. The operator has chosen the pod's address, so it calls static. It fails until the agent has joined
+ * the Network; code 11 of the CNI specification means: try again later. A configuration with ranges is of the previous
+ * release: host-local gives an address of the node's slice, and finds the addresses to release or check by the pod.
+ */
+export const IPAM_SCRIPT = `#!/bin/sh
+# CNI plugin: static, as soon as the node is on the Network. Written by the node agent of envoy-initializer.
+set -eu
+config=$(cat)
+plugin=static
+later() {
+  printf '{"cniVersion":"1.0.0","code":11,"msg":"%s"}' "$1"
+  exit 1
+}
+bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
+case $config in *'"ranges":'*) plugin=host-local ;; esac
+if [ "\${CNI_COMMAND:-}" = ADD ] && [ $plugin = static ]; then
+  [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
+    later 'this node is not on the Network yet: see the log of its node agent'
+elif [ "\${CNI_COMMAND:-}" = ADD ]; then
+  slices=/${SLICES}/$bridge
+  [ -n "$bridge" ] && [ -r "$slices" ] ||
+    later 'this node has no addresses of the Network yet: see the log of its node agent'
+  # A pod that chooses its address may also use the slice that no node gives out.
+  case $config in
+    *'"ips":["'*) ranges=$(sed -n 2p "$slices") ;;
+    *) ranges=$(sed -n 1p "$slices") ;;
+  esac
+  config=$(printf '%s' "$config" | sed 's|"ranges":\\[\\[{[^]]*\\]\\]|"ranges":[['"$ranges"']]|')
+fi
+printf '%s' "$config" | "\${0%/*}/$plugin"
+`;

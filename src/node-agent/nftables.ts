@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { PROGRAM } from '../json/own-names.ts';
+import { bitsOf, formatRange, type Range } from '../network/ipam/cidr.ts';
+
+/** What the node's rules depend on. */
+export interface RuleFacts {
+  /** All bridges of Networks on this node. */
+  readonly bridges: readonly { readonly name: string; readonly ranges: readonly Range[] }[];
+  readonly vnis: readonly number[];
+  /** The addresses of all nodes that send packets for these VNIs. */
+  readonly peers: readonly string[];
+  readonly port: number;
+}
+
+/** The whole table, for `nft -f -`, and a digest that the table contains. */
+export interface Rules {
+  readonly text: string;
+  /** Undefined if there is no table. */
+  readonly digest: string | undefined;
+}
+
+const TABLE = `inet ${PROGRAM}`;
+/** The chain with the digest, for `nft list chain`. */
+export const DIGEST_CHAIN = [...TABLE.split(' '), 'forward'] as const;
+const DIGEST = /comment "([0-9a-f]{16})"/;
+
+/**
+ * Returns the rules of the node. They replace the table in one transaction.
+ * - `input` drops packets of our VNIs from hosts that are not peers. VNIs of other programs on the port pass.
+ * - `forward` lets nobody open a connection into a Network from outside. Bridged packets pass, which `forward` sees
+ *   if the node calls iptables for bridges.
+ * - `postrouting` hides pods behind the node when they leave their Network.
+ */
+export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
+  const replace = `table ${TABLE}\ndelete table ${TABLE}\n`;
+  if (bridges.length === 0) return { text: replace, digest: undefined };
+  const sorted = bridges.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const names = sorted.map(({ name }) => `"${name}"`);
+  const body = [
+    'set bridges {',
+    '  type ifname',
+    `  elements = ${setOf(names)}`,
+    '}',
+    'set same {',
+    '  type ifname . ifname',
+    `  elements = ${setOf(names.map((name) => `${name} . ${name}`))}`,
+    '}',
+    'chain input {',
+    '  type filter hook input priority filter; policy accept;',
+    ...(vnis.length === 0 ? [] : peerRules(vnis, peers, port)),
+    '}',
+    'chain postrouting {',
+    '  type nat hook postrouting priority srcnat; policy accept;',
+    ...sorted.flatMap(({ name, ranges }) =>
+      ranges.map((range) => `  ${family(range)} saddr ${formatRange(range)} oifname != "${name}" masquerade`),
+    ),
+    '}',
+  ];
+  const digest = createHash('sha256').update(body.join('\n')).digest('hex').slice(0, 16);
+  const forward = [
+    'chain forward {',
+    '  type filter hook forward priority filter; policy accept;',
+    `  ct state established,related accept comment "${digest}"`,
+    '  oifname @bridges iifname . oifname != @same drop',
+    '}',
+  ];
+  const table = [...body, ...forward].map((line) => `  ${line}\n`).join('');
+  return { text: `${replace}table ${TABLE} {\n${table}}\n`, digest };
+}
+
+/** The digest in the output of `nft list chain`; undefined if it has none. */
+export function digestIn(output: string): string | undefined {
+  return DIGEST.exec(output)?.[1];
+}
+
+/** At offset 96 of the UDP header is the VNI (RFC 7348 section 5). */
+function peerRules(vnis: readonly number[], peers: readonly string[], port: number): readonly string[] {
+  const ours = `  udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
+  return (['ip', 'ip6'] as const).map((kind) => {
+    const known = [...new Set(peers)].filter((peer) => peer.includes(':') === (kind === 'ip6'));
+    if (known.length === 0) return `${ours} meta nfproto ${kind === 'ip' ? 'ipv4' : 'ipv6'} drop`;
+    return `${ours} ${kind} saddr != ${setOf(known.toSorted())} drop`;
+  });
+}
+
+function setOf(elements: readonly string[]): string {
+  return `{ ${elements.join(', ')} }`;
+}
+
+function family({ address }: Range): 'ip' | 'ip6' {
+  return bitsOf(address) === 32 ? 'ip' : 'ip6';
+}

@@ -1,0 +1,182 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ControlPlane } from '../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
+import { must } from '../env/operator.ts';
+
+const AGENTS = 'envoy-initializer-node-agent';
+const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
+const ONLY_OPERATOR = 'only the account of envoy-initializer may write the status of a Network';
+const NETWORK = {
+  apiVersion: 'samplecrd.k8s.io/v1',
+  kind: 'Network',
+  metadata: { name: 'blue', namespace: 'tenant' },
+  spec: { cidr: '10.20.0.0/24', gateway: '10.20.0.1' },
+};
+
+let controlPlane: ControlPlane;
+/** By what a client is: the flags that make kubectl use its token and nothing else. */
+const clients = new Map<string, readonly string[]>();
+
+const admin = async (line: string, input = '') =>
+  (await must(controlPlane, line.split(' '), input)).stdout.trim();
+
+/** Calls kubectl as the client, and returns what it was refused with; empty without a refusal. */
+async function call(client: string, line: string, input?: object): Promise<string> {
+  const flags = clients.get(client) ?? [];
+  const { code, stderr } = await controlPlane.kubectl(
+    [...line.split(' '), ...flags],
+    input ? { input: JSON.stringify(input) } : {},
+  );
+  // `kubectl auth can-i` says its no on stdout.
+  return code === 0 ? '' : stderr || 'no';
+}
+
+async function addClient(name: string, namespace: string, account: string, ...bound: readonly string[]) {
+  const token = await admin(['create token', account, `-n ${namespace}`, ...bound].join(' '));
+  const authority = join(controlPlane.directory, 'ca.pem');
+  await writeFile(authority, controlPlane.caPem);
+  clients.set(name, [
+    '--kubeconfig=/dev/null',
+    `--server=${controlPlane.server}`,
+    `--certificate-authority=${authority}`,
+    `--token=${token}`,
+  ]);
+}
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  for (const overlay of ['dev', 'node-agent']) {
+    await admin(`apply -k ${join(projectDirectory(), 'deploy/overlays', overlay)}`);
+  }
+  await admin(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
+  const nodes = ['n1', 'n2'].map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }));
+  const pods = ['n1', 'n2'].map((nodeName) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `agent-${nodeName}`, namespace: AGENTS },
+    spec: { serviceAccountName: AGENTS, nodeName, containers: [{ name: 'agent', image: 'agent' }] },
+  }));
+  const objects = [...nodes, ...pods].map((object) => JSON.stringify(object)).join('\n---\n');
+  await admin('apply -f -', objects);
+  await admin('create namespace tenant');
+  await admin('create serviceaccount tenant -n tenant');
+  await admin(
+    'create rolebinding tenant -n tenant --clusterrole=envoy-initializer-network-tenant --serviceaccount=tenant:tenant',
+  );
+  await admin('create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=tenant:thief');
+  await admin('create serviceaccount thief -n tenant');
+  await addClient('agent of n1', AGENTS, AGENTS, '--bound-object-kind=Pod', '--bound-object-name=agent-n1');
+  await addClient('token of no pod', AGENTS, AGENTS);
+  await addClient('tenant', 'tenant', 'tenant');
+  await addClient('cluster-admin', 'tenant', 'thief');
+  await addClient('operator', 'envoy-initializer', 'envoy-initializer');
+  await admin('apply -f -', JSON.stringify(NETWORK));
+  await eventually('the policies are up', async () => {
+    const [report, status] = await Promise.all([
+      call('token of no pod', 'create -f - --dry-run=server', reportOf('probe')),
+      call(
+        'cluster-admin',
+        'patch network blue -n tenant --subresource=status --type=merge -p {"status":{"vni":9000000}} --dry-run=server',
+      ),
+    ]);
+    return report.includes(NOT_ITS_NODE) && status.includes(ONLY_OPERATOR);
+  });
+}, 600_000);
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+const reportOf = (name: string, namespace = AGENTS) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace },
+  data: { report: '{}' },
+});
+const APPLY = 'apply --server-side --force-conflicts -f -';
+
+describe('the agent of a node', () => {
+  test('writes the report of its node, by apply where there is none, and again', async () => {
+    expect(await call('agent of n1', APPLY, reportOf('n1'))).toBe('');
+    expect(await call('agent of n1', APPLY, { ...reportOf('n1'), data: { report: '{"version":2}' } })).toBe(
+      '',
+    );
+  });
+
+  test.each([
+    ['creates the report of another node', 'create -f -', reportOf('n2')],
+    ['applies the report of another node', APPLY, reportOf('n2')],
+    ['creates another ConfigMap', 'create -f -', reportOf('mine')],
+    [
+      'lets the API server choose a name',
+      'create -f -',
+      { ...reportOf(''), metadata: { generateName: 'n1', namespace: AGENTS } },
+    ],
+    ['deletes that of another node', `delete configmap theirs -n ${AGENTS}`, undefined],
+  ])('is refused where it %s', async (_, line, input) => {
+    await admin('apply -f -', JSON.stringify(reportOf('theirs')));
+    expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
+  });
+
+  test('has no right to Nodes, pods, definitions, ConfigMaps elsewhere and the status of Networks', async () => {
+    for (const what of [
+      'list nodes',
+      'list pods',
+      'list configmaps',
+      'patch networks --subresource=status',
+    ]) {
+      expect(await call('agent of n1', `auth can-i ${what} -A`)).not.toBe('');
+    }
+    expect(await call('agent of n1', 'create -f -', reportOf('n1', 'tenant'))).toContain('forbidden');
+  });
+});
+
+test('a token of the agents’ account that no pod has writes nothing', async () => {
+  expect(await call('token of no pod', APPLY, reportOf('n1'))).toContain(NOT_ITS_NODE);
+});
+
+describe('the status of a Network', () => {
+  const { spec: _, ...blue } = NETWORK;
+  const write = (client: string) =>
+    call(client, `${APPLY} --subresource=status`, { ...blue, status: { vni: 9_000_000 } });
+
+  test('is written by the operator alone, also where a role allows everything', async () => {
+    expect(await write('cluster-admin')).toContain(ONLY_OPERATOR);
+    expect(await write('operator')).toBe('');
+  });
+
+  test('is nothing that a tenant has the right to', async () => {
+    expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
+  });
+});
+
+describe('a tenant', () => {
+  test('makes, changes and deletes Networks of its namespace', async () => {
+    const own = { ...NETWORK, metadata: { name: 'own', namespace: 'tenant' } };
+    expect(await call('tenant', 'create -f -', own)).toBe('');
+    expect(await call('tenant', 'patch network own -n tenant --type=merge -p {"spec":{"mtu":1400}}')).toBe(
+      '',
+    );
+    expect(await call('tenant', 'delete network own -n tenant --wait=false')).toBe('');
+  });
+
+  test.each([
+    'create net-attach-def -n tenant',
+    'create networks -n default',
+    'patch networks --subresource=finalizers -n tenant',
+    'get configmaps -n envoy-initializer-node-agent',
+  ])('may not %s', async (what) => {
+    expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
+  });
+});
+
+test('no role of Kubernetes has the Networks of tenants by aggregation', async () => {
+  const roles = await Promise.all(
+    ['admin', 'edit', 'view'].map((role) => admin(`get clusterrole ${role} -o yaml`)),
+  );
+  expect(roles.filter((role) => role.includes('samplecrd.k8s.io'))).toEqual([]);
+});

@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
+import { oldCniConfig } from '../support/old-definitions.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { forbiddenCalls } from '../support/rights.ts';
+
+jest.setTimeout(60_000);
+
+const AGENTS = 'envoy-initializer-node-agent';
+
+let fixture: OperatorFixture;
+let refused: readonly string[];
+const run = (command: string) => fixture.kubectl(...command.split(' '));
+const condition = (name: string, type: string, field: string) =>
+  run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
+const until = (name: string, type: string, reason: string) =>
+  run(
+    `wait network/${name} --for=jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${reason} --timeout=30s`,
+  );
+const status = (name: string, field: string) => run(`get network ${name} -o jsonpath={.status.${field}}`);
+const nodes = async (name: string) => JSON.parse((await status(name, 'nodes')) || 'null');
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ auditLog: 'Metadata', args: [`--node-agent-namespace=${AGENTS}`] });
+  // Before the rights were there.
+  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/namespace.yaml')}`);
+  refused = await forbiddenCalls(fixture.controlPlane.auditLogPath);
+  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
+  for (const [name, address] of [
+    ['a', '192.0.2.1'],
+    ['b', '192.0.2.2'],
+  ] as const)
+    await addNode(name, address);
+  await run('wait serviceaccount/default --for=create --timeout=30s');
+});
+
+afterAll(async () => {
+  await fixture?.stop();
+});
+
+async function addNode(name: string, address: string): Promise<void> {
+  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  const patch = JSON.stringify({ status: { addresses: [{ type: 'InternalIP', address }] } });
+  await fixture.kubectl('patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch);
+}
+
+async function addNetwork(name: string, cidr: string, gateway: string): Promise<void> {
+  const metadata = { name, namespace: 'default' };
+  await fixture.apply({
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata,
+    spec: { cidr, gateway },
+  });
+}
+
+/** A pod on the node, which only Multus knows to be on the Network. */
+async function addPod(name: string, network: string, nodeName: string): Promise<void> {
+  const annotations = { 'k8s.v1.cni.cncf.io/networks': network };
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', annotations },
+    spec: { nodeName, containers: [{ name: 'app', image: 'app' }] },
+  });
+}
+
+const removePod = (name: string) => run(`delete pod ${name} --force --grace-period=0`);
+
+/** Writes what the agent of the node reports. */
+async function report(node: string, said: object): Promise<void> {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: node, namespace: AGENTS, labels: { 'samplecrd.k8s.io/node-report': '' } },
+    data: { report: JSON.stringify(said) },
+  });
+}
+
+const fine = { version: 2, ranges: [], problems: {} };
+
+test('a Network is Ready without any node, and each has a VNI and an MTU in its status', async () => {
+  await addNetwork('blue', '10.20.0.0/24', '10.20.0.1');
+  await addNetwork('green', 'fd00:1::/64', 'fd00:1::1');
+  for (const name of ['blue', 'green']) await until(name, 'Ready', 'Ready');
+  expect(await nodes('blue')).toEqual([]);
+  expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods of the Network');
+  expect(await status('blue', 'mtu')).toBe('1450');
+  const vnis = [await status('blue', 'vni'), await status('green', 'vni')];
+  expect(new Set(vnis.map(Number)).size).toBe(2);
+});
+
+test('a node with a pod of the Network is in its status, and its trouble leaves the Network Ready', async () => {
+  await addPod('one', 'blue', 'a');
+  await until('blue', 'NodesReady', 'NoAgent');
+  expect(await nodes('blue')).toEqual([{ name: 'a', address: '192.0.2.1' }]);
+  expect(await condition('blue', 'NodesReady', 'message')).toBe(
+    'pods on these nodes may not reach the others: a (its node agent has not reported)',
+  );
+  await report('a', { ...fine, problems: { 'default/blue': 'ip -batch - ended with 1' } });
+  await until('blue', 'NodesReady', 'NodeFailed');
+  expect(await condition('blue', 'NodesReady', 'message')).toContain('a (ip -batch - ended with 1)');
+  await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
+  await until('blue', 'NodesReady', 'NodesReady');
+  expect(await nodes('blue')).toEqual([{ name: 'a', address: '198.51.100.1' }]);
+  expect(await condition('blue', 'Ready', 'status')).toBe('True');
+});
+
+test('a node without pods of a Network changes nothing of it, whatever its agent reports', async () => {
+  const version = () => run('get network blue -o jsonpath={.metadata.resourceVersion}');
+  const before = await version();
+  await addNode('c', '192.0.2.3');
+  await report('c', { ...fine, problems: { 'default/blue': 'no', 'default/green': 'no' } });
+  await run('delete node c');
+  await addPod('other', 'green', 'b');
+  await until('green', 'NodesReady', 'NoAgent');
+  expect(await version()).toBe(before);
+});
+
+test('a range of a node’s other network is refused by name, until the node has it no more', async () => {
+  await report('b', { ...fine, ranges: ['10.30.0.0/16'] });
+  await until('green', 'NodesReady', 'NodesReady');
+  await addNetwork('red', '10.30.7.0/24', '10.30.7.1');
+  await until('red', 'Accepted', 'RangeTaken');
+  expect(await condition('red', 'Accepted', 'message')).toBe(
+    '10.30.7.0/24 overlaps 10.30.0.0/16 of a network of node b: write a range that does not overlap it',
+  );
+  await report('b', fine);
+  await until('red', 'Ready', 'Ready');
+});
+
+test('the default MTU is what fits between all nodes, and stays while pods use the Network', async () => {
+  await report('b', { ...fine, underlay: { address: '192.0.2.2', mtu: 1400 } });
+  await run('wait network/red --for=jsonpath={.status.mtu}=1350 --timeout=30s');
+  expect(await run('get net-attach-def red -o jsonpath={.spec.config}')).toBe(cniConfig('default/red', 1350));
+  expect(await status('blue', 'mtu')).toBe('1450');
+});
+
+test('a definition of the previous release keeps its text until all agents in use are of this one', async () => {
+  const config = () => run('get net-attach-def blue -o jsonpath={.spec.config}');
+  const before = await config();
+  await report('a', { number: 1, table: 'a', networks: {} });
+  await until('blue', 'NodesReady', 'NoAgent');
+  const old = oldCniConfig(
+    'default/blue',
+    { cidr: '10.20.0.0/24', gateway: '10.20.0.1', mtu: 1450 },
+    9_000_000,
+  );
+  const patch = JSON.stringify({ spec: { config: old }, metadata: { labels: null } });
+  await fixture.kubectl('patch', 'net-attach-def', 'blue', '--type=merge', '-p', patch);
+  await eventually('its labels are restored', async () =>
+    (await run('get net-attach-def blue -o jsonpath={.metadata.labels}')).includes(
+      'samplecrd.k8s.io/network',
+    ),
+  );
+  expect(await config()).toBe(old);
+  await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
+  await eventually('it has the text of this release', async () => (await config()) === before);
+});
+
+test('a Network that is being deleted lists its nodes until the last pod is gone', async () => {
+  await addPod('two', 'blue', 'b');
+  await eventually('b is listed', async () => (await nodes('blue')).length === 2);
+  await run('delete network blue --wait=false');
+  await until('blue', 'Ready', 'Deleting');
+  await removePod('one');
+  await eventually('a is not listed', async () => (await nodes('blue')).length === 1);
+  await removePod('two');
+  await run('wait network/blue --for=delete --timeout=30s');
+});
+
+test('all of it is within the rights that the overlay gives', async () => {
+  const calls = await forbiddenCalls(fixture.controlPlane.auditLogPath);
+  expect(calls.filter((call) => !refused.includes(call))).toEqual([]);
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from '@jest/globals';
+import { type ClusterNode, NODES } from '../../../../src/network/ipam/cluster-objects.ts';
+import { ClusterRanges } from '../../../../src/network/ipam/cluster-ranges.ts';
+import { NetworkNodes } from '../../../../src/network/nodes/network-nodes.ts';
+import { NODE_REPORTS, type ReportObject } from '../../../../src/network/nodes/node-objects.ts';
+import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
+import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/network/pods/network-pods.ts';
+import { FakeInformer } from '../../../support/fake-informer.ts';
+import { range } from '../ranges.ts';
+
+function stage() {
+  const nodes = new FakeInformer<ClusterNode>();
+  const reports = new FakeInformer<ReportObject>();
+  const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
+  const ranges = new ClusterRanges();
+  const told: string[] = [];
+  const networkNodes = new NetworkNodes({
+    ...{ nodes, reports, namespace: 'agents', pods: pods.lister, ranges },
+    onNetwork: (key) => told.push(key),
+    onMtu: () => told.push('mtu'),
+  });
+  const node = (name: string, address: string, cidrs: readonly string[] = []) =>
+    nodes.set(
+      NODES.decode({
+        metadata: { name },
+        spec: { podCIDRs: cidrs },
+        status: { addresses: [{ type: 'InternalIP', address }] },
+      }),
+    );
+  const reportText = (name: string, text: string) =>
+    reports.set(NODE_REPORTS.decode({ metadata: { name, namespace: 'agents' }, data: { report: text } }));
+  const report = (name: string, said: object = {}) =>
+    reportText(name, JSON.stringify({ version: 2, ranges: [], problems: {}, ...said }));
+  const pod = (name: string, nodeName: string) =>
+    pods.set(
+      networkPods(OPEN_ACCESS).decode({
+        metadata: { name, namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'blue' } },
+        spec: { nodeName },
+      }),
+    );
+  const met = (text: string) => ranges.met(range(text))?.of;
+  return { networkNodes, nodes, reports, node, report, reportText, pod, met, told };
+}
+
+describe('ranges', () => {
+  test('of nodes, of their pods and of their other networks are taken, while the Node is there', () => {
+    const { nodes, node, report, met } = stage();
+    report('n1', { ranges: ['10.9.0.0/16'] });
+    expect(met('10.9.1.0/24')).toBeUndefined();
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    expect(met('10.244.0.0/16')).toBe('the pods of node n1');
+    expect(met('192.0.2.0/24')).toBe('node n1');
+    nodes.delete('n1');
+    expect([met('10.9.1.0/24'), met('10.244.0.0/16'), met('192.0.2.0/24')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('of a report that cannot be read any more stay, and those of a deleted report do not', () => {
+    const { reports, node, report, reportText, met } = stage();
+    node('n1', '192.0.2.1');
+    report('n1', { ranges: ['10.9.0.0/16'] });
+    reportText('n1', '{');
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    reports.delete('agents/n1');
+    expect(met('10.9.1.0/24')).toBeUndefined();
+  });
+
+  test('a Network of 192.168.0.0/16 meets nothing, unless a pool of the cluster is in it', () => {
+    const { node, report, met } = stage();
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    report('n1', { ranges: ['10.1.2.0/24'] });
+    expect(met('192.168.0.0/16')).toBeUndefined();
+    report('n1', { ranges: ['192.168.44.0/26'] });
+    expect(met('192.168.0.0/16')).toBe('a network of node n1');
+  });
+});
+
+describe('a Network is told', () => {
+  test('of the address and the agent of a node with its pods', () => {
+    const { node, report, reportText, pod, told } = stage();
+    node('n1', '192.0.2.1');
+    pod('web', 'n1');
+    told.length = 0;
+    node('n1', '192.0.2.7');
+    report('n1');
+    reportText('n1', '{"number":1}');
+    expect(told).toEqual(['default/blue', 'default/blue', 'default/blue']);
+  });
+
+  test('of problems that an agent reports of it, once', () => {
+    const { node, report, told } = stage();
+    node('n1', '192.0.2.1');
+    report('n1');
+    report('n1', { problems: { 'default/blue': 'no' } });
+    report('n1', { problems: { 'default/blue': 'no' }, ranges: ['10.9.0.0/16'] });
+    expect(told).toEqual(['default/blue']);
+  });
+
+  test('of nothing else', () => {
+    const { nodes, reports, node, report, pod, told } = stage();
+    pod('web', 'n1');
+    node('n1', '192.0.2.1');
+    told.length = 0;
+    node('n1', '192.0.2.1');
+    node('n1', '192.0.2.1', ['10.244.1.0/24']);
+    node('n2', '192.0.2.2');
+    report('n2', { ranges: ['10.9.0.0/16'] });
+    nodes.delete('n2');
+    reports.delete('agents/n2');
+    expect(told).toEqual([]);
+  });
+});
+
+test('all Networks are told of another default MTU', () => {
+  const { networkNodes, node, report, told } = stage();
+  node('n1', '192.0.2.1');
+  report('n1', { underlay: { address: '192.0.2.1', mtu: 1500 } });
+  expect(told).toEqual([]);
+  node('n2', '192.0.2.2');
+  report('n2', { underlay: { address: '192.0.2.2', mtu: 1400 } });
+  expect(told).toEqual(['mtu']);
+  expect(networkNodes.mtu()).toBe(1350);
+});

@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import { digestIn, rulesOf } from '../../../src/node-agent/nftables.ts';
+import { range } from '../network/ranges.ts';
+
+const facts = {
+  bridges: [
+    { name: 'nw-bbbbbbbbbbbb', ranges: [range('10.21.0.0/24')] },
+    { name: 'nw-aaaaaaaaaaaa', ranges: [range('10.20.0.0/24'), range('fd00:20::/64')] },
+  ],
+  vnis: [8388609, 8388608],
+  peers: ['192.0.2.3', '192.0.2.2', '192.0.2.3'],
+  port: 4789,
+};
+
+test('rulesOf replaces the table: peers, isolation, masquerading', () => {
+  const { text, digest } = rulesOf(facts);
+  expect(text).toBe(`table inet envoy-initializer
+delete table inet envoy-initializer
+table inet envoy-initializer {
+  set bridges {
+    type ifname
+    elements = { "nw-aaaaaaaaaaaa", "nw-bbbbbbbbbbbb" }
+  }
+  set same {
+    type ifname . ifname
+    elements = { "nw-aaaaaaaaaaaa" . "nw-aaaaaaaaaaaa", "nw-bbbbbbbbbbbb" . "nw-bbbbbbbbbbbb" }
+  }
+  chain input {
+    type filter hook input priority filter; policy accept;
+    udp dport 4789 @th,96,24 { 8388608, 8388609 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop
+    udp dport 4789 @th,96,24 { 8388608, 8388609 } meta nfproto ipv6 drop
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr 10.20.0.0/24 oifname != "nw-aaaaaaaaaaaa" masquerade
+    ip6 saddr fd00:20::/64 oifname != "nw-aaaaaaaaaaaa" masquerade
+    ip saddr 10.21.0.0/24 oifname != "nw-bbbbbbbbbbbb" masquerade
+  }
+  chain forward {
+    type filter hook forward priority filter; policy accept;
+    ct state established,related accept comment "${digest}"
+    oifname @bridges iifname . oifname != @same drop
+  }
+}
+`);
+});
+
+test('the digest depends on the facts and not on their order', () => {
+  const { text, digest } = rulesOf(facts);
+  expect(digestIn(text)).toBe(digest);
+  const turned = { ...facts, bridges: facts.bridges.toReversed(), peers: facts.peers.toReversed() };
+  expect(rulesOf(turned)).toEqual({ text, digest });
+  for (const other of [
+    { port: 8472 },
+    { peers: [] },
+    { vnis: [8388609] },
+    { bridges: facts.bridges.slice(1) },
+  ]) {
+    expect(rulesOf({ ...facts, ...other }).digest).not.toBe(digest);
+  }
+  expect(digestIn('table inet envoy-initializer {\n\tchain forward {\n\t}\n}\n')).toBeUndefined();
+});
+
+test('without bridges there is no table', () => {
+  expect(rulesOf({ ...facts, bridges: [] })).toEqual({
+    text: 'table inet envoy-initializer\ndelete table inet envoy-initializer\n',
+    digest: undefined,
+  });
+});
