@@ -57,7 +57,7 @@ function conformanceArgs(report: string, version: string): string[] {
     '-timeout-config-overrides=MaxTimeToConsistency:30;RequiredConsecutiveSuccesses:8',
     '-organization=envoy-initializer',
     '-project=envoy-initializer',
-    '-url=https://github.com/envoy-initializer/envoy-initializer',
+    '-url=https://example.com/envoy-initializer',
     '-contact=SECURITY.md',
     `-version=${version}`,
     `-report-output=${report}`,
