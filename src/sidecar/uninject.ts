@@ -43,17 +43,17 @@ export function uninject(pod: Pod, keys: Keys): Pod | undefined {
   giveBack(draft, status);
   shrinkRequests(draft, status);
   cleanContainers(draft, status);
-  for (const [kind, path] of FIELDS) removeFields(draft, path, status.added[kind] ?? []);
-  removeFields(draft, ['metadata', 'annotations'], [keys.status]);
+  for (const [kind, path] of FIELDS) removeFields(draft, path, new Set(status.added[kind]));
+  removeFields(draft, ['metadata', 'annotations'], new Set([keys.status]));
   removeIfEmpty(draft, ['metadata']);
   for (const list of madeLists(status)) removeIfEmpty(draft, ['spec', list]);
   return containers(draft.pod).length > 0 ? draft.pod : undefined;
 }
 
-/** The lists that injection may have created. A pod always has containers. */
+/** The lists that injection may have created. */
 function madeLists({ added, moved }: Status): readonly SpecList[] {
   const isGoal = (list: SpecList) => list === 'initContainers' && Object.keys(moved).length > 0;
-  return SPEC_LISTS.filter((list) => list !== 'containers' && (added[list]?.length || isGoal(list)));
+  return SPEC_LISTS.filter((list) => added[list]?.length || isGoal(list));
 }
 
 /** The place of a container in a pod; `Origin` is its earlier place. */
@@ -80,8 +80,8 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
   for (const place of left.toSorted((a, b) => b.index - a.index)) draft.remove(pathOf(place));
   // Insert in the original order, so that the original indices are valid.
   for (const [container, { list, index }] of away.toSorted(([, a], [, b]) => a.index - b.index)) {
-    const all = at(draft.pod, ['spec', list]);
-    draft.insert(['spec', list], container, isArray(all) && index < all.length ? index : 'end');
+    const { length } = ownObjects(own(draft.pod, 'spec'), list);
+    draft.insert(['spec', list], container, Math.min(index, length));
   }
 }
 
@@ -89,22 +89,19 @@ function giveBack(draft: PodDraft, { overlaid, moved }: Status): void {
 function shrinkRequests(draft: PodDraft, { requests }: Status): void {
   const path = ['spec', 'resources', 'requests'];
   for (const [name, before] of Object.entries(requests)) {
-    if (own(at(draft.pod, path), name) === undefined) continue;
-    if (before === null) draft.remove([...path, name]);
-    else draft.replace([...path, name], before);
+    if (before === null) removeFields(draft, path, new Set([name]));
+    else if (own(at(draft.pod, path), name) !== undefined) draft.replace([...path, name], before);
   }
-  if (Object.keys(requests).length > 0) removeIfEmpty(draft, path);
 }
 
-/** The place of the first container of each name. */
+/** The places of the containers by name. */
 function placesOf(pod: Pod): ReadonlyMap<string, Place> {
-  const places = new Map<string, Place>();
-  for (const list of ['containers', 'initContainers'] as const) {
-    for (const [index, container] of ownObjects(own(pod, 'spec'), list).entries()) {
-      if (!places.has(nameOf(container))) places.set(nameOf(container), { list, index });
-    }
-  }
-  return places;
+  const lists = ['containers', 'initContainers'] as const;
+  return new Map(
+    lists.flatMap((list) =>
+      ownObjects(own(pod, 'spec'), list).map((container, index) => [nameOf(container), { list, index }]),
+    ),
+  );
 }
 
 function pathOf({ list, index }: Place): Path {
@@ -118,7 +115,7 @@ function cleanContainers(draft: PodDraft, { added }: Status): void {
     ['volumeMounts', 'mountPath'],
   ] as const) {
     const places = placesOf(draft.pod);
-    for (const [name, items] of byContainer(added[field] ?? [])) {
+    for (const [name, items] of byContainer(new Set(added[field]))) {
       const place = places.get(name);
       if (!place) continue;
       removeItems(draft, [...pathOf(place), field], items, key);
@@ -128,7 +125,7 @@ function cleanContainers(draft: PodDraft, { added }: Status): void {
 }
 
 /** The additions of each container, from `CONTAINER/ITEM`. */
-function byContainer(given: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+function byContainer(given: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
   for (const text of given) {
     const slash = text.indexOf('/');
@@ -147,16 +144,19 @@ function nameIn(list: SpecList): string {
 /** Removes the last item first, so that the indices of the others stay valid. */
 function removeItems(draft: PodDraft, path: Path, names: ReadonlySet<string>, key: string): void {
   const list = at(draft.pod, path);
-  if (names.size === 0 || !Array.isArray(list)) return;
-  for (let index = list.length - 1; index >= 0; index -= 1) {
-    if (names.has(ownString(list[index], key) ?? '')) draft.remove([...path, index]);
+  if (!isArray(list)) return;
+  for (const [index, item] of [...list.entries()].toReversed()) {
+    const name = ownString(item, key);
+    if (name !== undefined && names.has(name)) draft.remove([...path, index]);
   }
 }
 
-function removeFields(draft: PodDraft, path: Path, fields: readonly string[]): void {
-  const present = fields.filter((field) => own(at(draft.pod, path), field) !== undefined);
-  for (const field of present) draft.remove([...path, field]);
-  if (present.length > 0) removeIfEmpty(draft, path);
+function removeFields(draft: PodDraft, path: Path, fields: ReadonlySet<string>): void {
+  for (const field of fields) {
+    if (own(at(draft.pod, path), field) === undefined) continue;
+    draft.remove([...path, field]);
+    removeIfEmpty(draft, path);
+  }
 }
 
 function removeIfEmpty(draft: PodDraft, path: Path): void {

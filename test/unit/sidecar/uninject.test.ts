@@ -16,6 +16,17 @@ import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts'
 const KEYS = keysFor();
 const app: JsonObject = { name: 'app', image: 'busybox' };
 
+/** What `uninject` makes of a pod that has this status. */
+function uninjected(status: JsonObject, spec: JsonObject, metadata: JsonObject = {}) {
+  const annotations = { [STATUS]: JSON.stringify({ version: 1, ...status }) };
+  const given = {
+    labels: {},
+    ...metadata,
+    annotations: { ...(metadata.annotations as object), ...annotations },
+  };
+  return uninject({ metadata: given, spec: { containers: [app], ...spec } }, KEYS);
+}
+
 describe('uninject', () => {
   test('returns the pod of the demo as it was written', () => {
     expect(uninject(injectChecked(decideInput(demoPod())).pod, KEYS)).toEqual(demoPod());
@@ -85,5 +96,129 @@ describe('uninject', () => {
     const pod = podWith({ containers: [app, { name: 'helper', image: 'auto' }] }, { annotations });
     const { pod: injected } = injectChecked(decideInput(pod, { state: { set } }));
     expect(uninject(injected, KEYS)).toEqual(pod);
+  });
+});
+
+describe('of what a status names, uninject', () => {
+  test('removes the items of each list, and the list if it becomes empty', () => {
+    const spec = (more: boolean) => ({
+      containers: [app, ...(more ? [{ name: 'envoy', image: 'i' }] : [])],
+      initContainers: [{ name: 'setup', image: 'i' }, ...(more ? [{ name: 'init', image: 'i' }] : [])],
+      imagePullSecrets: [...(more ? [{ name: 'a' }, { name: 'b' }] : []), { name: 'mine' }],
+      hostAliases: [{ ip: '10.0.0.1' }, ...(more ? [{ ip: '10.0.0.2' }] : [])],
+      ...(more && { volumes: [{ name: 'v' }] }),
+    });
+    const added = {
+      containers: ['envoy'],
+      initContainers: ['init'],
+      volumes: ['v'],
+      imagePullSecrets: ['a', 'b'],
+      hostAliases: ['10.0.0.2'],
+    };
+    expect(uninjected({ added }, spec(true))?.spec).toEqual(spec(false));
+  });
+
+  test('removes the fields of each map, and the map if it becomes empty', () => {
+    const added = {
+      securityContext: ['runAsUser', 'fsGroup'],
+      dnsConfig: ['options'],
+      labels: ['team'],
+      annotations: ['note'],
+    };
+    const spec = {
+      securityContext: { runAsUser: 1, fsGroup: 2 },
+      dnsConfig: { options: [], searches: ['a'] },
+    };
+    const metadata = { labels: { app: 'a', team: 'mesh' }, annotations: { note: 'x', own: 'y' } };
+    expect(uninjected({ added }, spec, metadata)).toEqual({
+      metadata: { labels: { app: 'a' }, annotations: { own: 'y' } },
+      spec: { containers: [app], dnsConfig: { searches: ['a'] } },
+    });
+  });
+
+  test('removes metadata that has nothing else', () => {
+    expect(uninjected({ added: { labels: ['team'] } }, {}, { labels: { team: 'mesh' } })).toEqual({
+      spec: { containers: [app] },
+    });
+  });
+
+  test('removes the variables and mounts of each container', () => {
+    const added = { env: ['a/X', 'b/X'], volumeMounts: ['b//etc/envoy'] };
+    const [x, own] = [{ name: 'X' }, { name: 'OWN' }];
+    const containers = [
+      { name: 'a', env: [x] },
+      { name: 'b', env: [own, x], volumeMounts: [{ mountPath: '/etc/envoy' }, { mountPath: '/mine' }] },
+      { name: 'c', env: [x] },
+    ];
+    expect(uninjected({ added }, { containers })?.spec).toEqual({
+      containers: [
+        { name: 'a' },
+        { name: 'b', env: [own], volumeMounts: [{ mountPath: '/mine' }] },
+        { name: 'c', env: [x] },
+      ],
+    });
+  });
+
+  test('does not look for what is gone', () => {
+    const added = {
+      containers: ['envoy'],
+      volumes: ['v'],
+      hostAliases: ['10.0.0.2'],
+      securityContext: ['runAsUser'],
+      labels: ['team', 'team'],
+      env: ['envoy/X', 'app/X'],
+      volumeMounts: ['app//etc/envoy'],
+    };
+    const requests = { cpu: '1', memory: null };
+    const spec = { volumes: null, securityContext: {}, resources: { requests: {} } };
+    const metadata = { labels: { app: 'a', team: 'mesh' } };
+    expect(uninjected({ added, requests }, spec, metadata)).toEqual({
+      metadata: { labels: { app: 'a' } },
+      spec: { containers: [app], ...spec },
+    });
+  });
+
+  test('keeps items without a name and names without a container', () => {
+    const containers = [{ ...app, env: [null, {}, { name: '' }, { name: 'appX' }] }];
+    const spec = { containers, volumes: [{ emptyDir: {} }, { name: 'v' }] };
+    expect(uninjected({ added: { volumes: ['v', ''], env: ['appX', 'app/Y'] } }, spec)?.spec).toEqual({
+      containers,
+      volumes: [{ emptyDir: {} }],
+    });
+  });
+
+  test('keeps lists that the pod has empty', () => {
+    const spec = { initContainers: [], volumes: [], hostAliases: [] };
+    expect(uninjected({ added: { volumes: [] } }, spec)?.spec).toEqual({ containers: [app], ...spec });
+  });
+
+  test('removes the list that all containers move out of', () => {
+    const override = { name: 'envoy', image: 'auto' };
+    const [overlaid, moved] = [{ envoy: override }, { envoy: { list: 'containers', index: 0 } }];
+    const spec = { initContainers: [{ name: 'envoy', image: 'i' }], volumes: [] };
+    expect(uninjected({ overlaid, moved }, spec)?.spec).toEqual({ containers: [override, app], volumes: [] });
+  });
+
+  test('moves several containers back to their places', () => {
+    const auto = (name: string) => ({ name, image: 'auto' });
+    const overlaid = { a: auto('a'), b: auto('b'), c: auto('c') };
+    const from = (index: number) => ({ list: 'containers', index });
+    const moved = { a: from(1), b: from(0), c: from(9) };
+    const initContainers = ['a', 'b', 'c', 'setup'].map((name) => ({ name, image: 'i' }));
+    expect(uninjected({ overlaid, moved }, { initContainers })?.spec).toEqual({
+      containers: [auto('b'), auto('a'), app, auto('c')],
+      initContainers: [{ name: 'setup', image: 'i' }],
+    });
+  });
+
+  test.each([
+    ['restores requests that grew, and removes new ones', { cpu: '1', memory: null }, { cpu: '1' }],
+    ['removes requests that are all new', { cpu: null, memory: null }, undefined],
+  ])('%s', (_, requests, left) => {
+    const resources = { limits: { cpu: '4' }, requests: { cpu: '2', memory: '1Gi' } };
+    expect(uninjected({ requests }, { resources })?.spec).toEqual({
+      containers: [app],
+      resources: { limits: { cpu: '4' }, ...(left && { requests: left }) },
+    });
   });
 });
