@@ -159,6 +159,10 @@ cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
 
+.PHONY: conformance
+conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)
+	@CONFORMANCE_REPORT=test/conformance/gateway-api.yaml $(JEST) --runInBand build/test/e2e/gateway-api
+
 .PHONY: test-release
 test-release: build/.compiled ## Test make release against a registry on this machine (Debian, root); builds cosign first, which takes minutes
 	@node hack/release/cli.ts tools

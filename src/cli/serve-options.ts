@@ -175,6 +175,17 @@ const SERVE_OPTIONS = {
     default: 'auto',
     help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
   },
+  routes: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: sidecars of the template `transparent` follow HTTPRoutes (Gateway API) where the cluster has them; off: their routes stay as they are',
+  },
+  'routes-touch': {
+    parse: bool,
+    default: 'true',
+    help: 'change an annotation of pods so that their kubelets mount new routes at once; false: within 90 s',
+  },
   'log-level': {
     parse: oneOf(...LOG_LEVELS),
     value: 'level',

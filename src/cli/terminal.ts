@@ -30,7 +30,8 @@ export const processTerminal: Terminal = {
     if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
     process.stdout.write(line);
   },
-  err: (line) => void process.stderr.write(line),
+  // Names in manifests could hold commands for the terminal.
+  err: (text) => void process.stderr.write(text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD')),
 };
 
 async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {

@@ -24,6 +24,8 @@ export interface CopiesOptions {
   /** The namespace of the source. */
   readonly namespace: string;
   readonly name: string;
+  /** Runs before a copy is created, for which the first pod of the namespace waits. */
+  beforeCreate(namespace: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface Copies {
@@ -37,7 +39,8 @@ export interface Copies {
  * Copies a ConfigMap from the operator's namespace to each namespace with injected pods, whose sidecars mount it.
  * Adds its handlers to the informers and starts nothing.
  */
-export function setUpCopies({ client, configMaps, pods, queue, namespace, name }: CopiesOptions): Copies {
+export function setUpCopies(options: CopiesOptions): Copies {
+  const { client, configMaps, pods, queue, namespace, name } = options;
   const source = () => configMaps.lister.get(`${namespace}/${name}`);
   const namespaces = () =>
     new Set(
@@ -68,8 +71,10 @@ export function setUpCopies({ client, configMaps, pods, queue, namespace, name }
     const step = planCopy({ source: wanted, found, isNeeded });
     if (step === 'nothing' || wanted === undefined) return {};
     try {
-      if (step === 'create') await create(target, wanted, signal);
-      else if (found) await update(found, wanted, signal);
+      if (step === 'create') {
+        await options.beforeCreate(target, signal);
+        await create(target, wanted, signal);
+      } else if (found) await update(found, wanted, signal);
     } catch (err) {
       // Another client was faster, or the namespace is being deleted. The watch delivers the new state.
       const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);

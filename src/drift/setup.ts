@@ -1,6 +1,7 @@
 import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
+import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { createIfMissing } from '../kube/client/create-if-missing.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -40,6 +41,13 @@ export interface DriftSetupOptions extends DriftOptions {
 export interface Fleet {
   /** Calls the listener with each pod that is added to the cache, on every replica. */
   onPod(listener: (pod: KubeObject) => void): void;
+  /** Live pods, with what `podSummary` keeps of them. */
+  readonly pods: Informer<KubeObject>;
+  /**
+   * Adds a task of the leader that runs before a namespace gets its copy of Envoy's configuration. The first pod of the
+   * namespace waits for the copy. A failure is logged.
+   */
+  beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
 }
 
 /** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
@@ -68,7 +76,22 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
     createIfMissing({ client, lister: configMaps.lister, log }, source, signal);
   manager.singleton('envoy-config-source', create, { after });
   const copyWork = manager.controller('envoy-config', WORKERS);
-  const copies = setUpCopies({ client, configMaps, pods, queue: copyWork.queue, namespace, name: ENVOY });
+  const earlier: ((namespace: string, signal: AbortSignal) => Promise<void>)[] = [];
+  const copies = setUpCopies({
+    client,
+    configMaps,
+    pods,
+    queue: copyWork.queue,
+    namespace,
+    name: ENVOY,
+    async beforeCreate(target, signal) {
+      for (const task of earlier) {
+        await task(target, signal).catch((err: unknown) =>
+          log.error({ namespace: target, err }, 'failed before the copy of Envoy’s configuration, going on'),
+        );
+      }
+    },
+  });
   copyWork.reconcile(copies.reconcile, { keys: copies.namespaces, after });
 
   const [driftWork, repairWork] = [manager.controller('drift', WORKERS), manager.controller('repair')];
@@ -95,6 +118,8 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   repairWork.reconcile(drift.repair, { keys: () => [], after, ended });
 
   return {
+    pods,
+    beforeCopy: (task) => void earlier.push(task),
     onPod(listener) {
       pods.addEventHandler({
         onAdd: listener,

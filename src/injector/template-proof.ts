@@ -39,9 +39,10 @@ export interface TemplateProverOptions {
 
 /** More templates are not proved. */
 const MAX_TEMPLATES = 50;
-/** Limits for reviews. The API server waits 5 s for the answer to a review. */
+/** The API server waits 5 s for the answer to a review. */
 const REVIEW_MS = 3_000;
-const REVIEWS = { ratePerSecond: 1, burst: 10 };
+/** Dry runs for reviews, which anyone may send. The burst proves a set of the most templates. */
+const REVIEW_DRY_RUNS = { ratePerSecond: 10, burst: MAX_TEMPLATES * (1 + POD_SHAPES.length) };
 /** Sets whose proof is remembered: a webhook proves a set before it is stored, and again before it is adopted. */
 const REMEMBERED = 8;
 /** Admission plugins and policies that run after the API server has validated the pod. */
@@ -57,33 +58,44 @@ const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
  */
 export class TemplateProver {
   readonly #options: TemplateProverOptions;
-  readonly #reviews: TokenBucket;
+  readonly #reviewClient: TemplateProverOptions['client'];
   readonly #proved = new LruMap<string, Proof>(REMEMBERED);
 
   constructor(options: TemplateProverOptions) {
     this.#options = options;
-    this.#reviews = new TokenBucket({ clock: options.clock, ...REVIEWS });
-  }
-
-  /** As `prove`, for a review: anyone may send reviews, so time and rate are limited. */
-  async review(set: TemplateSet, texts: TemplateTexts, signal: AbortSignal): Promise<Proof> {
-    const known = this.#proved.get(set.hash);
-    if (known) return known;
-    if (this.#reviews.tryTake()) return this.prove(set, texts, REVIEW_MS, signal);
-    return {
-      set,
-      faults: [],
-      doubts: ['there were too many reviews of templates: it is proved when it is adopted'],
+    const { clock, client } = options;
+    const budget = new TokenBucket({ clock, ...REVIEW_DRY_RUNS });
+    this.#reviewClient = {
+      async request(...call) {
+        if (!budget.tryTake())
+          throw new Error('there were too many reviews of templates: it is proved when it is adopted');
+        return await client.request(...call);
+      },
     };
   }
 
+  /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
+  review(set: TemplateSet, texts: TemplateTexts, signal: AbortSignal): Promise<Proof> {
+    return this.#prove({ ...this.#options, client: this.#reviewClient }, set, texts, REVIEW_MS, signal);
+  }
+
   /** Proves the templates, one request at a time, within the given milliseconds. Rejects only when the signal aborts. */
-  async prove(set: TemplateSet, texts: TemplateTexts, ms: number, signal: AbortSignal): Promise<Proof> {
+  prove(set: TemplateSet, texts: TemplateTexts, ms: number, signal: AbortSignal): Promise<Proof> {
+    return this.#prove(this.#options, set, texts, ms, signal);
+  }
+
+  async #prove(
+    options: TemplateProverOptions,
+    set: TemplateSet,
+    texts: TemplateTexts,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<Proof> {
     const known = this.#proved.get(set.hash);
     if (known) return known;
-    const trial = new Trial(this.#options, set, texts);
+    const trial = new Trial(options, set, texts);
     try {
-      await within(this.#options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
+      await within(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
     } catch (error) {
       signal.throwIfAborted();
       trial.doubt(error);

@@ -137,7 +137,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
   });
   controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
-  setUpNetworkServices(manager, { access, events, pods, after: cachesKnown });
+  setUpNetworkServices(manager, { access, events, networks, pods, after: cachesKnown });
   const attach = attachWith({
     client,
     clock,

@@ -4,6 +4,7 @@ import type { WebhookOptions } from '../injector/setup.ts';
 import type { LogLevel } from '../kube/manager/logger.ts';
 import type { NetworkOptions } from '../network/setup.ts';
 import type { PolicyOptions } from '../policies/setup.ts';
+import type { RouteOptions } from '../route-delivery/setup.ts';
 
 /** The parsed flags of `serve`; durations are in milliseconds. */
 export interface OperatorOptions
@@ -11,6 +12,7 @@ export interface OperatorOptions
     DriftOptions,
     NetworkOptions,
     PolicyOptions,
+    RouteOptions,
     WebhookOptions {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;

@@ -12,6 +12,7 @@ import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../network/setup.ts';
 import { setUpPolicies } from '../policies/setup.ts';
+import { setUpRouteDelivery } from '../route-delivery/setup.ts';
 import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
 
@@ -49,8 +50,9 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpNetworks(manager, options);
   const template = setUpTemplate(manager, options);
   const namespaces = setUpNamespaces(manager, options);
-  const { onPod } = setUpDrift(manager, { ...options, template, namespaces });
-  setUpInjector(manager, { ...options, template, namespaces, onPod });
+  const fleet = setUpDrift(manager, { ...options, template, namespaces });
+  setUpInjector(manager, { ...options, template, namespaces, onPod: fleet.onPod });
+  setUpRouteDelivery(manager, { ...options, fleet });
   setUpPolicies(manager, { ...options, template });
   setUpCertificates(manager, options);
   setUpPreflight(manager, options);

@@ -45,3 +45,6 @@ export function containerFinder(pod: Pod): (name: string) => JsonObject | undefi
 export function nameOf(item: JsonObject | undefined): string {
   return ownString(item, 'name') ?? '';
 }
+
+/** The annotation of a pod for what `spec.securityContext.seccompProfile` says today. */
+export const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';

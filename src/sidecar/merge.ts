@@ -2,7 +2,7 @@ import { finder } from '../json/finder.ts';
 import { isArray, isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
 import type { PodDraft } from '../json/patch.ts';
 import { placeOf } from '../podspec/mount-path.ts';
-import { nameOf } from '../podspec/pod.ts';
+import { annotation, nameOf, SECCOMP_ANNOTATION } from '../podspec/pod.ts';
 import { findConflicts, formatConflict, hostAliasFinder, mountFinder, volumeFinder } from './conflict.ts';
 import type { Keys } from './keys.ts';
 import type { Obstacle } from './rules/index.ts';
@@ -153,8 +153,16 @@ function addFields(
   for (const [key, value] of Object.entries(fields)) {
     const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
     // Kubernetes treats an empty list as absent.
-    if (!isArray(current) || current.length > 0) continue;
+    if (!isArray(current) || current.length > 0 || saysSeccomp(draft.pod, key)) continue;
     draft.set(path, key, value);
     status.added(kind, key);
   }
+}
+
+/** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */
+function saysSeccomp(pod: JsonObject, key: string): boolean {
+  if (key === 'seccompProfile') return annotation(pod, SECCOMP_ANNOTATION) !== undefined;
+  return (
+    key === SECCOMP_ANNOTATION && own(own(own(pod, 'spec'), 'securityContext'), 'seccompProfile') != null
+  );
 }

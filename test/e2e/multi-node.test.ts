@@ -9,37 +9,41 @@ import type { Machine } from '../env/cluster/machine.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import type { Worker } from '../env/cluster/start-worker.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { oldCniConfig } from '../support/old-definitions.ts';
+import { AGENT, OperatorInCluster } from '../support/operator-in-cluster.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the nodes, Multus, and our image. */
 const PREPARATION_MS = 60 * 60_000;
 jest.setTimeout(180_000);
 
-const AGENT = 'envoy-initializer-node-agent';
 const SECOND = 'second';
+/** The range of Network `four`, and a foreign definition's. */
+const FOUR = { cidr: '10.30.0.0/24', gateway: '10.30.0.1' };
+const OTHER = { cidr: '10.39.0.0/24', gateway: '10.39.0.1' };
+const SIX = { cidr: 'fd00:30::/64', gateway: 'fd00:30::1' };
+/** Which a StatefulSet asks for. */
+const STATIC = '10.30.0.77';
+const reaches = ' 0% packet loss';
 
 let cluster: Cluster;
+let operator: OperatorInCluster;
 let worker: Worker;
 
 const run = (args: string) => kubectl(cluster, args);
-const OTHER = { cidr: '10.39.0.0/24', gateway: '10.39.0.1' };
-const reaches = ' 0% packet loss';
 
 /** A Network, and a pod on it on each node. */
-async function startNetwork(name: string, cidr: string, gateway: string): Promise<void> {
-  await apply(
+function startNetwork(name: string, spec: object): Promise<void> {
+  return apply(
     cluster,
-    { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', metadata: { name }, spec: { cidr, gateway } },
+    { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', metadata: { name }, spec },
     ...['node', SECOND].map((node) => podOn(name, node)),
   );
-  await run(`wait pod/${name}-node pod/${name}-${SECOND} --for=condition=Ready --timeout=120s`);
 }
 
 function podOn(network: string, node: string): object {
@@ -47,11 +51,24 @@ function podOn(network: string, node: string): object {
   return podOf(`${network}-${node}`, {}, spec, { annotations: { 'samplecrd.k8s.io/network': network } });
 }
 
-/** The pod's address on its Network. */
-async function addressOf(pod: string): Promise<string> {
-  const [, address = ''] =
-    /inet6? ([^/]+)\/\d+ .*scope global/.exec(await shell(cluster, pod, 'ip address show net1')) ?? [];
-  return address;
+async function podsReady(network: string): Promise<void> {
+  await run(`wait pod/${network}-node pod/${network}-${SECOND} --for=condition=Ready --timeout=120s`);
+}
+
+/** The pod's addresses on its Network, in the pod itself. */
+async function addressesOf(pod: string): Promise<readonly string[]> {
+  const shown = await shell(cluster, pod, 'ip address show net1');
+  return Array.from(shown.matchAll(/inet6? (\S+\/\d+) .*scope global/g), ([, address]) => address ?? '');
+}
+
+/** The same, as the operator has written them into Multus' annotation. */
+async function givenTo(pod: string): Promise<readonly string[]> {
+  const { metadata } = JSON.parse(await run(`get pod ${pod} -o json`));
+  return JSON.parse(metadata.annotations['k8s.v1.cni.cncf.io/networks'])[0].ips;
+}
+
+async function ping(pod: string, address: string): Promise<string> {
+  return shell(cluster, pod, `ping -c 2 -W 5 -I net1 ${address.split('/')[0]}`);
 }
 
 async function onMachine({ inside }: Machine, command: string, ...args: readonly string[]): Promise<string> {
@@ -61,8 +78,15 @@ async function onMachine({ inside }: Machine, command: string, ...args: readonly
   return stdout;
 }
 
-const ready = (name: string, field: string) =>
-  run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="Ready")].${field}}`);
+/** Lets agents run on these nodes alone; on all by default. */
+async function selectAgents(nodeSelector: object | null): Promise<void> {
+  const patch = JSON.stringify({ spec: { template: { spec: { nodeSelector } } } });
+  await run(`patch daemonset/${AGENT} -n ${AGENT} --type=merge -p ${patch}`);
+  await operator.agentsRolledOut();
+}
+
+const condition = (name: string, type: string, field: string) =>
+  run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
 
 describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
   beforeAll(async () => {
@@ -71,15 +95,14 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
       multus: true,
       auditLog: 'Metadata',
     });
+    operator = new OperatorInCluster({ own: cluster, kubectl: (...call) => cluster.kubectl(...call) });
     worker = await cluster.addNode(SECOND);
     // As kind's node image is.
-    for (const name of ['bridge', 'host-local']) {
+    for (const name of ['bridge', 'static', 'host-local']) {
       await rm(join(worker.machine.outside(CNI_DIRECTORIES.plugins), name));
     }
     await run(`wait node/${SECOND} --for=create --for=condition=Ready --timeout=60s`);
-    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/networks')}`);
-    await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=180s`);
-    await run('rollout status deployment/envoy-initializer -n envoy-initializer --timeout=180s');
+    await operator.installNetworks();
   }, PREPARATION_MS);
 
   afterAll(async () => {
@@ -89,34 +112,100 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
   test('the agent has installed the plugins that a node lacked, and left those of the other alone', async () => {
     const list = (machine: Machine) => onMachine(machine, 'ls', '-l', CNI_DIRECTORIES.plugins);
     const [first, second] = [await list(cluster.machine), await list(worker.machine)];
-    expect(first).toMatch(/^l.* bridge -> /m);
-    expect(second).toMatch(/^-rwxr-xr-x .* bridge$/m);
+    for (const plugin of ['bridge', 'static', 'host-local']) {
+      expect(first).toMatch(new RegExp(`^l.* ${plugin} -> `, 'm'));
+      expect(second).toMatch(new RegExp(`^-rwxr-xr-x .* ${plugin}$`, 'm'));
+    }
     for (const plugins of [first, second]) expect(plugins).toMatch(/^-rwxr-xr-x .* envoy-initializer-ipam$/m);
   });
 
   test.each([
-    ['four', '10.30.0.0/24', '10.30.0.1', ['10.30.0.16', '10.30.0.32']],
-    ['six', 'fd00:30::/64', 'fd00:30::1', ['fd00:30:0:0:10::', 'fd00:30:0:0:20::']],
+    ['four', FOUR, [['10.30.0.2/24'], ['10.30.0.3/24']]],
+    ['six', SIX, [['fd00:30::2/64'], ['fd00:30::3/64']]],
+    [
+      'dual',
+      {
+        ...{ cidr: '10.32.0.0/24', gateway: '10.32.0.1' },
+        secondary: { cidr: 'fd00:32::/64', gateway: 'fd00:32::1' },
+      },
+      [
+        ['10.32.0.2/24', 'fd00:32::2/64'],
+        ['10.32.0.3/24', 'fd00:32::3/64'],
+      ],
+    ],
   ])(
-    'pods on both nodes reach each other and the gateway over a Network: %s',
-    async (name, cidr, gateway, addresses) => {
-      await startNetwork(name, cidr, gateway);
-      expect(await ready(name, 'reason')).toBe('Ready');
-      const [first, second] = [await addressOf(`${name}-node`), await addressOf(`${name}-${SECOND}`)];
-      expect([first, second].toSorted()).toEqual(addresses);
-      for (const [pod, other] of [
-        [`${name}-node`, second],
-        [`${name}-${SECOND}`, first],
-      ]) {
-        for (const address of [other, gateway]) {
-          expect(await shell(cluster, `${pod}`, `ping -c 2 -W 5 -I net1 ${address}`)).toContain(reaches);
+    'pods on both nodes have the addresses that the operator gave, and reach each other and the gateway: %s',
+    async (name, spec, addresses) => {
+      await startNetwork(name, spec);
+      await podsReady(name);
+      const names = [`${name}-node`, `${name}-${SECOND}`];
+      const had = await Promise.all(names.map(addressesOf));
+      expect(had.toSorted()).toEqual(addresses);
+      expect(await Promise.all(names.map(givenTo))).toEqual(had);
+      const gateways = [spec.gateway, ...('secondary' in spec ? [spec.secondary.gateway] : [])];
+      for (const [i, pod] of names.entries()) {
+        for (const address of [...(had[1 - i] ?? []), ...gateways]) {
+          expect(await ping(pod, address)).toContain(reaches);
         }
       }
+      await run(`wait network/${name} --for=condition=NodesReady --timeout=30s`);
     },
   );
 
-  test('a Network counts the addresses of the slices that there are', async () => {
-    expect(await run('get network four -o jsonpath={.status.capacity.total}')).toBe(`${14 + 2 * 16}`);
+  test('a Network counts all addresses of its range, on however many nodes', async () => {
+    const counted = '{.status.capacity.total}/{.status.capacity.allocated}/{.status.nodes[*].name}';
+    await eventually('both pods are counted', async () => {
+      return (await run(`get network four -o jsonpath=${counted}`)).startsWith('253/2/node');
+    });
+  });
+
+  test('the pod of a StatefulSet moves to the other node with its address and its name', async () => {
+    const labels = { app: 'db' };
+    const annotations = {
+      'samplecrd.k8s.io/network': JSON.stringify([{ name: 'four', ips: [`${STATIC}/24`] }]),
+    };
+    // Not 0: then the next one would start beside it.
+    const { spec } = podOf('', {}, { terminationGracePeriodSeconds: 1 }) as { readonly spec: object };
+    await run(`cordon ${SECOND}`);
+    await apply(cluster, {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'db' },
+      spec: {
+        ...{ replicas: 1, serviceName: 'db', selector: { matchLabels: labels } },
+        template: { metadata: { labels, annotations }, spec },
+      },
+    });
+    await run('rollout status statefulset/db --timeout=90s');
+    const named = {
+      'samplecrd.k8s.io/network': 'four',
+      'samplecrd.k8s.io/selector': 'app=db',
+    };
+    await apply(cluster, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'db', annotations: named },
+      spec: { clusterIP: 'None' },
+    });
+    const asked = performance.now();
+    // A resolver remembers for 5 s that there was no such name.
+    await run('wait endpointslice -l kubernetes.io/service-name=db --for=create --timeout=30s');
+    const answer = () => shell(cluster, `four-${SECOND}`, 'nslookup db-0.db.default.svc.cluster.local');
+    await eventually('the name answers', async () => (await answer()).includes(STATIC));
+    const seconds = ((performance.now() - asked) / 1000).toFixed(2);
+    process.stderr.write(`      the name answered ${seconds} s after its Service\n`);
+
+    const nodeOf = () => run('get pod db-0 -o jsonpath={.spec.nodeName}');
+    expect(await nodeOf()).toBe('node');
+    await run(`uncordon ${SECOND}`);
+    await run('cordon node');
+    await run('delete pod db-0');
+    await run('rollout status statefulset/db --timeout=90s');
+    await run('uncordon node');
+    expect(await nodeOf()).toBe(SECOND);
+    expect(await addressesOf('db-0')).toEqual([`${STATIC}/24`]);
+    expect(await ping('four-node', STATIC)).toContain(reaches);
+    await eventually('the name answers', async () => (await answer()).includes(STATIC));
   });
 
   test('what a tenant writes into definitions changes nothing on the nodes, also where agents start anew', async () => {
@@ -125,14 +214,14 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
     await run('scale deployment/envoy-initializer -n envoy-initializer --replicas=0');
     await run('wait pod -l app=envoy-initializer -n envoy-initializer --for=delete --timeout=90s');
     const config = await run(`get ${definition} -o jsonpath={.spec.config}`);
+    const vni = Number(await run('get network four -o jsonpath={.status.vni}'));
     const { address } = worker.machine;
     // In the words of an earlier release, of which agents believed them.
     const subnet = { cidr: `${address.replace(/\d+$/, '0')}/24`, gateway: address, mtu: 1450 };
-    const { vni } = JSON.parse(config).plugins[0];
     for (const [name, number] of [
-      ['address', vni + 1],
+      ['address', vni + 1000],
       ['vni', vni],
-    ]) {
+    ] as const) {
       await apply(cluster, {
         apiVersion: 'k8s.cni.cncf.io/v1',
         kind: 'NetworkAttachmentDefinition',
@@ -150,12 +239,12 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
         '-p',
         JSON.stringify({ spec: { config: text } }),
       ]);
+    const [second = ''] = await addressesOf(`four-${SECOND}`);
     for (const text of [JSON.stringify(JSON.parse(config), null, 2), '']) {
       await patch(text);
       await run(`rollout restart daemonset/${AGENT} -n ${AGENT}`);
-      await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
-      const second = await addressOf(`four-${SECOND}`);
-      expect(await shell(cluster, 'four-node', `ping -c 2 -W 5 -I net1 ${second}`)).toContain(reaches);
+      await operator.agentsRolledOut();
+      expect(await ping('four-node', second)).toContain(reaches);
       for (const machine of [cluster.machine, worker.machine]) {
         const links = await onMachine(machine, 'ip', '-oneline', 'address');
         for (const name of ['address', 'vni']) expect(links).not.toContain(bridgeName(`default/${name}`));
@@ -163,41 +252,30 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
     }
     await patch(config);
     await run('delete network-attachment-definition address vni');
-    await run('scale deployment/envoy-initializer -n envoy-initializer --replicas=2');
-    await run('rollout status deployment/envoy-initializer -n envoy-initializer --timeout=180s');
+    await operator.scale(2);
   });
 
-  test('a Network is Ready when each node to which pods may come is joined, and says which one is not', async () => {
-    // Away from the second node.
-    const selector = (nodeSelector: object | null) =>
-      run(
-        `patch daemonset/${AGENT} -n ${AGENT} --type=merge -p ${JSON.stringify({ spec: { template: { spec: { nodeSelector } } } })}`,
-      );
-    await selector({ 'kubernetes.io/hostname': 'node' });
-    await run(`rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
-    await apply(cluster, {
-      apiVersion: 'samplecrd.k8s.io/v1',
-      kind: 'Network',
-      metadata: { name: 'late' },
-      spec: { cidr: '10.31.0.0/24', gateway: '10.31.0.1' },
-    });
-    await run(
-      'wait network/late --for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=NodesNotJoined --timeout=30s',
+  test('a node without an agent harms its own pods alone: they wait, and the Network names it', async () => {
+    await selectAgents({ 'kubernetes.io/hostname': 'node' });
+    await run(`delete configmap ${SECOND} -n ${AGENT}`);
+    await startNetwork('late', { cidr: '10.31.0.0/24', gateway: '10.31.0.1' });
+    await run('wait pod/late-node --for=condition=Ready --timeout=60s');
+    await run('wait network/late --for=condition=NodesReady=False --timeout=30s');
+    expect(await condition('late', 'NodesReady', 'message')).toBe(
+      `pods on these nodes may not reach the others: ${SECOND} (its node agent has not reported)`,
     );
-    await eventually(
-      'the other node is joined',
-      async () =>
-        (await ready('late', 'message')) ===
-        'pods on these nodes would not be on the network: second (its node agent is not done yet)',
+    expect(await condition('late', 'Ready', 'status')).toBe('True');
+    await eventually('the pod there says why it waits', async () =>
+      (await run(`events --for pod/late-${SECOND}`)).includes('this node is not on the Network yet'),
     );
-    // What is there goes on.
-    expect(await ready('four', 'status')).toBe('True');
-    await run(`cordon ${SECOND}`);
-    await run('wait network/late --for=condition=Ready --timeout=30s');
-    await run(`uncordon ${SECOND}`);
-    await run('wait network/late --for=condition=Ready=False --timeout=30s');
-    await selector(null);
-    await run('wait network/late --for=condition=Ready --timeout=90s');
+    // What is joined goes on.
+    const [second = ''] = await addressesOf(`four-${SECOND}`);
+    expect(await ping('four-node', second)).toContain(reaches);
+    await selectAgents(null);
+    await podsReady('late');
+    await run('wait network/late --for=condition=NodesReady --timeout=30s');
+    const [late = ''] = await addressesOf(`late-${SECOND}`);
+    expect(await ping('late-node', late)).toContain(reaches);
   });
 
   test('a Network that goes leaves nothing on either node', async () => {
@@ -217,14 +295,15 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
     const peers = async () =>
       onMachine(cluster.machine, 'bridge', 'fdb', 'show', 'dev', tunnelName(bridgeName('default/four')));
     expect(await peers()).toContain(`00:00:00:00:00:00 dst ${worker.machine.address}`);
-    await run(`delete pod four-${SECOND} --now`);
+    await run('delete statefulset db');
+    await run(`delete pod four-${SECOND} db-0 --now --ignore-not-found`);
     await worker.stop();
     await run(`delete node ${SECOND}`);
     await eventually(
       'the first node knows of no other',
       async () => !(await peers()).includes(worker.machine.address),
     );
-    expect(await ready('four', 'status')).toBe('True');
+    expect(await condition('four', 'NodesReady', 'status')).toBe('True');
     const reports = `get configmaps -n ${AGENT} -l samplecrd.k8s.io/node-report -o name`;
     await eventually('its report is gone', async () => (await run(reports)) === 'configmap/node\n');
   });

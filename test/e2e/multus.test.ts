@@ -38,22 +38,20 @@ async function tracesOf(
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const bridge = bridgeName(`${namespace}/${name}`);
   const lines = (text: string, part: string) => text.split('\n').filter((line) => line.includes(part));
-  const files = await onNode('find', '/var/lib/cni/networks', '-path', `*/${namespace}.${name}*`);
   return {
     links: lines(await onNode('ip', '-oneline', 'address'), bridge),
-    rules: lines(await onNode('iptables-save'), `${namespace}.${name}`),
-    files: files.split('\n').filter(Boolean),
+    rules: lines(await onNode('nft', 'list', 'ruleset'), bridge),
+    files: lines(await onNode('find', '/run/envoy-initializer', '/var/lib/cni'), bridge),
   };
 }
 
 describeUnless(await multusObstacle(), 'on a real node with Multus', () => {
   beforeAll(async () => {
     cluster = await startCluster({ images: ['busybox', 'envoy', 'envoy-initializer'], multus: true });
-    await new OperatorInCluster({ own: cluster, kubectl: (...call) => cluster.kubectl(...call) }).install();
-    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/node-agent')}`);
-    await run(
-      'rollout status daemonset/envoy-initializer-node-agent -n envoy-initializer-node-agent --timeout=120s',
-    );
+    await new OperatorInCluster({
+      own: cluster,
+      kubectl: (...call) => cluster.kubectl(...call),
+    }).installNetworks();
   }, PREPARATION_MS);
 
   afterAll(async () => {
@@ -76,15 +74,16 @@ describeUnless(await multusObstacle(), 'on a real node with Multus', () => {
   });
 
   test('a Network counts what Multus has attached', async () => {
-    const counted = 'jsonpath={.status.attachedPods}/{.status.capacity.allocated}';
+    const counted =
+      'jsonpath={.status.attachedPods}/{.status.capacity.allocated}/{.status.capacity.total}/{.status.nodes[*].name}';
     await eventually('two pods with an address each are counted', async () => {
-      return (await run(`get network ping -o ${counted}`)) === '2/2';
+      return (await run(`get network ping -o ${counted}`)) === '2/2/253/node';
     });
     expect(await run('get network ping')).toMatch(/ping +10\.20\.0\.0\/24 +10\.20\.0\.1 +True +2 /);
   });
 
   test('deleted while in use it waits and says for whom, then goes and leaves nothing on the node', async () => {
-    expect((await tracesOf('default', 'ping')).links).not.toEqual([]);
+    for (const found of Object.values(await tracesOf('default', 'ping'))) expect(found).not.toEqual([]);
     await run('delete network ping --wait=false --cascade=foreground');
     await run(
       'wait network/ping --for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Deleting',

@@ -9,6 +9,7 @@ import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
+import { OperatorInCluster } from '../support/operator-in-cluster.ts';
 import { forbiddenCalls } from '../support/rights.ts';
 
 /** A first run builds the node, Envoy's image, Multus and our own image. */
@@ -40,9 +41,10 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
       multus: true,
       auditLog: 'Metadata',
     });
-    await run(`apply -k ${join(projectDirectory(), 'deploy/overlays/default')}`);
-    await run('rollout status deployment/envoy-initializer --namespace envoy-initializer --timeout=120s');
-    await run('wait configmap/envoy-initializer --namespace envoy-initializer --for=create --timeout=60s');
+    await new OperatorInCluster({
+      own: cluster,
+      kubectl: (...call) => cluster.kubectl(...call),
+    }).installNetworks();
     await run(`apply -f ${join(examples, 'template.yaml')}`);
     await apply(cluster, podOf('client'));
   }, PREPARATION_MS);

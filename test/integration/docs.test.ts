@@ -156,7 +156,12 @@ describe('beside an operator, with something to look at', () => {
     await kubectl('delete', 'pod', 'network-pod', '--now');
   });
 
-  test('docs/networks.md: a role for tenants', () => follow(reader, 'docs/networks.md', '## Tenants'));
+  test('docs/networks.md: a role for tenants', async () => {
+    await kubectl('create', 'namespace', 'team');
+    await follow(reader, 'docs/networks.md', '## Tenants');
+    const tenant = ['--as=someone', '--as-group=team', '--namespace=team'];
+    expect(await kubectl('auth', 'can-i', 'create', 'networks', ...tenant)).toMatch(/^yes$/m);
+  });
 
   test('docs/operations.md: missed and stale pods', async () => {
     await kubectl('create', 'namespace', 'web');

@@ -153,6 +153,26 @@ describe('forged reviews', () => {
     expect(count).toBeLessThanOrEqual(seconds / 0.25 + 1);
   });
 
+  test('200 of ConfigMaps with 50 templates: dry runs come by their rate', async () => {
+    const text = (index: number) => `containers: [{name: envoy, image: "i:v${index}"}]`;
+    const forged = (index: number) => {
+      const further = Array.from({ length: 49 }, (_, i) => [`config.t${i}`, text(index)]);
+      const name = 'envoy-initializer';
+      return {
+        kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        resource: { group: '', version: 'v1', resource: 'configmaps' },
+        namespace: name,
+        name,
+        object: { metadata: { name }, data: { config: text(index), ...Object.fromEntries(further) } },
+      };
+    };
+    const { count, seconds } = await requestsOf(/^create .*\/pods\?dryRun=All/, async () => {
+      expect(await reviews(200, '/validate', forged)).toEqual({ 200: 200 });
+    });
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(300 + 10 * seconds + 1);
+  });
+
   test('beside them, a pod is injected whose namespace was labelled a moment before', async () => {
     const pod = { object: { metadata: {}, spec: { containers: spec.containers } } };
     for (let round = 0; round < 5; round += 1) {

@@ -26,6 +26,9 @@ beforeAll(async () => {
   await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
   const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
   await must(controlPlane, ['apply', '-f', multus]);
+  // Without it, the operator looks for it every 10 s.
+  const routes = join(projectDirectory(), 'deploy/overlays/gateway-api');
+  await must(controlPlane, ['apply', '--server-side', '-k', routes]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
   operator = await startOperator(controlPlane, {
     log: join(controlPlane.directory, 'operator.log'),

@@ -266,6 +266,20 @@ describe('an IPAMClaim', () => {
     expect(await addressOf('thief')).toBe(ip);
   });
 
+  test('takes no address of a Network that its namespace may not use', async () => {
+    const n = await ready('tight', 30);
+    const metadata = { name: 'greedy', namespace: 'kube-system' };
+    const forged = { ...claim('greedy', 'default/tight'), metadata };
+    await fixture.apply(forged);
+    const status = JSON.stringify({ status: { ips: [`10.${n}.0.2/30`] } });
+    await fixture.kubectl(
+      ...['patch', 'ipamclaim', 'greedy', '-n', 'kube-system', '--subresource=status', '--type=merge'],
+      ...['-p', status],
+    );
+    await fixture.apply(pod('modest', { asked: 'tight' }));
+    expect(await addressOf('modest')).toBe(`10.${n}.0.2/30`);
+  });
+
   test('of another Network is refused at the gate', async () => {
     await fixture.apply(claim('other', 'elsewhere'), pod('c3', { asked: asked('claimed', 'other') }));
     await untilEvent('pod/c3', 'InvalidNetworkAnnotation', 'is for Network default/elsewhere');
@@ -335,6 +349,16 @@ describe('a headless Service without a selector', () => {
     await eventually('two pods', async () => (await namesOf('web')).length === 4);
     await kubectl('delete pod web-0 db-0 --now');
     await untilNames('web', []);
+  });
+
+  test('names no address outside of the Network, whatever annotations of pods say', async () => {
+    const n = await ready('bounded');
+    await fixture.apply(service('bounded', { [ASKED]: 'bounded', 'samplecrd.k8s.io/selector': 'app=liar' }));
+    const ips = ['10.96.0.1', '203.0.113.7', 'fd00::7', `10.${n}.0.1`, `10.${n}.0.9`];
+    const reported = JSON.stringify([{ name: 'default/bounded', ips }]);
+    const annotations = { 'k8s.v1.cni.cncf.io/network-status': reported };
+    await fixture.apply(pod('liar', { metadata: { labels: { app: 'liar' }, annotations } }));
+    await untilNames('bounded', [`10.${n}.0.9 undefined false`]);
   });
 
   test('loses its slices with its annotation, and gets back what another client takes', async () => {

@@ -64,8 +64,12 @@ describe('a NetworkAttachmentDefinition of somebody else', () => {
   test('that comes between is judged by what is there, not by the cache', async () => {
     const ns = await lab.createNamespace('between');
     await lab.createReady(ns, 'a', tenth(3));
-    const ours = '{"metadata":{"ownerReferences":null,"annotations":null}}';
-    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', ours]);
+    // The owner, the annotation and the text each show that it is ours.
+    const foreign = JSON.stringify({
+      metadata: { ownerReferences: null, annotations: null },
+      spec: { config: '{"cniVersion":"1.0.0","type":"macvlan"}' },
+    });
+    await lab.kubectl(['-n', ns, 'patch', 'net-attach-def', 'a', '--type=merge', '-p', foreign]);
     await lab.waitFor(ns, 'a', 'False NameConflict');
     await lab.delete(ns, 'a');
     const left = await lab.attachment(ns, 'a');

@@ -42,7 +42,7 @@ describe('a new Network', () => {
     expect(attachment?.metadata.ownerReferences).toMatchObject([
       { uid: network.metadata.uid, controller: true, blockOwnerDeletion: true },
     ]);
-    expect(attachment?.spec?.config).toContain('"subnet":"192.168.0.0/16","gateway":"192.168.0.1"');
+    expect(attachment?.spec?.config).toContain('"ipam":{"type":"envoy-initializer-ipam"}');
     await lab.touchAttachment(ns, 'example-network');
     expect(await lab.writes(ns)).toEqual(CREATION('example-network'));
     expect(lab.operator.reasonsFor(`${ns}/example-network`)).toEqual(['Created']);
@@ -55,7 +55,7 @@ describe('a new Network', () => {
       gateway: 'fd00:1::1',
       mtu: 1400,
     });
-    expect(status).toMatchObject({ mtu: 1400, capacity: { total: Number.MAX_SAFE_INTEGER } });
+    expect(status).toMatchObject({ mtu: 1400, capacity: { total: 65_534 } });
   });
 
   test('is one of forty at once, and each takes its three writes', async () => {
@@ -132,7 +132,6 @@ describe('a changed Network', () => {
     const { status } = await lab.waitFor(ns, 'a', 'True Ready');
     expect(status).toMatchObject({ observedGeneration: 2, ...tenth(4), mtu: 1400 });
     const attachment = await lab.attachment(ns, 'a');
-    expect(attachment?.spec?.config).toContain('"subnet":"10.4.0.0/16","gateway":"10.4.0.1"');
     expect(attachment?.spec?.config).toContain('"mtu":1400');
     await lab.touchAttachment(ns, 'a');
     expect((await lab.writes(ns)).slice(before.length)).toEqual([
@@ -145,15 +144,17 @@ describe('a changed Network', () => {
   test('ends as it was last asked for, however quickly it is edited', async () => {
     const ns = await lab.createNamespace('quick');
     await lab.create({ namespace: ns, name: 'a', spec: tenth(5) });
-    const edits = Array.from({ length: 8 }, (_, i) => lab.edit(ns, 'a', { gateway: `10.5.0.${i + 2}` }));
+    const edits = Array.from({ length: 8 }, (_, i) =>
+      lab.edit(ns, 'a', { gateway: `10.5.0.${i + 2}`, mtu: 1300 + i }),
+    );
     const labels = Array.from({ length: 8 }, (_, i) =>
       lab.kubectl(['-n', ns, 'label', 'network', 'a', `l${i}=x`]),
     );
     await Promise.all([...edits, ...labels]);
-    await lab.edit(ns, 'a', { gateway: '10.5.0.99' });
+    await lab.edit(ns, 'a', { gateway: '10.5.0.99', mtu: 1400 });
     const { status } = await lab.waitFor(ns, 'a', 'True Ready');
-    expect(status?.gateway).toBe('10.5.0.99');
-    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"gateway":"10.5.0.99"');
+    expect(status).toMatchObject({ gateway: '10.5.0.99', mtu: 1400 });
+    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1400');
   });
 
   test('gets its finalizer back when somebody takes it off', async () => {
@@ -289,19 +290,20 @@ describe('a Network that pods use', () => {
     const ns = await lab.createNamespace('used');
     await lab.createReady(ns, 'a', tenth(22));
     pods.set(`${ns}/a`, [`${ns}/pod`]);
-    await lab.edit(ns, 'a', tenth(23));
+    await lab.edit(ns, 'a', { ...tenth(23), mtu: 1400 });
     const { status } = await lab.waitFor(ns, 'a', 'True ChangePending');
     expect(status).toMatchObject({ ...tenth(22), attachedPods: 1 });
     expect(conditionOf(status?.conditions, 'Progressing')?.message).toBe(
-      'will change to 10.23.0.0/16, gateway 10.23.0.1 when these pods are gone: used/pod',
+      'will change to 10.23.0.0/16, gateway 10.23.0.1, MTU 1400 when these pods are gone: used/pod',
     );
-    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('10.22.0.0/16');
+    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1450');
     pods.delete(`${ns}/a`);
     await lab.touchAttachment(ns, 'a');
     expect((await lab.waitFor(ns, 'a', 'True Ready')).status).toMatchObject({
       ...tenth(23),
       attachedPods: 0,
     });
+    expect((await lab.attachment(ns, 'a'))?.spec?.config).toContain('"mtu":1400');
   });
 
   test('is not taken from under them by its deletion', async () => {

@@ -41,6 +41,8 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list ipamclaims.k8s.cni.cncf.io', LISTS],
   ['list services', LISTS],
   ['list configmaps envoy-initializer', LISTS],
+  ['list configmaps envoy-routes', LISTS],
+  ['list httproutes.gateway.networking.k8s.io', LISTS],
   ['list mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ['list namespaces', LISTS],
   ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
@@ -50,6 +52,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list secrets envoy-initializer-neutron', LISTS],
   ['list secrets envoy-initializer-tls', LISTS],
   ['list servicecidrs.networking.k8s.io', LISTS],
+  ['list services', LISTS],
   ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(
     (of) => [`create ${of}`, APPLIED] as const,

@@ -11,6 +11,7 @@ const GATE = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
 const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
+const ROUTES = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
 const HOME = '--namespace=envoy-initializer';
 const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
 const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
@@ -132,6 +133,8 @@ export const FENCED_OBJECTS: readonly object[] = [
   }),
   configMap('envoy'),
   configMap('envoy', { namespace: 'kube-public', labels: COPY }),
+  configMap('envoy-routes'),
+  configMap('envoy-routes', { namespace: 'kube-public', labels: ROUTES }),
   configMap('envoy-initializer', inOurs),
   secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
   secret('theirs', 'kubernetes.io/tls'),
@@ -276,6 +279,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     MAY_NOT,
   ],
   ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'annotates a pod beside the touch',
+    { args: ['annotate', 'pod', 'gated', 'a=b', 'initializer.kubernetes.io/envoy-routes=c'] },
+    POD,
+  ],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   [
     'attaches a pod to a network',
@@ -319,6 +327,12 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     'takes a user’s ConfigMap envoy over by its label',
     merge('configmap/envoy', { metadata: { labels: COPY } }),
     OLD_MAP,
+  ],
+  ['writes over a user’s routes', merge('configmap/envoy-routes', { data: { 'rds.json': '' } }), OLD_MAP],
+  [
+    'creates routes without their label',
+    create(configMap('envoy-routes', { namespace: 'kube-system' })),
+    NEW_MAP,
   ],
   ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
   ['changes another ConfigMap', merge('configmap/kube-root-ca.crt', { data: { 'ca.crt': '' } }), OLD_MAP],
@@ -527,6 +541,9 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ],
   ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
   ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
+  ['updates routes', merge('configmap/envoy-routes', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
   ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
   ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
   [

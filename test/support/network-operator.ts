@@ -16,6 +16,7 @@ import { WorkQueue } from '../../src/kube/workqueue/rate-limiting-queue.ts';
 import { cachedNetwork, NETWORKS } from '../../src/network/api/resources.ts';
 import type { Network } from '../../src/network/api/types.ts';
 import { setUpNetworkController } from '../../src/network/controller/controller.ts';
+import { NETWORK_INDEXERS } from '../../src/network/providers/index.ts';
 import { multus } from '../../src/network/providers/multus/index.ts';
 import type { Usage } from '../../src/network/providers/provider.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
@@ -44,7 +45,7 @@ export async function startNetworkOperator(
   const transport = new Transport(config, clock, USER_AGENT);
   const client = new KubeClient({ transport, clock });
   const informers = new SharedInformers({ client, clock, onError: () => () => {} });
-  const networks = informers.informer(NETWORKS, { transform: cachedNetwork });
+  const networks = informers.informer(NETWORKS, { transform: cachedNetwork, indexers: NETWORK_INDEXERS });
   const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);

@@ -10,6 +10,7 @@ import {
   type NetworkAttachmentDefinition,
 } from '../../src/network/api/resources.ts';
 import type { Network } from '../../src/network/api/types.ts';
+import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
 import type { SoakNeutron } from './soak-neutron.ts';
 import { randomNumbers, type SoakNetwork, soakNetwork, soakSpec } from './soak-world.ts';
 
@@ -133,8 +134,8 @@ export class NetworkSoak {
   }
 
   async #edit(network: SoakNetwork, version: 0 | 1): Promise<void> {
-    const { gateway } = soakSpec(network, version);
-    await this.#tried(this.#client.mergePatch(NETWORKS, refOf(network), { spec: { gateway } }));
+    const { gateway, mtu } = soakSpec(network, version);
+    await this.#tried(this.#client.mergePatch(NETWORKS, refOf(network), { spec: { gateway, mtu } }));
   }
 
   async #delete(network: SoakNetwork): Promise<void> {
@@ -184,9 +185,9 @@ function attachmentFault(
   }
   if (!isThere) return found ? 'has an attachment' : undefined;
   if (!found) return 'has no attachment';
-  const config = found.spec?.config ?? '';
-  const { cidr, gateway } = network.spec;
-  return config.includes(`"${cidr}"`) && config.includes(`"${gateway}"`) ? undefined : 'is not what it says';
+  const { cidr, gateway, mtu } = network.spec;
+  if (network.status?.cidr !== cidr || network.status.gateway !== gateway) return 'has another range';
+  return found.spec?.config === cniConfig(keyOf(network), mtu) ? undefined : 'is not what it says';
 }
 
 function refOf({ namespace, name }: SoakNetwork): { readonly namespace: string; readonly name: string } {

@@ -10,6 +10,9 @@ import type { E2eCluster } from './e2e-cluster.ts';
 
 export const OPERATOR = 'envoy-initializer';
 export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
+const NETWORKS_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'networks');
+/** The DaemonSet of deploy/overlays/networks, and its namespace. */
+export const AGENT = 'envoy-initializer-node-agent';
 
 /** One that only the webhook can inject. */
 const POD = {
@@ -58,9 +61,29 @@ export class OperatorInCluster {
   /** One command, as it is in the README. Resolves when it is rolled out, has made its template, and is reached. */
   async install(): Promise<void> {
     await kubectl(this.#cluster, `apply -k ${DEFAULT_OVERLAY}`);
+    await this.#installed();
+  }
+
+  /** The same with node agents, as docs/networks.md has it. They remove soon what nobody needs. */
+  async installNetworks(): Promise<void> {
+    const manifests = await kubectl(this.#cluster, `kustomize ${NETWORKS_OVERLAY}`);
+    const soon = ['--look-interval=1s', '--linger=2s'];
+    const impatient = manifests.replace(/^( *)- node-agent$/m, (line, indent) =>
+      [line, ...soon.map((flag) => `${indent}- ${flag}`)].join('\n'),
+    );
+    await kubectl(this.#cluster, 'apply -f -', impatient);
+    await this.#installed();
+    await this.agentsRolledOut();
+  }
+
+  async #installed(): Promise<void> {
     await this.rolledOut();
     await this.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
     await this.#reached();
+  }
+
+  async agentsRolledOut(): Promise<void> {
+    await kubectl(this.#cluster, `rollout status daemonset/${AGENT} -n ${AGENT} --timeout=120s`);
   }
 
   async rolledOut(): Promise<void> {

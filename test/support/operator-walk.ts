@@ -35,6 +35,7 @@ export async function walkOperator(controlPlane: ControlPlane): Promise<void> {
   await walk.pod();
   await walk.names();
   await walk.fleet();
+  await walk.routes();
   await walk.leftover();
   await walk.restart();
 }
@@ -192,6 +193,47 @@ class Walk {
     await eventually('an Event tells of the one that was missed', async () => {
       return (await this.#kubectl(reasons)).includes('SidecarMissing');
     });
+  }
+
+  /** Makes the file of routes where a sidecar mounts it, follows a route, and writes its status. */
+  async routes(): Promise<void> {
+    const overlay = join(projectDirectory(), 'deploy/overlays/gateway-api');
+    await this.#kubectl(['apply', '--server-side', '-k', overlay]);
+    const added = { version: 1, templates: [], added: { volumes: ['envoy-routes'] } };
+    const annotations = { 'initializer.kubernetes.io/envoy-status': JSON.stringify(added) };
+    await this.#apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'routed', namespace: 'default', annotations },
+      spec: { containers: [{ name: 'app', image: 'app' }] },
+    });
+    await this.#kubectl([
+      'wait',
+      'configmap/envoy-routes',
+      '--namespace=default',
+      '--for=create',
+      '--timeout=60s',
+    ]);
+    await this.#apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { ports: [{ port: 80 }] },
+    });
+    await this.#apply({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'HTTPRoute',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }] },
+    });
+    const status = '--output=jsonpath={.status.parents[*].controllerName}';
+    await eventually('the route has a status', async () => {
+      return (await this.#kubectl(['get', 'httproute', 'web', status])) !== '';
+    });
+    const file = ['get', 'configmap/envoy-routes', '--namespace=default', '--output=jsonpath={.data}'];
+    await eventually('the route is in the file', async () =>
+      (await this.#kubectl(file)).includes('default/web'),
+    );
   }
 
   /** Lets go what a Network of the same name has left, and takes its place. */

@@ -32,13 +32,15 @@ export function soakNetwork(number: number, hasNeutron: boolean): SoakNetwork {
   };
 }
 
-/** Its spec, in one of two versions, of which the second has another gateway. */
+/** Its spec, in one of two versions, of which the second has another gateway and, on Multus, another MTU. */
 export function soakSpec({ kind, provider, block }: SoakNetwork, version: 0 | 1): NetworkSpec {
   const base = `10.${block >> 8}.${block & 255}`;
   const cidr = kind === 'overlapping' ? `${base}.0/25` : `${base}.0/24`;
   // Only Neutron knows that it carries no such packets.
   const mtu = kind === 'unattainable' ? { mtu: 9_000 } : {};
-  return { cidr, gateway: `${base}.${version + 1}`, provider, ...mtu };
+  // The MTU is in the definition, the gateway is not.
+  const ofMultus = provider === 'multus' ? { mtu: 1_400 + version } : {};
+  return { cidr, gateway: `${base}.${version + 1}`, provider, ...mtu, ...ofMultus };
 }
 
 /** Numbers that look random, the same for the same seed (mulberry32). */

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
@@ -22,6 +23,15 @@ import {
   podTemplateOption,
 } from '../tool-options.ts';
 import { type CheckReport, formatReport } from './check-report.ts';
+import {
+  type AskedRequest,
+  checkRequest,
+  checkRoute,
+  formatRouteReport,
+  parseUrl,
+  type RouteReport,
+  routeTarget,
+} from './check-routes.ts';
 import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget, parseTarget } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
@@ -33,10 +43,16 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
   readonly podTemplatePath?: readonly PodTemplateRule[];
+  readonly to?: URL;
+  readonly method: string;
+  readonly header?: readonly string[];
 }
 
 export function addCheckOptions(command: Command): Command {
-  command.argument('[target]', 'a pod or workload, such as deploy/web or pod/web-0');
+  command.argument(
+    '[target]',
+    'a pod, workload or HTTPRoute, such as deploy/web, pod/web-0 or httproute/web',
+  );
   addInputOptions(command, 'manifests to check instead of a target')
     .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
     .addOption(
@@ -46,6 +62,18 @@ export function addCheckOptions(command: Command): Command {
       ).argParser(text),
     )
     .addOption(podTemplateOption())
+    .addOption(
+      new Option('--to <url>', 'which rule takes a request of the target, a pod, to this URL').argParser(
+        parseUrl,
+      ),
+    )
+    .addOption(new Option('-X, --method <name>', 'method of the request').argParser(text).default('GET'))
+    .addOption(
+      new Option(
+        '-H, --header <line>',
+        'header of the request, such as "version: 2"; can be repeated',
+      ).argParser((line, lines: readonly string[] = []) => [...lines, text(line)]),
+    )
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
     .addOption(outputOption());
@@ -67,6 +95,18 @@ export async function checkCommand(
   if (target !== undefined && options.template !== undefined) {
     throw new UsageError('--template works with files only: leave it out, or use -f FILE');
   }
+  const about = routeQuestion(target, options);
+  if (about) {
+    const report = await withCluster(options, ({ client, namespace }) =>
+      about(client, options.namespace ?? namespace),
+    );
+    const { findings } = report;
+    printOutput(terminal, options.output, {
+      value: JSON.parse(JSON.stringify([report])),
+      lines: formatRouteReport(report),
+    });
+    return findings.length > 0 ? 1 : 0;
+  }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
   printOutput(terminal, options.output, {
@@ -74,6 +114,21 @@ export async function checkCommand(
     lines: reports.flatMap(formatReport),
   });
   return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
+}
+
+/** The question about routes that the target and `--to` are; undefined if they are none. */
+function routeQuestion(
+  target: string | undefined,
+  { to, method, header: headers = [], annotation }: CheckOptions,
+): ((client: KubeClient, namespace: string) => Promise<RouteReport>) | undefined {
+  const route = target === undefined ? undefined : routeTarget(target);
+  if (to === undefined) {
+    return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
+  }
+  const { workload, name } = parseTarget(target ?? '');
+  if (workload.kind !== 'Pod') throw new UsageError(`--to is for pods, and ${target} is none: use pod/NAME`);
+  const request: AskedRequest = { to, method, headers };
+  return (client, namespace) => checkRequest(client, namespace, name, request, keysFor(annotation));
 }
 
 async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {

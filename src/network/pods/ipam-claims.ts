@@ -1,6 +1,7 @@
 import { isArray, isObject, type JsonValue, own, ownString } from '../../json/json.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import type { NetworkAccess } from './network-access.ts';
 import { keptIps } from './network-status.ts';
 
 /** The cached part of an IPAMClaim: addresses that outlive the pods that use them, one after the other. */
@@ -33,6 +34,11 @@ export const IPAM_CLAIMS: Resource<IpamClaim> = {
     };
   },
 };
+
+/** Whether pods of its namespace may use its Network. Users can write any claim, and others hold no addresses. */
+export function isAllowed({ metadata, network }: IpamClaim, access: NetworkAccess): boolean {
+  return access.allows(metadata.namespace ?? '', network);
+}
 
 /** Finds the claims of a Network in a cache. */
 export const CLAIM_INDEXERS = { network: ({ network }: IpamClaim) => [network] };

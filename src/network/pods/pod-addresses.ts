@@ -8,7 +8,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { claimOf, type Refusal, type Wish, withAddresses } from '../addresses/request.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS } from '../api/names.ts';
 import { type AddressBooks, claimHolder } from './address-books.ts';
-import { IPAM_CLAIMS, type IpamClaim } from './ipam-claims.ts';
+import { IPAM_CLAIMS, type IpamClaim, isAllowed } from './ipam-claims.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { isRelevant, type NetworkPod, networkPods } from './network-pods.ts';
 import { isNetworkKey, keptIps } from './network-status.ts';
@@ -145,13 +145,12 @@ export class PodAddresses {
   async #list(signal: AbortSignal): Promise<void> {
     const { access, books } = this.#options;
     const pods = await this.#all(networkPods(access), LIVE_PODS, isRelevant, signal);
-    const claims = await this.#all(IPAM_CLAIMS, undefined, ({ ips }) => ips.length > 0, signal).catch(
-      (error: unknown) => {
-        // The CRD is not installed.
-        if (isNotFound(error)) return [];
-        throw error;
-      },
-    );
+    const isWanted = (claim: IpamClaim) => claim.ips.length > 0 && isAllowed(claim, access);
+    const claims = await this.#all(IPAM_CLAIMS, undefined, isWanted, signal).catch((error: unknown) => {
+      // The CRD is not installed.
+      if (isNotFound(error)) return [];
+      throw error;
+    });
     books.listed(pods, claims);
   }
 

@@ -9,13 +9,17 @@ import { keyOfSelected, type Overlong, type Problem, parseSelection, type Select
 
 /** Interfaces that each pod has. */
 const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
-const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
+/** Linux gives an interface no multicast address, and not zero. */
+const MAC = /^(?!00(:00){5})[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i;
 
 /** Rules for options, and their text in messages. Multus checks all other options. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
   namespace: [(value) => value === '' || isName(value), 'the name of a namespace'],
   interface: [isInterfaceName, 'a name for an interface, such as net1'],
-  mac: [(value) => typeof value === 'string' && MAC.test(value), 'a MAC address, such as 02:00:00:00:00:07'],
+  mac: [
+    (value) => typeof value === 'string' && MAC.test(value),
+    'a MAC address of one interface, such as 02:00:00:00:00:07',
+  ],
   [CLAIM_KEY]: [
     (value) => typeof value === 'string' && isDnsSubdomain(value),
     'the name of an IPAMClaim of the same namespace',

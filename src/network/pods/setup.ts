@@ -10,7 +10,7 @@ import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue
 import type { Network } from '../api/types.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import { AddressBooks } from './address-books.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from './ipam-claims.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim, isAllowed } from './ipam-claims.ts';
 import { addressMetrics } from './metrics.ts';
 import type { NetworkAccess } from './network-access.ts';
 import type { NetworkPod } from './network-pods.ts';
@@ -47,7 +47,7 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
   const { workers, resyncMs, access, pods, networks, nodes } = options;
   const client = manager.leaderClient;
   const controller = manager.controller('pod-gate', workers);
-  const claims = followClaims(manager);
+  const claims = followClaims(manager, access);
   const books = new AddressBooks({
     pods: pods.lister,
     networks: networks.lister,
@@ -92,10 +92,11 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
   return { users, known: claims.known };
 }
 
-function followClaims(manager: Manager) {
+function followClaims(manager: Manager, access: NetworkAccess) {
   const absent = new AbortController();
   const logged = informerLog(manager.log, IPAM_CLAIMS.plural);
   const informer = manager.informer(IPAM_CLAIMS, {
+    keep: (claim) => isAllowed(claim, access),
     indexers: CLAIM_INDEXERS,
     onError(error, doing) {
       if (isNotFound(error)) absent.abort();

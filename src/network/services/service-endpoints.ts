@@ -6,7 +6,11 @@ import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
+import { AddressBook } from '../addresses/book.ts';
+import { poolsOf } from '../addresses/pool.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
+import { recordedSubnet } from '../api/subnet.ts';
+import type { Network } from '../api/types.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { addressesOn, type NetworkPod } from '../pods/network-pods.ts';
 import {
@@ -23,6 +27,7 @@ import { parseSelector, type Slice, sliced } from './slices.ts';
 export interface ServiceEndpointsOptions {
   readonly client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>;
   readonly services: Pick<Lister<NamedService>, 'get'>;
+  readonly networks: Pick<Lister<Network>, 'get'>;
   /** With POD_INDEXERS. */
   readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
   /** With SLICE_INDEXERS. */
@@ -121,7 +126,7 @@ export function serviceReconcile(options: ServiceEndpointsOptions): Reconcile {
 function wantedOf(
   service: NamedService,
   present: readonly NetworkSlice[],
-  { pods, access }: ServiceEndpointsOptions,
+  { pods, networks, access }: ServiceEndpointsOptions,
 ): { readonly slices: readonly Slice[] } | { readonly problem: string } {
   const network = networkOf(service);
   const { name, namespace = '' } = service.metadata;
@@ -138,12 +143,14 @@ function wantedOf(
   const selector = parseSelector(service.selector ?? '');
   if (!selector)
     return { problem: `has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front` };
+  const isOn = addressCheck(networks.get(network));
   const endpoints = pods
     .byIndex('user', network)
     .filter(({ metadata }) => metadata.namespace === namespace)
     .filter(({ labels }) => [...selector].every(([key, value]) => labels[key] === value))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    .flatMap((pod) => endpointsOf(pod, network, service));
+    .flatMap((pod) => endpointsOf(pod, network, service))
+    .filter(({ addresses }) => addresses.every(isOn));
   const known = present.map(({ metadata, addressType = '', endpoints: before }) => ({
     name: metadata.name,
     addressType,
@@ -152,6 +159,17 @@ function wantedOf(
   const isSix = ({ addresses: [first = ''] }: Endpoint) => first.includes(':');
   const [four, six] = [endpoints.filter((each) => !isSix(each)), endpoints.filter(isSix)];
   return { slices: [...sliced(name, 'IPv4', four, known), ...sliced(name, 'IPv6', six, known)] };
+}
+
+/**
+ * Whether an address can be that of a pod on the Network. Users can write any address into annotations of pods, and a Service
+ * must not send to nodes and to pods of others.
+ */
+function addressCheck(network: Network | undefined): (address: string) => boolean {
+  const subnet = network && recordedSubnet(network);
+  if (!subnet) return () => false;
+  const book = new AddressBook(poolsOf(subnet, network.spec.exclude));
+  return (address) => book.problemOf(address) === undefined;
 }
 
 function endpointsOf(pod: NetworkPod, network: ObjectKey, service: NamedService): readonly Endpoint[] {

@@ -5,6 +5,7 @@ import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/together.ts';
+import type { Network } from '../api/types.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import { GATHER_MS } from '../pods/pod-controller.ts';
@@ -20,6 +21,7 @@ import { networkOf, SLICE_INDEXERS, serviceOf, serviceReconcile } from './servic
 export interface NetworkServicesOptions {
   readonly access: NetworkAccess;
   readonly events: EventRecorder;
+  readonly networks: Informer<Network>;
   /** With POD_INDEXERS. */
   readonly pods: Informer<NetworkPod>;
   /** Resolves when the leader knows the pods on Networks. */
@@ -36,7 +38,7 @@ const SERVICE_INDEXERS = {
 /** Sets up the controller that gives Services the addresses of pods on Networks. */
 export function setUpNetworkServices(
   manager: Manager,
-  { access, events, pods, after }: NetworkServicesOptions,
+  { access, events, networks, pods, after }: NetworkServicesOptions,
 ): void {
   const controller = manager.controller('network-service');
   const services = manager.informer(SERVICES, {
@@ -48,11 +50,11 @@ export function setUpNetworkServices(
     .join();
   const slices = manager.informer(NETWORK_SLICES, { labelSelector, indexers: SLICE_INDEXERS });
   const gather = (key: ObjectKey) => controller.queue.addAfter(key, GATHER_MS);
-  const ofPod = (pod: NetworkPod) => {
-    for (const network of networksOf(pod)) {
-      for (const service of services.lister.byIndex('network', network)) gather(keyOf(service));
-    }
+  const of = (network: ObjectKey) => {
+    for (const service of services.lister.byIndex('network', network)) gather(keyOf(service));
   };
+  const ofPod = (pod: NetworkPod) => networksOf(pod).forEach(of);
+  const ofNetwork = (network: Network) => of(keyOf(network));
   const ofService = (service: NamedService) => gather(keyOf(service));
   const ofSlice = (slice: NetworkSlice) => gather(serviceOf(slice));
   pods.addEventHandler({
@@ -64,6 +66,11 @@ export function setUpNetworkServices(
     },
     onDelete: ofPod,
   });
+  networks.addEventHandler({
+    onAdd: ofNetwork,
+    onUpdate: (_, network) => ofNetwork(network),
+    onDelete: ofNetwork,
+  });
   services.addEventHandler({
     onAdd: ofService,
     onUpdate: (_, service) => ofService(service),
@@ -73,6 +80,7 @@ export function setUpNetworkServices(
   const reconcile = serviceReconcile({
     client: manager.leaderClient,
     services: services.lister,
+    networks: networks.lister,
     pods: pods.lister,
     slices: slices.lister,
     access,

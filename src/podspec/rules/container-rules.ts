@@ -1,5 +1,5 @@
 import type { Findings } from '../../json/diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
 import type { Path } from '../../json/path.ts';
 import { isQualifiedName } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
@@ -29,7 +29,9 @@ export function* containerFindings(container: JsonObject, path: Path): Findings 
   );
   yield* envFindings(container, path);
   yield* mountFindings(container, path);
+  yield* deviceFindings(container, path);
   yield* resourceFindings(container, path);
+  yield* privilegeFindings(own(container, 'securityContext'), [...path, 'securityContext']);
   yield* profileFindings(own(container, 'securityContext'), [...path, 'securityContext']);
   for (const probe of PROBES) {
     yield* handlerFindings(container, probe, path);
@@ -94,6 +96,31 @@ export function* mountFindings(holder: JsonObject, path: Path): Findings {
     (mount) => ownString(mount, 'mountPath'),
     'mountPath',
   );
+}
+
+/** A volume is mounted or a device, and a path is of one of them. */
+function* deviceFindings(container: JsonObject, path: Path): Findings {
+  const mounts = Array.from(items(container, 'volumeMounts', path), ([mount]) => mount);
+  for (const [device, at] of items(container, 'volumeDevices', path)) {
+    for (const [field, other] of [
+      ['name', 'name'],
+      ['devicePath', 'mountPath'],
+    ] as const) {
+      const value = ownString(device, field);
+      if (value !== undefined && mounts.some((mount) => own(mount, other) === value))
+        yield { path: [...at, field], message: `${value} is in volumeMounts, too: keep one` };
+    }
+  }
+}
+
+/** Privileges that include what the container is denied. */
+function* privilegeFindings(context: JsonValue | undefined, path: Path): Findings {
+  if (own(context, 'allowPrivilegeEscalation') !== false) return;
+  const added = own(own(context, 'capabilities'), 'add');
+  const isAdmin = isArray(added) && added.includes('CAP_SYS_ADMIN');
+  if (own(context, 'privileged') !== true && !isAdmin) return;
+  const why = isAdmin ? 'capabilities.add has CAP_SYS_ADMIN' : 'privileged is true';
+  yield { path: [...path, 'allowPrivilegeEscalation'], message: `must not be false if ${why}: remove one` };
 }
 
 function* resourceFindings(container: JsonObject, path: Path): Findings {

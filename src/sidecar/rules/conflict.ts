@@ -1,7 +1,7 @@
 import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
-import { CEL_ALL_CONTAINERS, celAnyOf, celString, celStrings } from '../../podspec/cel.ts';
+import { CEL_ALL_CONTAINERS, celAnnotated, celAnyOf, celString, celStrings } from '../../podspec/cel.ts';
 import { placeOf, UNCLEAN_PATH } from '../../podspec/mount-path.ts';
-import { nameOf } from '../../podspec/pod.ts';
+import { nameOf, SECCOMP_ANNOTATION } from '../../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
 import { celHasShape } from '../template/pod-shapes.ts';
 import type { Template } from '../template/template.ts';
@@ -24,8 +24,11 @@ function conflicts(template: Template): readonly string[] {
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
     atPlaces(template.volumeMounts),
+    own(template.securityContext, 'seccompProfile') && celAnnotated([SECCOMP_ANNOTATION]),
+    own(template.annotations, SECCOMP_ANNOTATION) &&
+      'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
     ...template.misfits.map(({ shape }) => celHasShape(shape)),
-  ].filter((expression) => expression !== undefined);
+  ].filter((expression) => typeof expression === 'string');
 }
 
 function anyPort(containers: readonly JsonObject[]): string | undefined {

@@ -60,6 +60,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
     'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
+  'docs/routing.md # Is it there yet?': 'test/integration/route-delivery.test.ts does the same',
   'docs/troubleshooting.md # Troubleshooting, by message':
     'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':

@@ -196,13 +196,21 @@ describe('a template is adopted with a doubt', () => {
     expect(asked).toHaveLength(50 * 6);
   });
 
-  test('if there were too many reviews, until time has passed', async () => {
-    const { prover, clock, signal } = setUp(refuseBad(invalid('spec.containers[1].image')));
-    const review = async () => (await prover.review(templateSet({ config: BAD }), {}, signal)).doubts;
-    for (let i = 0; i < 10; i++) expect(await review()).toEqual([]);
-    expect(await review()).toEqual([expect.stringMatching(/^there were too many reviews of templates/)]);
+  test('if reviews have used up their dry runs, until time has passed; adoption has its own', async () => {
+    const { prover, prove, asked, clock, signal } = setUp(() => {
+      throw status(422, 'no');
+    });
+    const many = Object.fromEntries(Array.from({ length: 49 }, (_, i) => [`config.t${i}`, GOOD] as const));
+    const review = async () =>
+      (await prover.review(templateSet({ config: GOOD, ...many }), {}, signal)).doubts.join();
+    const tooMany = /there were too many reviews of templates: it is proved when it is adopted$/;
+    for (let i = 0; i < 6; i++) expect(await review()).toBe('no');
+    expect(await review()).toMatch(tooMany);
+    expect(asked).toHaveLength(300);
     clock.advance(1_000);
-    expect(await review()).toEqual([]);
+    expect(await review()).toMatch(tooMany);
+    expect(asked).toHaveLength(310);
+    expect((await prove({ config: GOOD })).doubts).toEqual(['no']);
   });
 });
 

@@ -47,6 +47,23 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     expect(status.added).toEqual({ securityContext: ['runAsUser'], dnsConfig: ['nameservers'] });
   });
 
+  test.each<[JsonObject, JsonObject, string]>([
+    [
+      {},
+      { annotations: { [OPT_IN]: 'true', 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' } },
+      'securityContext: {seccompProfile: {type: RuntimeDefault}}',
+    ],
+    [
+      { securityContext: { seccompProfile: { type: 'Unconfined' } } },
+      {},
+      'metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: runtime/default}}\nspec: {}',
+    ],
+  ])('nothing that says seccomp in the other way than a pod %j', (spec, metadata, config) => {
+    const { pod, status } = injected(spec, { config }, metadata);
+    expect(specOf(pod).securityContext).toEqual(spec.securityContext);
+    expect(status.added).toEqual({});
+  });
+
   test('labels and annotations, without changing its own values', () => {
     const config = 'metadata: {labels: {app: mesh, x/y: z}, annotations: {a/b~c: d}}\nspec: {}'.replace(
       '~',

@@ -118,6 +118,12 @@ describe('attach refuses', () => {
     ['an element without a name', '[{"namespace":"red"}]', 'has no name in [0]'],
     ['an element that is not an object', '["blue"]', 'has no name in [0]'],
     ['an invalid address', '[{"name":"blue","ips":["10.0.0.300"]}]', 'has ["10.0.0.300"] as ips'],
+    [
+      'the MAC address of all',
+      '[{"name":"blue","mac":"ff:ff:ff:ff:ff:ff"}]',
+      'has "ff:ff:ff:ff:ff:ff" as mac',
+    ],
+    ['no MAC address', '[{"name":"blue","mac":"00:00:00:00:00:00"}]', 'has "00:00:00:00:00:00" as mac'],
     ['an invalid MAC address', '[{"name":"blue","mac":"02:00"}]', 'has "02:00" as mac'],
     ['an invalid namespace', '[{"name":"blue","namespace":7}]', 'has 7 as namespace'],
   ])('%s', (_, asked, message) => {

@@ -58,3 +58,16 @@ volumeMounts: [{name: v, mountPath: /conf/}]
       'm.mountPath in ["/conf"] || m.mountPath.matches("^[^/]|/[.]{0,2}(/|$)"))))',
   ]);
 });
+
+test.each([
+  [
+    'securityContext: {seccompProfile: {type: RuntimeDefault}}',
+    'has(object.metadata.annotations) && "seccomp.security.alpha.kubernetes.io/pod" in object.metadata.annotations',
+  ],
+  [
+    'metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: runtime/default}}\nspec: {}',
+    'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
+  ],
+])('what says seccomp in the other way is left to the webhook: %s', (config, unless) => {
+  expect(conditionOf(config)).toEqual({ unless: `(${unless})` });
+});

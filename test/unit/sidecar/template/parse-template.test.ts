@@ -514,6 +514,26 @@ describe('faults that the API server would find in every pod', () => {
       'volumeMounts[0]: has both subPath and subPathExpr: keep one',
     ],
     [
+      'a volume that is a device and a mount',
+      `${container('volumeMounts: [{name: v, mountPath: /v}]\nvolumeDevices: [{name: v, devicePath: /d}]')}\n${volume('emptyDir: {}')}`,
+      'volumeDevices[0].name: v is in volumeMounts, too: keep one',
+    ],
+    [
+      'a path of a device and a mount',
+      `${container('volumeMounts: [{name: v, mountPath: /v}]\nvolumeDevices: [{name: d, devicePath: /v}]')}\n${volume('emptyDir: {}')}`,
+      'volumeDevices[0].devicePath: /v is in volumeMounts, too: keep one',
+    ],
+    [
+      'a privileged container without privileges',
+      container('securityContext: {privileged: true, allowPrivilegeEscalation: false}'),
+      'securityContext.allowPrivilegeEscalation: must not be false if privileged is true: remove one',
+    ],
+    [
+      'an administrator without privileges',
+      container('securityContext: {allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}}'),
+      'must not be false if capabilities.add has CAP_SYS_ADMIN: remove one',
+    ],
+    [
       'a file of the downward API without a source',
       volume('downwardAPI: {items: [{path: p}]}'),
       'volumes[0].downwardAPI.items[0]: expected exactly one source, got none',

@@ -1,0 +1,215 @@
+import { InvalidArgumentError } from 'commander';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, type ConfigMap, PODS } from '../../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import {
+  HTTP_ROUTES,
+  type LiveService,
+  ROUTES_CONFIG_MAP,
+  SERVICES,
+} from '../../route-delivery/resources.ts';
+import { type Compilation, compileRoutes } from '../../routing/compile.ts';
+import { explainRequest, explainRoute, type Request } from '../../routing/explain.ts';
+import type { Entry } from '../../routing/model.ts';
+import type { RoutedPort } from '../../routing/port-table.ts';
+import { entryName } from '../../routing/route-configuration.ts';
+import { PROGRAMMED } from '../../routing/status.ts';
+import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
+import type { Keys } from '../../sidecar/keys.ts';
+import { parseStatus } from '../../sidecar/status.ts';
+import type { CheckFinding } from './check-report.ts';
+
+/** The result of `check` for a route, or for a request of a pod. */
+export interface RouteReport {
+  /** `httproute/web`, or `pod/a to http://web/`. */
+  readonly object: string;
+  readonly namespace: string;
+  readonly because: readonly string[];
+  readonly findings: readonly CheckFinding[];
+}
+
+/** The request of `--to`, `--method` and `--header`. */
+export interface AskedRequest {
+  readonly to: URL;
+  readonly method: string;
+  readonly headers: readonly string[];
+}
+
+const KINDS = ['httproute', 'httproutes', 'httproutes.gateway.networking.k8s.io'];
+
+/** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
+export function routeTarget(target: string): string | undefined {
+  const [kind = '', name = '', ...rest] = target.split('/');
+  return KINDS.includes(kind.toLowerCase()) && name !== '' && rest.length === 0 ? name : undefined;
+}
+
+/** Parses the value of `--to`. */
+export function parseUrl(value: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== 'http:') {
+    throw new InvalidArgumentError(
+      'Use a URL such as http://web/path. Sidecars pass https on without looking into it.',
+    );
+  }
+  return url;
+}
+
+/** Says what a route does, and what keeps it from doing more. */
+export async function checkRoute(client: KubeClient, namespace: string, name: string): Promise<RouteReport> {
+  const { compilation } = await compileLive(client);
+  const key = `${namespace}/${name}`;
+  const route = compilation.routes.get(key);
+  if (!route) throw new UsageError(`httproute/${name} does not exist in namespace ${namespace}`);
+  const findings = [
+    ...route.attachments.flatMap((attachment) =>
+      'missing' in attachment ? [{ reason: 'NoMatchingParent', message: attachment.missing }] : [],
+    ),
+    ...route.faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
+  ];
+  const said = new Set(findings.map(({ message }) => message));
+  const statuses = (route.object.status?.parents ?? []).flatMap(({ controllerName, conditions }) => {
+    const of = (type: string) => conditions.find((each) => each.type === type);
+    const programmed = of(PROGRAMMED);
+    return [
+      `${of('Accepted')?.status === 'True' ? 'accepted' : 'not accepted'} by ${controllerName}`,
+      ...(programmed ? [`taken by ${programmed.message}`] : []),
+    ];
+  });
+  return {
+    object: `httproute/${name}`,
+    namespace,
+    because: [
+      ...explainRoute(compilation, key).filter((line) => !said.has(line.replace('holds nowhere: ', ''))),
+      ...statuses,
+    ],
+    findings,
+  };
+}
+
+/** Says which rule takes a request of a pod, and why the others do not. */
+export async function checkRequest(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  { to, method, headers }: AskedRequest,
+  keys: Keys,
+): Promise<RouteReport> {
+  const pod = await client.get(PODS, { namespace, name }).catch((cause: unknown) => {
+    if (isNotFound(cause))
+      throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`, { cause });
+    throw cause;
+  });
+  const { compilation, services } = await compileLive(client);
+  const service = services.find((each) => isNamed(each, to.hostname, namespace));
+  const port = to.port === '' ? 80 : Number(to.port);
+  const findings: CheckFinding[] = [];
+  const mounts = parseStatus(pod.metadata.annotations?.[keys.status])?.added.volumes?.includes(
+    ROUTES_CONFIG_MAP,
+  );
+  if (!mounts) {
+    const message = `the sidecar of the pod follows no routes: its template must mount ${ROUTES_CONFIG_MAP}, as transparent does`;
+    findings.push({ reason: 'no-routes', message });
+  } else if ((await liveFile(client, namespace)) !== compilation.file(namespace).text) {
+    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: see the log of the operator`;
+    findings.push({ reason: 'routes-behind', message });
+  }
+  const routed = compilation
+    .ports(namespace)
+    .find((each) => service && each.service === keyOf(service) && each.port === port);
+  const because = routed
+    ? explain(routed, { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) })
+    : [unrouted(service, to, port)];
+  return { object: `pod/${name} to ${to.href}`, namespace, because, findings };
+}
+
+/** The lines of the report for people. */
+export function formatRouteReport({ object, namespace, because, findings }: RouteReport): readonly string[] {
+  return [
+    `${object} in namespace ${namespace}`,
+    ...because.map((line) => `  ${line}`),
+    ...findings.map(({ reason, message }) => `  ! ${reason}: ${message}`),
+    ...(findings.length === 0 ? ['  no problems found'] : []),
+  ];
+}
+
+function explain(port: RoutedPort, request: Request): readonly string[] {
+  const verdicts = explainRequest(port, request);
+  const winner = verdicts.find(({ wins }) => wins);
+  return [
+    winner ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}` : 'no rule matches: 404',
+    ...verdicts.filter(({ wins }) => !wins).map(({ entry, why }) => `${entryName(entry)} does not: ${why}`),
+    `these are the routes ${port.isConsumer ? "of the client's namespace" : `of namespace ${port.namespace}`}`,
+  ];
+}
+
+function actionText({ action }: Entry): string {
+  if (action.kind === 'error') return 'answers 500, because the rule is invalid';
+  if (action.kind === 'redirect') return `answers ${action.redirect.status}, a redirect`;
+  const total = action.backends.reduce((sum, { weight }) => sum + weight, 0);
+  if (total === 0) return 'answers 500, because it has no backend';
+  return action.backends
+    .filter(({ weight }) => weight > 0)
+    .map((each) => {
+      const to = 'broken' in each ? 'an error (500)' : `${each.service}:${each.port}`;
+      return `${Math.round((each.weight / total) * 1000) / 10} % to ${to}`;
+    })
+    .join(', ');
+}
+
+function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
+  if (!service) return `no Service has the name or address ${hostname}: the request goes where it was going`;
+  return `no route holds for Service ${keyOf(service)} port ${port}: the request goes where it was going`;
+}
+
+/** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */
+function isNamed({ metadata, spec }: LiveService, host: string, namespace: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  if ((spec?.clusterIPs ?? []).includes(address)) return true;
+  const [name, of = namespace, ...rest] = host.split('.');
+  if (rest.length > 0 && rest[0] !== 'svc') return false;
+  return name === metadata.name && of === metadata.namespace;
+}
+
+function headersOf(given: readonly string[], { host }: URL): Readonly<Record<string, string>> {
+  const pairs = given.map((text) => {
+    const [name = '', value = ''] = text.split(/:\s*(.*)/s);
+    return [name.toLowerCase(), value] as const;
+  });
+  return { host, ':authority': host, ...Object.fromEntries(pairs) };
+}
+
+async function compileLive(
+  client: KubeClient,
+): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
+  const routes = await all(client, HTTP_ROUTES).catch((cause: unknown) => {
+    if (!isNotFound(cause)) throw cause;
+    throw new UsageError(
+      'the cluster has no HTTPRoutes: kubectl apply --server-side -k deploy/overlays/gateway-api',
+      { cause },
+    );
+  });
+  const services = await all(client, SERVICES);
+  const compilation = compileRoutes({
+    routes,
+    services: new Map(services.map((service) => [keyOf(service), service])),
+  });
+  return { compilation, services };
+}
+
+async function all<T extends KubeObject>(client: KubeClient, resource: Resource<T>): Promise<readonly T[]> {
+  const { items } = await client.list(resource, {});
+  return items.map((item) => resource.decode(item));
+}
+
+async function liveFile(client: KubeClient, namespace: string): Promise<string | undefined> {
+  try {
+    const map: ConfigMap = await client.get(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP });
+    return map.data?.[ROUTES_FILE];
+  } catch (err) {
+    if (isNotFound(err) || isForbidden(err)) return undefined;
+    throw err;
+  }
+}

@@ -1,0 +1,35 @@
+import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
+import { ROUTES_LABEL, type RoutesMap } from './resources.ts';
+
+/** A ConfigMap may have 1 MiB. From this size on, a file may shrink but not grow. */
+export const MAX_BYTES = 900_000;
+
+/** The state of the file in one namespace. */
+export interface FileSituation {
+  readonly text: string;
+  readonly found: RoutesMap | undefined;
+  /** Whether pods in the namespace mount it. */
+  readonly isNeeded: boolean;
+}
+
+/**
+ * What to do about the file in one namespace. It is never deleted: pods may start while no operator runs. A ConfigMap
+ * without the label is a user’s own.
+ */
+export function planFile({
+  text,
+  found,
+  isNeeded,
+}: FileSituation): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'too-large' {
+  const before = found?.data?.[ROUTES_FILE];
+  const size = Buffer.byteLength(text);
+  const isTooLarge = size > MAX_BYTES && size > Buffer.byteLength(before ?? '');
+  if (found === undefined) {
+    if (!isNeeded) return 'nothing';
+    return isTooLarge ? 'too-large' : 'create';
+  }
+  if (found.metadata.labels?.[ROUTES_LABEL] === undefined) return 'foreign';
+  if (found.metadata.deletionTimestamp !== undefined) return 'nothing';
+  if (before === text && Object.keys(found.data ?? {}).length === 1) return 'in-place';
+  return isTooLarge ? 'too-large' : 'update';
+}

@@ -1,0 +1,68 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** The delivery of routes, as the leader sees it. */
+export interface RouteMetrics {
+  /** The size of the file of a namespace. */
+  size(namespace: string, bytes: number): void;
+  written(): void;
+  refused(): void;
+  taken(seconds: number): void;
+  /** Reads the number of sidecars with older routes at each scrape. */
+  watch(behind: () => number): void;
+  /** At the end of a term. */
+  reset(): void;
+}
+
+/** At most this many namespaces get their own series. */
+const MAX_NAMESPACES = 100;
+
+export function routeMetrics(registry: Registry): RouteMetrics {
+  const registers = [registry];
+  const sizes = new Map<string, number>();
+  let behind = () => 0;
+  new Gauge({
+    name: 'envoy_initializer_routes_file_bytes',
+    help: 'Size of the file of routes for the sidecars of a namespace; on the leader',
+    labelNames: ['namespace'],
+    registers,
+    collect() {
+      this.reset();
+      const largest = [...sizes].sort(([, a], [, b]) => b - a).slice(0, MAX_NAMESPACES);
+      for (const [namespace, bytes] of largest) this.set({ namespace }, bytes);
+    },
+  });
+  new Gauge({
+    name: 'envoy_initializer_routes_sidecars_behind',
+    help: 'Sidecars that run older routes than they should; on the leader',
+    registers,
+    collect() {
+      this.set(behind());
+    },
+  });
+  const written = new Counter({
+    name: 'envoy_initializer_routes_files_written_total',
+    help: 'Files of routes that this process has written',
+    registers,
+  });
+  const refused = new Counter({
+    name: 'envoy_initializer_routes_files_refused_total',
+    help: 'Files of routes that were not written, because they are too large or the ConfigMap is not the operator’s',
+    registers,
+  });
+  const taken = new Histogram({
+    name: 'envoy_initializer_routes_programmed_seconds',
+    help: 'Time from the write of a file of routes until a sidecar has confirmed it',
+    buckets: [0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 120],
+    registers,
+  });
+  return {
+    size: (namespace, bytes) => void sizes.set(namespace, bytes),
+    written: () => written.inc(),
+    refused: () => refused.inc(),
+    taken: (seconds) => taken.observe(seconds),
+    watch(watched) {
+      behind = watched;
+    },
+    reset: () => sizes.clear(),
+  };
+}

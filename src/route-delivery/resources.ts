@@ -1,0 +1,72 @@
+import type { ConfigMap } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { identityOf } from '../kube/api/object.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { HTTPRoute } from '../routing/http-route.ts';
+import type { Service } from '../routing/objects.ts';
+
+/** An HTTPRoute of the API server. */
+export type LiveRoute = HTTPRoute & KubeObject;
+
+/** A Service of the API server. */
+export type LiveService = Service & KubeObject;
+
+export const HTTP_ROUTES: Resource<LiveRoute> = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1',
+  kind: 'HTTPRoute',
+  plural: 'httproutes',
+  namespaced: true,
+  decode(value) {
+    const object = decodeObject(value);
+    if (!isRoute(object)) throw new TypeError('expected an HTTPRoute with a spec');
+    return object;
+  },
+};
+
+export const SERVICES: Resource<LiveService> = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  namespaced: true,
+  // The API server has validated the spec.
+  decode: decodeObject,
+};
+
+/** The ConfigMap with the file of routes, in each namespace with pods that mount it. */
+export const ROUTES_CONFIG_MAP = 'envoy-routes';
+/** Its label. The value is the operator’s namespace. */
+export const ROUTES_LABEL = 'initializer.kubernetes.io/routes-of';
+export const ROUTES_MANAGER = 'envoy-initializer-routes';
+
+/** The annotation whose change makes the kubelet of a pod mount a changed ConfigMap at once. */
+export const TOUCH = 'initializer.kubernetes.io/envoy-routes';
+
+/** A ConfigMap with the file of routes. */
+export type RoutesMap = ConfigMap;
+
+/** Keeps what routing reads of a Service. */
+export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {
+  const { type, clusterIP, clusterIPs, ports } = spec;
+  return {
+    metadata: identityOf({ metadata }),
+    spec: {
+      ...(type !== undefined && { type }),
+      ...(clusterIP !== undefined && { clusterIP }),
+      ...(clusterIPs && { clusterIPs }),
+      ...(ports && {
+        ports: ports.map(({ name, port, protocol, appProtocol }) => ({
+          ...(name !== undefined && { name }),
+          port,
+          ...(protocol !== undefined && { protocol }),
+          ...(appProtocol !== undefined && { appProtocol }),
+        })),
+      }),
+    },
+  };
+}
+
+function isRoute(object: KubeObject): object is LiveRoute {
+  return 'spec' in object && typeof object.spec === 'object' && object.spec !== null;
+}

@@ -1,0 +1,159 @@
+import { isConflict, isNotFound } from '../kube/api/api-error.ts';
+import type { Lister } from '../kube/cache/store.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Result } from '../kube/controller/controller.ts';
+import type { EventDetails, EventRecorder } from '../kube/events/events.ts';
+import type { CompiledRoute } from '../routing/compile.ts';
+import type { RouteCondition, RouteParentStatus } from '../routing/http-route.ts';
+import type { ObjectKey } from '../routing/objects.ts';
+import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../routing/status.ts';
+import { HTTP_ROUTES, type LiveRoute } from './resources.ts';
+
+export interface RouteStatusOptions {
+  readonly client: Pick<KubeClient, 'mergePatch'>;
+  readonly routes: Pick<Lister<LiveRoute>, 'get'>;
+  compiled(route: ObjectKey): CompiledRoute | undefined;
+  programmed(route: ObjectKey): Programmed;
+  readonly events: EventRecorder;
+  /** A monotonic time in milliseconds. */
+  now(): number;
+  wallClock(): Date;
+}
+
+/** How often the number of sidecars is written at most: while some are behind, and when none is. */
+const NUMBERS_MS = 10_000;
+const SETTLED_NUMBERS_MS = 300_000;
+/** How often the number is looked at while some are behind, at first and later. */
+const LOOK_MS = 1000;
+const LATE_LOOK_MS = 30_000;
+const LATE_MS = 120_000;
+
+/** Writes the statuses of routes, and Events about what is wrong. */
+export class RouteStatus {
+  readonly #options: RouteStatusOptions;
+  readonly #written = new Map<ObjectKey, number>();
+
+  constructor(options: RouteStatusOptions) {
+    this.#options = options;
+  }
+
+  /** The key is that of a route. */
+  async reconcile(key: ObjectKey, signal: AbortSignal): Promise<Result> {
+    const { routes, compiled, wallClock, now } = this.#options;
+    const [object, route] = [routes.get(key), compiled(key)];
+    if (!object || !route || object.metadata.deletionTimestamp !== undefined) {
+      this.#written.delete(key);
+      return {};
+    }
+    // A newer generation is compiled soon, and comes here then.
+    if (route.object.metadata.generation !== object.metadata.generation) return {};
+    const programmed = this.#options.programmed(key);
+    const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
+    const after = nextParents(before, parentsOf(route, programmed), date);
+    const isFar = programmed.sidecars < programmed.of;
+    const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
+    const again = isFar
+      ? { requeueAfterMs: since > LATE_MS && since < Infinity ? LATE_LOOK_MS : LOOK_MS }
+      : {};
+    if (after === undefined) return again;
+    if (onlyNumbersDiffer(before, after)) {
+      const leftMs = (isFar ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
+      if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: isFar ? LOOK_MS : leftMs };
+    }
+    this.#written.set(key, now());
+    if (await this.#write(object, after, signal)) this.#tell(object, before, after, programmed);
+    return again;
+  }
+
+  /** Returns false if another client was faster: the watch delivers the new state. */
+  async #write(
+    { metadata }: LiveRoute,
+    parents: readonly RouteParentStatus[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace, name, resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion }, status: { parents } };
+    try {
+      const options = { subresource: 'status', signal };
+      await this.#options.client.mergePatch(HTTP_ROUTES, { namespace, name }, patch, options);
+      return true;
+    } catch (err) {
+      if (!isConflict(err) && !isNotFound(err)) throw err;
+      return false;
+    }
+  }
+
+  #tell(
+    { metadata }: LiveRoute,
+    before: readonly RouteParentStatus[],
+    after: readonly RouteParentStatus[],
+    programmed: Programmed,
+  ): void {
+    const object = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata };
+    for (const details of eventsOf(before, after, programmed)) this.#options.events.event(object, details);
+  }
+}
+
+/** Whether statuses differ in nothing but the message of the condition Programmed. */
+function onlyNumbersDiffer(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+): boolean {
+  return textOf(before) === textOf(after);
+}
+
+/** Whether the status says that there are no sidecars. */
+function hasNobody(parents: readonly RouteParentStatus[]): boolean {
+  return parents.some(({ conditions }) =>
+    conditions.some(({ type, message }) => type === PROGRAMMED && message.startsWith('0 of 0 ')),
+  );
+}
+
+function textOf(parents: readonly RouteParentStatus[]): string {
+  return JSON.stringify(parents, (_, value: unknown) =>
+    isProgrammed(value) ? { ...value, message: '' } : value,
+  );
+}
+
+function isProgrammed(value: unknown): value is RouteCondition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'message' in value &&
+    'type' in value &&
+    value.type === PROGRAMMED
+  );
+}
+
+/** One for each condition that has changed. */
+export function eventsOf(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+  { of }: Programmed,
+): readonly EventDetails[] {
+  const was = new Set(conditionsOf(before));
+  const events = new Map<string, EventDetails>();
+  const accepted = (text: string) => text.startsWith('Accepted True ');
+  for (const text of conditionsOf(after)) {
+    if (was.has(text)) continue;
+    const [type, status, reason = '', ...words] = text.split(' ');
+    const isBad = type === 'PartiallyInvalid' ? status === 'True' : status === 'False';
+    const isNewlyAccepted = accepted(text) && ![...was].some(accepted);
+    if (!isBad && !isNewlyAccepted) continue;
+    const note = words.join(' ');
+    events.set(text, { type: isBad ? 'Warning' : 'Normal', reason, action: 'Route', note });
+    if (isNewlyAccepted && of === 0) {
+      const told = 'no running pod has a sidecar that follows this route';
+      events.set(PROGRAMMED, { type: 'Warning', reason: 'NoSidecar', action: 'Route', note: told });
+    }
+  }
+  return [...events.values()];
+}
+
+function conditionsOf(parents: readonly RouteParentStatus[]): readonly string[] {
+  return parents
+    .filter(({ controllerName }) => controllerName === CONTROLLER_NAME)
+    .flatMap(({ conditions }) => conditions)
+    .filter(({ type }) => type !== PROGRAMMED)
+    .map(({ type, status, reason, message }) => `${type} ${status} ${reason} ${message}`);
+}

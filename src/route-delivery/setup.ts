@@ -1,0 +1,200 @@
+import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { type KubeObject, keyOf } from '../kube/api/object.ts';
+import type { Resource } from '../kube/api/resource.ts';
+import type { Informer } from '../kube/cache/informer.ts';
+import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+import { type Compilation, compileRoutes } from '../routing/compile.ts';
+import { keysFor } from '../sidecar/keys.ts';
+import { parseStatus } from '../sidecar/status.ts';
+import { askSidecar } from './ask-sidecar.ts';
+import { Changes } from './changes.ts';
+import { routeMetrics } from './metrics.ts';
+import { Progress } from './progress.ts';
+import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummary } from './resources.ts';
+import { RouteFiles } from './route-files.ts';
+import { RouteStatus } from './route-status.ts';
+import { Served } from './served.ts';
+import { ROUTED_IN, Sidecars } from './sidecars.ts';
+
+/** The flags of `serve` for routes. */
+export interface RouteOptions {
+  readonly namespace: string;
+  readonly annotation: string;
+  readonly routes: 'auto' | 'off';
+  readonly routesTouch: boolean;
+}
+
+export interface RouteSetupOptions extends RouteOptions {
+  readonly fleet: {
+    /** Live pods: what they are called, and the annotation of injected ones. */
+    readonly pods: Informer<KubeObject>;
+    /** Runs before a namespace gets its first copy of Envoy’s configuration, for which its first pod waits. */
+    beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
+  };
+}
+
+const FILE_WORKERS = 8;
+/** More than 20: a change is to reach 50 pods in seconds. Most of their time they wait. */
+const SIDECAR_WORKERS = 32;
+const STATUS_WORKERS = 2;
+/** How often new and ended sidecars are counted in statuses. */
+const NUMBERS_MS = 10_000;
+const FIRST_FILE_MS = 5000;
+const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
+
+/** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
+export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
+  if (options.routes === 'off') return;
+  const { fleet, namespace: home } = options;
+  const { client, leaderClient, clock, log, events } = manager;
+  const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
+  const served = new Served({ client, clock, log, resource: HTTP_ROUTES });
+  const startWhen = served.until;
+  const routes = manager.informer(HTTP_ROUTES, { startWhen });
+  const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
+  const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
+  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen });
+  const { pods } = fleet;
+  const isRouted = ({ metadata }: KubeObject) =>
+    parseStatus(metadata.annotations?.[keys.status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
+  pods.addIndexers({
+    [ROUTED_IN]: (pod) => (isRouted(pod) && pod.metadata.namespace ? [pod.metadata.namespace] : []),
+  });
+  const after = (signal: AbortSignal) => waitForSync([routes, services, maps, pods], signal);
+  const fileWork = manager.controller('route-files', FILE_WORKERS);
+  const sidecarWork = manager.controller('route-sidecars', SIDECAR_WORKERS);
+  const statusWork = manager.controller('route-status', STATUS_WORKERS);
+  const [progress, changes] = [new Progress(), new Changes(clock)];
+
+  let known: Compilation | undefined;
+  const compilation = (): Compilation => {
+    if (known) return known;
+    known = compileRoutes({ routes: routes.lister.list(), services: services.lister });
+    progress.compiled(routes.lister.list().map((route) => [keyOf(route), route]));
+    return known;
+  };
+  const podsIn = (namespace: string) => pods.lister.byIndex(ROUTED_IN, namespace);
+  const namespacesOf = (objects: readonly KubeObject[]) =>
+    new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+  const routedPods = () => pods.lister.list().filter(isRouted);
+
+  const sidecars = new Sidecars({
+    client: leaderClient,
+    pods: pods.lister,
+    touch: options.routesTouch,
+    ask: askSidecar,
+    now: () => clock.now(),
+    wallClock: () => new Date(),
+    taken: metrics.taken,
+  });
+  metrics.watch(() => sidecars.behind());
+  const files = new RouteFiles({
+    client: leaderClient,
+    configMaps: maps.lister,
+    namespace: home,
+    file(namespace) {
+      const file = compilation().file(namespace);
+      progress.wanted(namespace, file.version);
+      return file;
+    },
+    hasSidecars: (namespace) => podsIn(namespace).length > 0,
+    events,
+    delivered(namespace, file, isNew) {
+      metrics.size(namespace, Buffer.byteLength(file.text));
+      if (isNew) metrics.written();
+      if (!sidecars.delivered(namespace, file.version, isNew)) return;
+      for (const pod of podsIn(namespace)) sidecarWork.queue.add(keyOf(pod));
+    },
+    refused: metrics.refused,
+  });
+  const status = new RouteStatus({
+    client: leaderClient,
+    routes: routes.lister,
+    compiled: (key) => compilation().routes.get(key),
+    programmed: (key) =>
+      progress.of(key, compilation(), namespacesOf(maps.lister.list()), (namespace) =>
+        sidecars.tally(namespace),
+      ),
+    events,
+    now: () => clock.now(),
+    wallClock: () => new Date(),
+  });
+
+  const mark = () => changes.mark();
+  services.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
+  routes.addEventHandler({
+    onAdd: mark,
+    onUpdate(before, route) {
+      const isSame =
+        before.metadata.uid === route.metadata.uid &&
+        before.metadata.generation === route.metadata.generation;
+      // Somebody has written a status.
+      if (isSame) statusWork.queue.add(keyOf(route));
+      else changes.mark();
+    },
+    onDelete: mark,
+  });
+  const onMap = ({ metadata: { namespace = '' } }: RoutesMap) => fileWork.queue.add(namespace);
+  maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
+  const onPod = (pod: KubeObject) => {
+    const { namespace } = pod.metadata;
+    if (namespace === undefined || !isRouted(pod)) return;
+    if (!maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`)) fileWork.queue.add(namespace);
+    sidecarWork.queue.add(keyOf(pod));
+  };
+  pods.addEventHandler({
+    onAdd: onPod,
+    onUpdate(before, pod) {
+      if (before.metadata.uid !== pod.metadata.uid) sidecars.forget(before);
+      onPod(pod);
+    },
+    onDelete: (pod) => sidecars.forget(pod),
+  });
+
+  const queueStatuses = () => {
+    for (const route of routes.lister.list()) statusWork.queue.add(keyOf(route));
+  };
+  manager.singleton(
+    'route-changes',
+    (signal) => {
+      const handle = () => {
+        known = undefined;
+        for (const namespace of namespacesOf(maps.lister.list())) fileWork.queue.add(namespace);
+        queueStatuses();
+      };
+      changes.mark();
+      return changes.run(handle, signal);
+    },
+    { after },
+  );
+  const numbers = async () => {
+    if (sidecars.hasChanged()) queueStatuses();
+  };
+  manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
+  fileWork.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
+    keys: () => namespacesOf([...routedPods(), ...maps.lister.list()]),
+    after,
+  });
+  const ended = () => {
+    known = undefined;
+    sidecars.clear();
+    metrics.reset();
+  };
+  const sidecarKeys = () => routedPods().map(keyOf);
+  sidecarWork.reconcile((key, signal) => sidecars.reconcile(key, signal), {
+    keys: sidecarKeys,
+    after,
+    ended,
+  });
+  statusWork.reconcile((key, signal) => status.reconcile(key, signal), {
+    keys: () => routes.lister.list().map(keyOf),
+    after,
+  });
+
+  fleet.beforeCopy(async (namespace, signal) => {
+    if (served.isServed !== true) return;
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
+    if (await after(limited)) await files.reconcile(namespace, signal, true);
+  });
+}

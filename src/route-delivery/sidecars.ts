@@ -1,0 +1,209 @@
+import { isObject, own, ownString } from '../json/json.ts';
+import { isConflict, isNotFound } from '../kube/api/api-error.ts';
+import { PODS } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { resourcePath } from '../kube/api/resource.ts';
+import type { Lister } from '../kube/cache/store.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import type { Result } from '../kube/controller/controller.ts';
+import { TOUCH } from './resources.ts';
+
+export interface SidecarsOptions {
+  readonly client: Pick<KubeClient, 'get' | 'request'>;
+  readonly pods: Pick<Lister<KubeObject>, 'get' | 'byIndex'>;
+  /** Whether to change an annotation of pods that run older routes. */
+  readonly touch: boolean;
+  ask(address: string, signal: AbortSignal): Promise<string | undefined>;
+  /** A monotonic time in milliseconds. */
+  now(): number;
+  wallClock(): Date;
+  /** A sidecar has confirmed the current routes, this long after they were written. */
+  taken(seconds: number): void;
+}
+
+/** The index of the pods that mount the file, by namespace. */
+export const ROUTED_IN = 'routed';
+
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 5000;
+const RETOUCH_MS = 2000;
+const MAX_TOUCHES = 5;
+/** A sidecar that answers is asked until the kubelet has mounted the file without a touch, too. */
+const MAX_ASKS = 40;
+/** One that never answers may be starting, or out of reach. */
+const MAX_ASKS_IN_VAIN = 12;
+const ASKS_BEFORE_BLIND_TOUCH = 4;
+const BLIND_TOUCHES = 2;
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** What is known about a sidecar. */
+interface Sidecar {
+  readonly namespace: string;
+  address: string | undefined;
+  /** The version that it runs; undefined before its first answer. */
+  version: string | undefined;
+  /** The version that it should run, and what was done for it. */
+  target: string;
+  asks: number;
+  touches: number;
+  touchedAt: number;
+}
+
+interface Delivered {
+  readonly version: string;
+  readonly writtenAt: number | undefined;
+}
+
+/** How many sidecars run each version; those that never answered are not in it. */
+export type Tally = ReadonlyMap<string, number>;
+
+/**
+ * Brings the delivered file into running sidecars. A change of an annotation makes the kubelet mount it, and the sidecar
+ * then answers with its version.
+ */
+export class Sidecars {
+  readonly #options: SidecarsOptions;
+  readonly #known = new Map<string, Sidecar>();
+  readonly #delivered = new Map<string, Delivered>();
+  readonly #tallies = new Map<string, Tally>();
+  #hasChanged = false;
+
+  constructor(options: SidecarsOptions) {
+    this.#options = options;
+  }
+
+  /** Notes the file of a namespace. Returns true if its sidecars must be told. */
+  delivered(namespace: string, version: string, isNew: boolean): boolean {
+    if (this.#delivered.get(namespace)?.version === version) return false;
+    this.#delivered.set(namespace, { version, writtenAt: isNew ? this.#options.now() : undefined });
+    return true;
+  }
+
+  /** Forgets a deleted pod. */
+  forget({ metadata: { uid = '' } }: KubeObject): void {
+    const known = this.#known.get(uid);
+    this.#known.delete(uid);
+    if (known) this.#countAgain(known.namespace);
+  }
+
+  /** Forgets all: the next term asks again. */
+  clear(): void {
+    for (const map of [this.#known, this.#delivered, this.#tallies]) map.clear();
+  }
+
+  /** The versions in a namespace. */
+  tally(namespace: string): Tally {
+    const known = this.#tallies.get(namespace);
+    if (known) return known;
+    const tally = new Map<string, number>();
+    for (const { metadata } of this.#options.pods.byIndex(ROUTED_IN, namespace)) {
+      const version = this.#known.get(metadata.uid ?? '')?.version;
+      if (version !== undefined) tally.set(version, (tally.get(version) ?? 0) + 1);
+    }
+    this.#tallies.set(namespace, tally);
+    return tally;
+  }
+
+  /** Whether a number has changed since the last call. */
+  hasChanged(): boolean {
+    const hasChanged = this.#hasChanged;
+    this.#hasChanged = false;
+    return hasChanged;
+  }
+
+  #countAgain(namespace: string): void {
+    this.#tallies.delete(namespace);
+    this.#hasChanged = true;
+  }
+
+  /** How many sidecars are known to run older routes than they should. */
+  behind(): number {
+    return [...this.#known.values()].filter(
+      ({ version, target }) => version !== undefined && version !== target,
+    ).length;
+  }
+
+  /** The key is that of a pod. */
+  async reconcile(key: string, signal: AbortSignal): Promise<Result> {
+    const pod = this.#options.pods.get(key);
+    const { uid, namespace } = pod?.metadata ?? {};
+    const delivered = this.#delivered.get(namespace ?? '');
+    if (!pod || uid === undefined || namespace === undefined || !delivered) return {};
+    const sidecar = this.#sidecar(uid, namespace, delivered.version);
+    if (sidecar.version === sidecar.target) return {};
+    if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
+    sidecar.address ??= await this.#addressOf(pod, signal);
+    // The pod has not started. Its next update brings it here.
+    if (sidecar.address === undefined) return {};
+    const answer = await this.#options.ask(sidecar.address, signal);
+    if (answer === undefined) sidecar.address = undefined;
+    else this.#answered(sidecar, answer, delivered);
+    if (answer === sidecar.target) return {};
+    sidecar.asks += 1;
+    if (this.#isDue(sidecar, answer)) await this.#touch(pod, sidecar, signal);
+    const limit = sidecar.version === undefined ? MAX_ASKS_IN_VAIN : MAX_ASKS;
+    if (sidecar.asks >= limit) return {};
+    return { requeueAfterMs: Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 1.5 ** sidecar.asks) };
+  }
+
+  #sidecar(uid: string, namespace: string, target: string): Sidecar {
+    const known = this.#known.get(uid);
+    const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
+    if (known) return known.target === target ? known : Object.assign(known, fresh);
+    const sidecar = { namespace, address: undefined, version: undefined, ...fresh };
+    this.#known.set(uid, sidecar);
+    return sidecar;
+  }
+
+  #answered(sidecar: Sidecar, answer: string, { writtenAt }: Delivered): void {
+    if (answer !== sidecar.version) this.#countAgain(sidecar.namespace);
+    sidecar.version = answer;
+    if (answer === sidecar.target && writtenAt !== undefined && sidecar.touches > 0) {
+      this.#options.taken((this.#options.now() - writtenAt) / 1000);
+    }
+  }
+
+  /** The kubelet may have been touched before it saw the new file. A sidecar that does not answer may have the old one. */
+  #isDue({ touches, touchedAt, asks }: Sidecar, answer: string | undefined): boolean {
+    const isSoon = this.#options.now() - touchedAt < RETOUCH_MS * 2 ** Math.max(0, touches - 1);
+    if (isSoon) return false;
+    return answer === undefined
+      ? asks >= ASKS_BEFORE_BLIND_TOUCH && touches < BLIND_TOUCHES
+      : touches < MAX_TOUCHES;
+  }
+
+  async #touch({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
+    const { client, touch, now, wallClock } = this.#options;
+    if (!touch) return;
+    sidecar.touches += 1;
+    sidecar.touchedAt = now();
+    const { namespace, name, uid } = metadata;
+    // The same text again would be no change.
+    const value = `${sidecar.target} ${wallClock().toISOString()}`;
+    const options = {
+      body: { metadata: { uid, annotations: { [TOUCH]: value } } },
+      contentType: 'application/merge-patch+json',
+      accept: METADATA_ONLY,
+      signal,
+    };
+    try {
+      await client.request('PATCH', resourcePath(PODS, { namespace, name }), options);
+    } catch (err) {
+      // The pod is gone, or another one has its name.
+      if (!isNotFound(err) && !isConflict(err)) throw err;
+    }
+  }
+
+  async #addressOf({ metadata }: KubeObject, signal: AbortSignal): Promise<string | undefined> {
+    const { namespace, name, uid } = metadata;
+    try {
+      const pod: unknown = await this.#options.client.get(PODS, { namespace, name }, { signal });
+      const object = isObject(pod) ? pod : {};
+      if (ownString(own(object, 'metadata'), 'uid') !== uid) return undefined;
+      return ownString(own(object, 'status'), 'podIP');
+    } catch (err) {
+      if (isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+}

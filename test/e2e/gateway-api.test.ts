@@ -1,0 +1,117 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { ensureConformanceSuite, gatewayApiCrds } from '../env/cluster/gateway-api/gateway-api.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
+import { kubectl } from '../support/cluster-kubectl.ts';
+import { describeWithNode } from '../support/describe-with-cluster.ts';
+import { OperatorInCluster } from '../support/operator-in-cluster.ts';
+
+/** A first run builds the node, all images and the suite. */
+const PREPARATION_MS = 60 * 60_000;
+jest.setTimeout(30 * 60_000);
+
+/** The mesh's own extended features, and those of HTTPRoute that mesh tests ask for. */
+const FEATURES = [
+  'Mesh',
+  'HTTPRoute',
+  'MeshClusterIPMatching',
+  'MeshConsumerRoute',
+  'MeshHTTPRouteBackendRequestHeaderModification',
+  'MeshHTTPRouteNamedRouteRule',
+  'MeshHTTPRouteQueryParamMatching',
+  'MeshHTTPRouteRedirectPath',
+  'MeshHTTPRouteRedirectPort',
+  'MeshHTTPRouteRewritePath',
+  'MeshHTTPRouteSchemeRedirect',
+  'HTTPRoute303RedirectStatusCode',
+  'HTTPRoute307RedirectStatusCode',
+  'HTTPRoute308RedirectStatusCode',
+  'HTTPRouteParentRefPort',
+  'HTTPRouteResponseHeaderModification',
+];
+
+/** The suite's tests of these features. */
+const TESTS = 21;
+
+/** `make conformance` keeps the report in this file. */
+const REPORT = process.env.CONFORMANCE_REPORT ?? '';
+
+function conformanceArgs(report: string, version: string): string[] {
+  return [
+    '-test.v',
+    '-gateway-class=',
+    '-conformance-profiles=MESH-HTTP',
+    `-supported-features=${FEATURES.join(',')}`,
+    '-namespace-labels=initializer.kubernetes.io/envoy=true',
+    '-namespace-annotations=initializer.kubernetes.io/envoy-templates=transparent',
+    // Only httproutes is of use to us, so the others may be of any version.
+    '-allow-crds-mismatch',
+    '-cleanup-base-resources=false',
+    // 3 in a row succeed by chance without a mesh.
+    '-timeout-config-overrides=MaxTimeToConsistency:30;RequiredConsecutiveSuccesses:8',
+    '-organization=envoy-initializer',
+    '-project=envoy-initializer',
+    '-url=https://example.com/envoy-initializer',
+    '-contact=SECURITY.md',
+    `-version=${version}`,
+    `-report-output=${report}`,
+  ];
+}
+
+describeWithNode('the mesh conformance suite of the Gateway API', () => {
+  let cluster: Cluster;
+  let suite: CommandResult;
+  let report: unknown;
+  let directory = '';
+
+  beforeAll(async () => {
+    const program = await ensureConformanceSuite(process.env, process.stderr);
+    cluster = await startCluster({
+      images: ['echo', 'busybox', 'envoy', 'envoy-initializer', 'envoy-initializer-capture'],
+    });
+    await kubectl(cluster, [
+      'apply',
+      '--server-side',
+      ...(await gatewayApiCrds()).flatMap((file) => ['-f', file]),
+    ]);
+    await new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster }).install();
+    await kubectl(cluster, `apply --server-side -k ${join(projectDirectory(), 'deploy', 'transparent')}`);
+    directory = await mkdtemp(join(tmpdir(), 'conformance-'));
+    const file = REPORT || join(directory, 'report.yaml');
+    const { version } = JSON.parse(await readFile(join(projectDirectory(), 'package.json'), 'utf8'));
+    const { PATH = '', HOME = '' } = process.env;
+    const env = { PATH, HOME, KUBECONFIG: cluster.kubeconfigPath };
+    suite = await runCommand(program, conformanceArgs(file, `v${version}`), env, '');
+    report = load(await readFile(file, 'utf8'));
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await cluster?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  test('passes, core and extended', () => {
+    const failed = suite.stdout.match(/^\s+--- FAIL: .*$/gm) ?? [];
+    expect({ failed, code: suite.code }).toEqual({ failed: [], code: 0 });
+    expect(report).toMatchObject({
+      profiles: [
+        {
+          name: 'MESH-HTTP',
+          core: { result: 'success', statistics: { Failed: 0, Skipped: 0 } },
+          extended: { result: 'success', statistics: { Failed: 0, Skipped: 0 } },
+        },
+      ],
+    });
+  });
+
+  test('runs every test of the features', () => {
+    const passed = suite.stdout.match(/^ {4}--- PASS: .*$/gm) ?? [];
+    expect(passed).toHaveLength(TESTS);
+  });
+});

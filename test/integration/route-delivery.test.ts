@@ -1,0 +1,278 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runCli } from '../../src/cli/program.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { eventually } from '../env/eventually.ts';
+import { OPT_IN } from '../support/demo.ts';
+import { MemoryTerminal } from '../support/memory-terminal.ts';
+import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+
+jest.setTimeout(120_000);
+
+const PROGRAMMED = 'initializer.kubernetes.io/Programmed';
+/** Of the one pod that is said to run: loopback, for no other process. */
+const ADDRESS = '127.15.2.1';
+const OURS = 'initializer.kubernetes.io/envoy-routes';
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture();
+  const transparent = join(projectDirectory(), 'deploy/transparent');
+  await fixture.kubectl('apply', '--server-side', '--force-conflicts', '-k', transparent);
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+
+async function namespace(name: string): Promise<void> {
+  const labels = { [OPT_IN]: 'true' };
+  const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } });
+  if (fixture.controlPlane.hasControllerManager) {
+    await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
+  }
+}
+
+const pod = (inNamespace: string) =>
+  eventually(`a pod with the template is in ${inNamespace}`, async () => {
+    await kubectl(`delete pod a --namespace=${inNamespace} --ignore-not-found --wait=false --force`);
+    const metadata = { name: 'a', namespace: inNamespace };
+    await fixture.apply({ apiVersion: 'v1', kind: 'Pod', metadata, spec: SPEC });
+    return (await kubectl(`get pod a --namespace=${inNamespace} -o yaml`)).includes('envoy-routes');
+  });
+
+const service = (name: string, inNamespace: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: inNamespace },
+  spec: { ports: [{ port: 80 }], selector: { app: name } },
+});
+
+const route = (name: string, inNamespace: string, backend: string, metadata: object = {}) => ({
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  metadata: { name, namespace: inNamespace, ...metadata },
+  spec: {
+    parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+    rules: [
+      {
+        matches: [{ path: { type: 'PathPrefix', value: `/${name}` } }],
+        backendRefs: [{ name: backend, port: 80 }],
+      },
+    ],
+  },
+});
+
+const file = async (inNamespace: string): Promise<string> => {
+  const { stdout } = await fixture.controlPlane.kubectl([
+    ...`get configmap envoy-routes --namespace=${inNamespace} -o json --ignore-not-found`.split(' '),
+  ]);
+  return stdout === '' ? '' : JSON.parse(stdout).data?.['rds.json'];
+};
+
+interface Parent {
+  readonly controllerName: string;
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly message: string;
+  }[];
+}
+const parents = async (name: string, inNamespace: string): Promise<readonly Parent[]> =>
+  JSON.parse(await kubectl(`get httproute ${name} --namespace=${inNamespace} -o json`)).status?.parents ?? [];
+const condition = async (type: string, name: string, inNamespace: string) =>
+  (await parents(name, inNamespace))
+    .filter(({ controllerName }) => controllerName === OURS)
+    .flatMap(({ conditions }) => conditions)
+    .find((each) => each.type === type);
+
+test('without the CRD there are no routes, and with it there are at once', async () => {
+  await namespace('clients');
+  await pod('clients');
+  expect(await file('clients')).toBe('');
+  const overlay = join(projectDirectory(), 'deploy/overlays/gateway-api');
+  await fixture.kubectl('apply', '--server-side', '-k', overlay);
+  await eventually('the file is there', async () => (await file('clients')).includes('"domains":["*"]'));
+});
+
+test('a route reaches the file of each namespace with clients, and its status says so', async () => {
+  await fixture.apply(service('web', 'default'), service('web-2', 'default'));
+  await fixture.apply(route('first', 'default', 'web-2'));
+  await eventually('the route is in the file', async () => (await file('clients')).includes('/first'));
+  await eventually(
+    'it is accepted',
+    async () => (await condition('Accepted', 'first', 'default'))?.status === 'True',
+  );
+  expect(await condition(PROGRAMMED, 'first', 'default')).toMatchObject({ message: '0 of 0 sidecars' });
+  const events = await kubectl('get events.events.k8s.io --namespace=default -o yaml');
+  expect(events).toContain('reason: NoSidecar');
+});
+
+test('a backend that is missing is said, and is found when it comes', async () => {
+  await fixture.apply(route('second', 'default', 'late'));
+  await eventually(
+    'it is not resolved',
+    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'False',
+  );
+  await fixture.apply(service('late', 'default'));
+  await eventually(
+    'it is resolved',
+    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'True',
+  );
+});
+
+test('entries of other controllers stay', async () => {
+  const other = {
+    parentRef: { name: 'gateway' },
+    controllerName: 'example.com/other',
+    conditions: [
+      {
+        type: 'Accepted',
+        status: 'True',
+        reason: 'Accepted',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  };
+  await fixture.kubectl(
+    ...'patch httproute first --namespace=default --subresource=status --type=json -p'.split(' '),
+    JSON.stringify([{ op: 'replace', path: '/status/parents', value: [other] }]),
+  );
+  await eventually('ours is back', async () => (await parents('first', 'default')).length === 2);
+  expect((await parents('first', 'default'))[0]).toMatchObject({ controllerName: 'example.com/other' });
+});
+
+test('a foreign edit and a deletion of the file are repaired', async () => {
+  const before = await file('clients');
+  const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), '{"data":{"rds.json":"{}"}}');
+  await eventually('the edit is repaired', async () => (await file('clients')) === before);
+  await kubectl('delete configmap envoy-routes --namespace=clients');
+  await eventually('the deletion is repaired', async () => (await file('clients')) === before);
+});
+
+test('a running sidecar is touched when its routes change, and counts when it has taken them', async () => {
+  await namespace('running');
+  await pod('running');
+  let mounted = 'none';
+  const server = createServer((_, response) => response.end(mounted));
+  await new Promise<void>((resolve) => server.listen(15_021, ADDRESS, resolve));
+  try {
+    const ready = { phase: 'Running', podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] };
+    const patch = 'patch pod a --namespace=running --subresource=status --type=merge -p';
+    await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: ready }));
+    await eventually('it is behind', async () =>
+      ((await condition(PROGRAMMED, 'first', 'default'))?.message ?? '').startsWith('0 of 1'),
+    );
+    await eventually('it is touched', async () =>
+      (await kubectl('get pod a --namespace=running -o yaml')).includes(
+        'initializer.kubernetes.io/envoy-routes: ',
+      ),
+    );
+    mounted = /"inline_string":"([0-9a-f]+)"/.exec(await file('running'))?.[1] ?? '';
+    await eventually('it has the routes', async () => {
+      const programmed = await condition(PROGRAMMED, 'first', 'default');
+      return programmed?.status === 'True' && programmed.message === '1 of 1 sidecars';
+    });
+    await fixture.apply(route('fourth', 'default', 'web-2'));
+    await eventually('a new route is not there yet', async () =>
+      ((await condition(PROGRAMMED, 'fourth', 'default'))?.message ?? '').startsWith('0 of 1'),
+    );
+    expect(await condition(PROGRAMMED, 'first', 'default')).toMatchObject({ status: 'True' });
+    mounted = /"inline_string":"([0-9a-f]+)"/.exec(await file('running'))?.[1] ?? '';
+    await eventually(
+      'it is there',
+      async () => (await condition(PROGRAMMED, 'fourth', 'default'))?.status === 'True',
+    );
+    await fixture.kubectl(
+      ...['wait', 'httproute/fourth', '--namespace=default', '--timeout=30s'],
+      `--for=jsonpath={.status.parents[0].conditions[?(@.type=="${PROGRAMMED}")].status}=True`,
+    );
+    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    expect(metrics).toContain('envoy_initializer_routes_sidecars_behind 0');
+    expect(metrics).toMatch(/envoy_initializer_routes_programmed_seconds_count [1-9]/);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await kubectl('delete namespace running --wait=false');
+  }
+});
+
+test('a ConfigMap without the label is left to its owner', async () => {
+  await namespace('mine');
+  await kubectl('create configmap envoy-routes --namespace=mine --from-literal=rds.json=mine');
+  await pod('mine');
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=mine -o yaml')).includes('reason: RoutesNotOurs'),
+  );
+  expect(await file('mine')).toBe('mine');
+});
+
+test('the file is there before the configuration that the first pod waits for', async () => {
+  await namespace('new');
+  await pod('new');
+  const created = async (name: string) =>
+    JSON.parse(await kubectl(`get configmap ${name} --namespace=new -o json`)).metadata;
+  await eventually(
+    'the copy is there',
+    async () =>
+      (await fixture.controlPlane.kubectl(['get', 'configmap', 'envoy', '--namespace=new'])).code === 0,
+  );
+  const [routes, envoy] = [await created('envoy-routes'), await created('envoy')];
+  expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
+});
+
+test('check says what a route does, and which rule takes a request', async () => {
+  const check = async (...args: readonly string[]) => {
+    const terminal = new MemoryTerminal({});
+    const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+    const code = await runCli(['node', 'envoy-initializer', 'check', ...args, ...kubeconfig], terminal);
+    return { code, text: `${terminal.stdout}${terminal.stderr}` };
+  };
+  await fixture.apply(route('lost', 'default', 'nobody'));
+  expect(await check('httproute/first', '-n', 'default')).toEqual({
+    code: 0,
+    text: expect.stringMatching(
+      /Service default\/web port 80: holds for clients in all namespaces\n[\s\S]*taken by /,
+    ),
+  });
+  expect(await check('httproute/lost', '-n', 'default')).toEqual({
+    code: 1,
+    text: expect.stringContaining(
+      '! BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
+    ),
+  });
+  expect(await check('httproute/none', '-n', 'default')).toEqual({
+    code: 2,
+    text: expect.stringContaining('httproute/none does not exist in namespace default'),
+  });
+  const asked = await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first/x');
+  expect(asked).toEqual({
+    code: 0,
+    text: expect.stringContaining(
+      'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
+    ),
+  });
+  expect(asked.text).toContain('default/lost rules[0] does not: path is "/first/x", not below "/lost"');
+  expect(await check('pod/a', '-n', 'clients', '--to', 'http://elsewhere/')).toEqual({
+    code: 0,
+    text: expect.stringContaining('no Service has the name or address elsewhere'),
+  });
+  await kubectl('delete httproute lost --namespace=default');
+});
+
+test('an operator that was killed goes on where it was', async () => {
+  fixture.operator.process.kill('SIGKILL');
+  await fixture.operator.process.exited;
+  await fixture.apply(route('third', 'default', 'web-2'));
+  await kubectl('delete httproute second --namespace=default');
+  await fixture.operator.restart();
+  await eventually('the file is right', async () => {
+    const text = await file('clients');
+    return text.includes('/third') && !text.includes('/second') && text.includes('/first');
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import { Progress } from '../../../src/route-delivery/progress.ts';
+import { compileRoutes } from '../../../src/routing/compile.ts';
+import type { HTTPRoute } from '../../../src/routing/http-route.ts';
+import { keyOf } from '../../../src/routing/objects.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+
+const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);
+const rule = (path: string) => [
+  {
+    matches: [{ path: { type: 'Exact' as const, value: path } }],
+    backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }],
+  },
+];
+const at = (route: HTTPRoute, generation: number): HTTPRoute => ({
+  ...route,
+  metadata: { ...route.metadata, generation },
+});
+
+/** One sidecar in each of two namespaces. */
+function setUp() {
+  const [progress, running] = [new Progress(), new Map<string, string>()];
+  let compilation = compileRoutes({ routes: [], services });
+  const compile = (...routes: readonly HTTPRoute[]) => {
+    compilation = compileRoutes({ routes, services });
+    progress.compiled(routes.map((route) => [keyOf(route), route]));
+    return compilation;
+  };
+  const take = (namespace: string) => running.set(namespace, compilation.file(namespace).version);
+  const of = (key: string) =>
+    progress.of(key, compilation, ['shop', 'office'], (namespace) => {
+      const version = running.get(namespace);
+      return new Map(version === undefined ? [] : [[version, 1]]);
+    });
+  return { compile, take, of };
+}
+
+test('a sidecar has a route once it runs a file with it', () => {
+  const { compile, take, of } = setUp();
+  compile();
+  take('shop');
+  take('office');
+  compile(at(routeFor('shop/one', 'shop/echo', rule('/1')), 1));
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
+  take('shop');
+  expect(of('shop/one')).toEqual({ sidecars: 1, of: 2 });
+  take('office');
+  expect(of('shop/one')).toEqual({ sidecars: 2, of: 2 });
+});
+
+test('the change of one route changes the numbers of no other', () => {
+  const { compile, take, of } = setUp();
+  const one = at(routeFor('shop/one', 'shop/echo', rule('/1')), 1);
+  compile(one);
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 0 });
+  take('shop');
+  take('office');
+  expect(of('shop/one')).toEqual({ sidecars: 2, of: 2 });
+  compile(one, at(routeFor('office/two', 'office/desk', rule('/2')), 1));
+  expect([of('shop/one'), of('office/two')]).toEqual([
+    { sidecars: 2, of: 2 },
+    { sidecars: 0, of: 2 },
+  ]);
+  compile(at(routeFor('shop/one', 'shop/echo', rule('/3')), 2));
+  expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
+});
+
+test('sidecars in namespaces where a route does not hold do not count', () => {
+  const { compile, take, of } = setUp();
+  compile(
+    at(routeFor('shop/one', 'shop/echo', rule('/1')), 1),
+    at(routeFor('office/own', 'shop/echo', rule('/2')), 1),
+  );
+  of('shop/one');
+  take('shop');
+  take('office');
+  expect([of('shop/one'), of('office/own')]).toEqual([
+    { sidecars: 1, of: 1 },
+    { sidecars: 1, of: 1 },
+  ]);
+});

@@ -1,0 +1,103 @@
+import { expect, test } from '@jest/globals';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
+import type { LiveRoute } from '../../../src/route-delivery/resources.ts';
+import { RouteStatus } from '../../../src/route-delivery/route-status.ts';
+import { compileRoutes } from '../../../src/routing/compile.ts';
+import type { RouteParentStatus } from '../../../src/routing/http-route.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+
+const signal = new AbortController().signal;
+const services = servicesOf([serviceAt('shop/echo', '10.96.0.7')]);
+
+function setUp(service = 'shop/echo') {
+  const clock = new FakeClock();
+  const programmed = { sidecars: 0, of: 2 };
+  const writes: (readonly RouteParentStatus[])[] = [];
+  const events: string[] = [];
+  const state = { isOvertaken: false };
+  const given = routeFor('shop/one', service, [{}]);
+  let live: LiveRoute = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
+  const status = new RouteStatus({
+    client: {
+      async mergePatch(resource, _, patch) {
+        if (state.isOvertaken) throw new ApiError({ status: 409, reason: 'Conflict', message: 'changed' });
+        const { parents } = (patch as { status: { parents: readonly RouteParentStatus[] } }).status;
+        writes.push(parents);
+        live = { ...live, status: { parents } };
+        return resource.decode(live);
+      },
+    },
+    routes: { get: () => live },
+    compiled: (key) => compileRoutes({ routes: [live], services }).routes.get(key),
+    programmed: () => programmed,
+    events: { event: (_, { type, reason }) => void events.push(`${type} ${reason}`) },
+    now: () => clock.now(),
+    wallClock: () => new Date('2026-01-01T00:00:00.123Z'),
+  });
+  const reconcile = () => status.reconcile('shop/one', signal);
+  const numbers = () =>
+    writes.map((parents) => parents[0]?.conditions.find(({ type }) => type.endsWith('Programmed'))?.message);
+  return { clock, programmed, writes, events, state, reconcile, numbers };
+}
+
+test('is written once, with an Event', async () => {
+  const { programmed, writes, events, reconcile } = setUp();
+  programmed.sidecars = 2;
+  expect(await reconcile()).toEqual({});
+  await reconcile();
+  expect({ writes: writes.length, events }).toEqual({ writes: 1, events: ['Normal Accepted'] });
+});
+
+test('numbers are written every 10 s at most, and at once when all have the route', async () => {
+  const { clock, programmed, reconcile, numbers } = setUp();
+  for (let second = 0; second < 25; second += 1) {
+    await reconcile();
+    clock.advance(1000);
+    programmed.of += 1;
+  }
+  expect(numbers()).toEqual(['0 of 2 sidecars', '0 of 12 sidecars', '0 of 22 sidecars']);
+  programmed.sidecars = programmed.of;
+  expect(await reconcile()).toEqual({});
+  expect(numbers().at(-1)).toBe('27 of 27 sidecars');
+});
+
+test('while some are behind, it is looked at again', async () => {
+  const { clock, reconcile } = setUp();
+  expect(await reconcile()).toEqual({ requeueAfterMs: 1000 });
+  clock.advance(200_000);
+  expect(await reconcile()).toEqual({ requeueAfterMs: 30_000 });
+});
+
+test('pods that come and go change it rarely, but the first at once', async () => {
+  const { clock, programmed, reconcile, numbers } = setUp();
+  programmed.of = 0;
+  await reconcile();
+  Object.assign(programmed, { sidecars: 1, of: 1 });
+  await reconcile();
+  Object.assign(programmed, { sidecars: 2, of: 2 });
+  expect(await reconcile()).toEqual({ requeueAfterMs: 300_000 });
+  clock.advance(300_000);
+  await reconcile();
+  expect(numbers()).toEqual(['0 of 0 sidecars', '1 of 1 sidecars', '2 of 2 sidecars']);
+});
+
+test('what is wrong is an Event, and so is that nobody follows', async () => {
+  const none = setUp('shop/none');
+  await none.reconcile();
+  expect(none.events).toEqual(['Warning NoMatchingParent']);
+  const alone = setUp();
+  alone.programmed.of = 0;
+  await alone.reconcile();
+  expect(alone.events).toEqual(['Normal Accepted', 'Warning NoSidecar']);
+});
+
+test('one that another client has written meanwhile is left for the next time, without Events', async () => {
+  const { state, writes, events, reconcile } = setUp();
+  state.isOvertaken = true;
+  await reconcile();
+  expect({ writes, events }).toEqual({ writes: [], events: [] });
+  state.isOvertaken = false;
+  await reconcile();
+  expect(writes).toHaveLength(1);
+});

@@ -1,0 +1,117 @@
+import { expect, test } from '@jest/globals';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import type { Resource } from '../../../src/kube/api/resource.ts';
+import { Sidecars } from '../../../src/route-delivery/sidecars.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const POD: KubeObject = { metadata: { name: 'a', namespace: 'shop', uid: 'uid' } };
+const signal = new AbortController().signal;
+
+/** A sidecar that answers `version`, or nothing. Its kubelet mounts `mounted` at the n-th touch. */
+function setUp({ touch = true }: { touch?: boolean } = {}) {
+  const clock = new FakeClock();
+  const pod = { version: 'old' as string | undefined, address: '10.0.0.1' as string | undefined };
+  const touches: unknown[] = [];
+  const seconds: number[] = [];
+  const sidecars = new Sidecars({
+    client: {
+      get: async <T extends KubeObject>(resource: Resource<T>) =>
+        resource.decode({ ...POD, status: { podIP: pod.address } }),
+      request: async (_, path, { body, accept } = {}) => touches.push({ path, body, accept }),
+    },
+    pods: { get: () => POD, byIndex: () => [POD] },
+    touch,
+    ask: async () => pod.version,
+    now: () => clock.now(),
+    wallClock: () => new Date(clock.now()),
+    taken: (value) => seconds.push(value),
+  });
+  /** Reconciles until there is no more to do, `ms` at most. */
+  const settle = async (ms: number) => {
+    const end = clock.now() + ms;
+    while (clock.now() < end) {
+      const { requeueAfterMs } = await sidecars.reconcile('shop/a', signal);
+      if (requeueAfterMs === undefined) return 'settled';
+      clock.advance(requeueAfterMs);
+    }
+    return 'busy';
+  };
+  return { clock, pod, touches, seconds, sidecars, settle };
+}
+
+test('a sidecar that runs the file is left alone', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  pod.version = 'new';
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+  expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
+});
+
+test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
+  const { clock, pod, touches, seconds, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toEqual([
+    {
+      path: '/api/v1/namespaces/shop/pods/a',
+      body: {
+        metadata: {
+          uid: 'uid',
+          annotations: { 'initializer.kubernetes.io/envoy-routes': 'new 1970-01-01T00:00:00.000Z' },
+        },
+      },
+      accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    },
+  ]);
+  expect(sidecars.behind()).toBe(1);
+  clock.advance(1500);
+  pod.version = 'new';
+  expect(await settle(1000)).toBe('settled');
+  expect({ seconds, behind: sidecars.behind() }).toEqual({ seconds: [1.5], behind: 0 });
+});
+
+test('one that is known to be old is touched before it is asked', async () => {
+  const { pod, touches, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toHaveLength(1);
+});
+
+test('one that stays old is touched five times, each time later and with another text', async () => {
+  const { clock, touches, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(600_000)).toBe('settled');
+  expect(new Set(touches.map((each) => JSON.stringify(each))).size).toBe(5);
+  expect(clock.now()).toBeGreaterThan(90_000);
+});
+
+test('one that never answers is touched twice, and left after a while', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  pod.version = undefined;
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(600_000)).toBe('settled');
+  expect(touches).toHaveLength(2);
+  expect([...sidecars.tally('shop')]).toEqual([]);
+});
+
+test('one that has not started waits for its next update', async () => {
+  const { pod, touches, sidecars, settle } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+});
+
+test('without touches, one is asked until the kubelet has mounted the file', async () => {
+  const { clock, pod, touches, sidecars, settle } = setUp({ touch: false });
+  sidecars.delivered('shop', 'new', true);
+  expect(await settle(90_000)).toBe('busy');
+  pod.version = 'new';
+  clock.advance(1);
+  expect(await settle(1000)).toBe('settled');
+  expect(touches).toEqual([]);
+});
