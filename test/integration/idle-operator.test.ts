@@ -25,8 +25,9 @@ beforeAll(async () => {
   const kubeconfig = join(controlPlane.directory, 'proxy.kubeconfig');
   await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
   const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
-  await must(controlPlane, ['apply', '-f', multus]);
-  // Without it, the operator looks for it every 10 s.
+  const claims = join(projectDirectory(), 'test/env/control-plane/ipam-claim-crd.yaml');
+  await must(controlPlane, ['apply', '-f', multus, '-f', claims]);
+  // The operator looks for kinds that are not there: for routes every 10 s.
   const routes = join(projectDirectory(), 'deploy/overlays/gateway-api');
   await must(controlPlane, ['apply', '--server-side', '-k', routes]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
@@ -35,6 +36,9 @@ beforeAll(async () => {
     ownCertificates: true,
     args: [`--kubeconfig=${kubeconfig}`, '--resync=1s'],
   });
+  // The proxy calls as the administrator, who may not write what only the operator's account may write.
+  const policy = 'envoy-initializer-network-status';
+  await must(controlPlane, ['delete', 'validatingadmissionpolicybinding', policy]);
 });
 afterAll(async () => {
   await proxy?.close();
