@@ -54,7 +54,7 @@ export function templateField(template: Template, pod: Pod, field: string): Path
   if (part !== 'spec') return undefined;
   switch (key) {
     case 'containers':
-      return ofContainer(template, containers(pod), rest);
+      return ofContainer(template, containers(pod), rest) ?? ofApp(template, containers(pod), rest);
     case 'initContainers':
       return ofContainer(template, initContainers(pod), rest);
     case 'volumes':
@@ -78,7 +78,7 @@ function parseField(field: string): Path {
   });
 }
 
-/** A container of the template has the same name in the pod. Others may have variables and mounts of the template. */
+/** A container of the template has the same name in the pod. */
 function ofContainer(
   template: Template,
   all: readonly JsonObject[],
@@ -89,10 +89,19 @@ function ofContainer(
     const at = template[list].findIndex((each) => nameOf(each) === nameOf(container));
     if (at !== -1) return [list, at, ...rest];
   }
-  const [list, ...further] = rest;
-  if (list === 'env') return ofItem(list, template.env, ownObjects(container, list), 'name', further);
+  return undefined;
+}
+
+/** The application's containers, but not its init containers, get the template's variables and mounts. */
+function ofApp(
+  template: Template,
+  all: readonly JsonObject[],
+  [index, list, ...rest]: Path,
+): Path | undefined {
+  const container = typeof index === 'number' ? all[index] : undefined;
+  if (list === 'env') return ofItem(list, template.env, ownObjects(container, list), 'name', rest);
   if (list !== 'volumeMounts') return undefined;
-  return ofItem(list, template.volumeMounts, ownObjects(container, list), 'mountPath', further);
+  return ofItem(list, template.volumeMounts, ownObjects(container, list), 'mountPath', rest);
 }
 
 function ofItem(

@@ -1,5 +1,5 @@
 import { type Fault, toFaults } from '../../json/diagnostic.ts';
-import { isObject, type JsonValue, own } from '../../json/json.ts';
+import { type JsonValue, own } from '../../json/json.ts';
 import { parseYaml } from '../../json/yaml.ts';
 import type { ObjectSchema } from '../../podspec/schema/schema.ts';
 import { checkObject } from '../../podspec/schema/schema-check.ts';
@@ -41,6 +41,6 @@ export function parseOptions(source: string, text: string): ParsedOptions {
 
 /** The schema check guarantees that each field has an accepted value. */
 function fromChecked(value: JsonValue): InjectionOptions {
-  const given = isObject(value) ? Object.keys(FIELDS).filter((key) => own(value, key) != null) : [];
+  const given = Object.keys(FIELDS).filter((key) => own(value, key) != null);
   return { ...DEFAULT_OPTIONS, ...Object.fromEntries(given.map((key) => [key, own(value, key)])) };
 }

@@ -55,7 +55,10 @@ describe('templateField', () => {
     'spec.containers[0].env',
     'spec.containers[9].image',
     'spec.containers',
+    'spec.containers[]',
+    'spec.containers[0].ports[1].name',
     'spec.volumes[0].emptyDir',
+    'spec.volumes.length.x',
     'spec.dnsConfig.searches',
     'spec.hostname',
     'metadata.annotations',
@@ -98,6 +101,16 @@ spec:
     ['spec.containers[0].x[gpu1]', { containers: [envoy] }, ['containers', 0, 'x', 'gpu1']],
   ])('of %s is found', (field, spec, expected) => {
     expect(of(field, spec)).toEqual(expected);
+  });
+
+  test.each<[string, JsonObject]>([
+    ['spec.initContainers[0].env[0].value', { env: [{ name: 'X', value: 'own' }] }],
+    ['spec.initContainers[0].volumeMounts[0].name', { volumeMounts: [{ name: 'own', mountPath: '/one' }] }],
+    ['spec.initContainers[0].image', {}],
+  ])("of %s in the application's init container is nothing", (field, fields) => {
+    const { template } = setUp();
+    const initContainers = [{ name: 'own-init', ...fields }];
+    expect(templateField(template, { spec: { initContainers } }, field)).toBeUndefined();
   });
 
   test.each(['status.annotations', 'status.dnsConfig.searches', 'spec.annotations'])(

@@ -50,6 +50,19 @@ describe('trialPod', () => {
     expect(trialPod(templateSet(), 'none', keys)).toHaveProperty('obstacle', expect.stringContaining('none'));
   });
 
+  test('of templates with several conflicts has them all as its obstacle', () => {
+    const two = 'containers: [{name: a, image: "b:v1"}, {name: b, image: "b:v1"}]';
+    const set = templateSet({ config: CONTAINER, 'config.one': two, 'config.two': two });
+    expect(trialPod(set, 'one,two', keys)).toEqual({
+      obstacle: ['a', 'b']
+        .map(
+          (name) =>
+            `spec.containers[name=${name}]: the template has a container of this name: rename one of them`,
+        )
+        .join('; '),
+    });
+  });
+
   test('says why a template fits no pod of a shape', () => {
     const proved = withMisfit(templateSet());
     expect(trialPod(proved, 'config', keys, NEVER)).toEqual({
