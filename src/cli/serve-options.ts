@@ -125,7 +125,7 @@ const SERVE_OPTIONS = {
   'node-agent-namespace': {
     parse: dnsName,
     value: 'name',
-    help: 'namespace of node agents that connect the nodes, so that Networks of Multus span them (default: one node)',
+    help: 'namespace of the node agents, which Networks of Multus need (default: there are none)',
   },
   'neutron-secret': {
     parse: dnsName,

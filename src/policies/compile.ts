@@ -68,7 +68,7 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     const levels = broken.map((level) =>
       options.alone
         ? `template "config": no policy injects pods in namespaces that enforce ${level} pod security`
-        : `template "config": in namespaces that enforce ${level} pod security, only the webhook injects pods, if they comply with their sidecar`,
+        : `template "config": the policy leaves pods in namespaces that enforce ${level} pod security to the webhook`,
     );
     return { objects, left: [...levels, ...left] };
   } catch (error) {

@@ -64,7 +64,7 @@ export class OperatorInCluster {
     await this.#installed();
   }
 
-  /** The same with node agents, as docs/networks.md has it. They remove soon what nobody needs. */
+  /** The same with node agents, as docs/operations.md has it. They remove soon what nobody needs. */
   async installNetworks(): Promise<void> {
     const manifests = await kubectl(this.#cluster, `kustomize ${NETWORKS_OVERLAY}`);
     const soon = ['--look-interval=1s', '--linger=2s'];

@@ -125,8 +125,11 @@ function routeQuestion(
   if (to === undefined) {
     return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
   }
-  const { workload, name } = parseTarget(target ?? '');
-  if (workload.kind !== 'Pod') throw new UsageError(`--to is for pods, and ${target} is none: use pod/NAME`);
+  const pod = target === undefined || route !== undefined ? undefined : parseTarget(target);
+  if (pod?.workload.kind !== 'Pod') {
+    throw new UsageError('--to works with a pod only: use a target such as pod/web-0');
+  }
+  const { name } = pod;
   const request: AskedRequest = { to, method, headers };
   return (client, namespace) => checkRequest(client, namespace, name, request, keysFor(annotation));
 }

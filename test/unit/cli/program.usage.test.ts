@@ -50,6 +50,12 @@ test.each([
     /^error: cannot restart a Pod: use one of Deployment, /,
   ],
   [['drift', '-A', '-n', 'x'], /^error: --namespace and --all-namespaces cannot be used together/],
+  [
+    ['check', 'deploy/web', '--to=http://web'],
+    /^error: --to works with a pod only: use a target such as pod\/web-0/,
+  ],
+  [['check', 'httproute/web', '--to=http://web'], /^error: --to works with a pod only/],
+  [['check', '-f', 'web.yaml', '--to=http://web'], /^error: --to works with a pod only/],
   [['sevre'], /unknown command 'sevre'/],
 ])('%j returns 2 and prints one line that says what to write', async (args, message) => {
   const { code, stderr } = await run(...args);

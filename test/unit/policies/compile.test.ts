@@ -149,7 +149,7 @@ describe('compilePolicies leaves to the webhook', () => {
   test('namespaces whose pod security the template breaks', () => {
     const { left } = compile({ config: DEMO_TEMPLATE });
     expect(left).toEqual([
-      'template "config": in namespaces that enforce restricted pod security, only the webhook injects pods, if they comply with their sidecar',
+      'template "config": the policy leaves pods in namespaces that enforce restricted pod security to the webhook',
     ]);
     expect(JSON.stringify(policyOf({ config: DEMO_TEMPLATE }).matchConstraints)).toContain(
       '{"key":"pod-security.kubernetes.io/enforce","operator":"NotIn","values":["restricted"]}',

@@ -12,9 +12,9 @@ test('the providers are those of the CRD', () => {
 });
 
 test.each(PROVIDERS.map((provider) => [provider.name, provider.reasons] as const))(
-  'docs/networks.md has each reason of %s',
+  'docs/troubleshooting.md has each reason of %s',
   (_, reasons) => {
-    const rows = read('docs/networks.md');
+    const rows = read('docs/troubleshooting.md');
     expect(reasons.filter((reason) => !rows.includes(`| \`${reason}\` |`))).toEqual([]);
   },
 );
