@@ -12,7 +12,10 @@ export interface Selection<T extends KubeObject>
   > {
   /** Handles errors, in place of the common handler. The first caller that selects the objects sets it. */
   readonly onError?: InformerOptions<T>['onError'];
-  /** The watch begins when this resolves with true, for example when a CRD is installed. Set like `onError`. */
+  /**
+   * The watch begins when this resolves with true, for example when a CRD is installed. Set like `onError`, but the
+   * watch begins at once if any caller has no condition.
+   */
   readonly startWhen?: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -31,7 +34,7 @@ export interface SharedInformersOptions extends Pick<SharedWatchOptions, 'client
 
 interface Shared {
   readonly watch: SharedWatch;
-  readonly startWhen: Selection<KubeObject>['startWhen'];
+  startWhen: Selection<KubeObject>['startWhen'];
   readonly caches: { readonly keeps: readonly unknown[]; readonly informer: unknown }[];
 }
 
@@ -81,7 +84,10 @@ export class SharedInformers implements Informers {
     const { namespace, labelSelector, fieldSelector, startWhen } = selection;
     const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector]);
     const known = this.#shared.get(key);
-    if (known) return known;
+    if (known) {
+      if (!startWhen) known.startWhen = undefined;
+      return known;
+    }
     const { client, clock } = this.#options;
     const onError = selection.onError ?? this.#options.onError(plural);
     const selected = { namespace, labelSelector, fieldSelector };

@@ -165,6 +165,24 @@ describe('a watch', () => {
     expect((await api.server.next()).isWatch).toBe(true);
   });
 
+  test.each([
+    ['first', true],
+    ['last', false],
+  ])('begins at once if the %s of its callers has no condition', async (_, isFirst) => {
+    let isAsked = false;
+    const startWhen = async () => {
+      isAsked = true;
+      return false;
+    };
+    if (!isFirst) informers.informer(configMaps, { startWhen });
+    informers.informer(configMaps);
+    if (isFirst) informers.informer(configMaps, { startWhen });
+    run();
+    await api.clock.advanceAsync(0);
+    expect(isAsked).toBe(false);
+    expect((await api.server.next()).isWatch).toBe(true);
+  });
+
   test('accepts no more caches once it has begun', async () => {
     informers.informer(configMaps);
     run();
