@@ -1,4 +1,4 @@
-/** Tells which bridges nobody has needed for some time. */
+/** Tells which bridges have been unused for some time. */
 export class Linger {
   readonly #lingerMs: number;
   readonly #since = new Map<string, number>();
@@ -8,8 +8,8 @@ export class Linger {
   }
 
   /**
-   * Call it in each round, with all bridges that nobody needs. Returns those that nobody needed in an earlier round
-   * either, at least the given time ago, and in none since.
+   * Call it in each round, with all unused bridges. Returns those that were unused in a round at least the given time
+   * ago, and in each round since.
    */
   due(unneeded: ReadonlySet<string>, nowMs: number): ReadonlySet<string> {
     for (const bridge of this.#since.keys()) if (!unneeded.has(bridge)) this.#since.delete(bridge);

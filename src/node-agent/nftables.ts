@@ -27,7 +27,7 @@ const DIGEST = /comment "([0-9a-f]{16})"/;
 /**
  * Returns the rules of the node. They replace the table in one transaction.
  * - `input` drops packets of our VNIs from hosts that are not peers. VNIs of other programs on the port pass.
- * - `forward` lets nobody open a connection into a Network from outside. Bridged packets pass, which `forward` sees
+ * - `forward` drops connections into a Network from outside. Bridged packets pass, which `forward` sees
  *   if the node calls iptables for bridges.
  * - `postrouting` hides pods behind the node when they leave their Network.
  */

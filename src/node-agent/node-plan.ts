@@ -18,7 +18,7 @@ export interface NodePlanInput {
   readonly port: number;
   /** Bridges without pods that no Network needs here. */
   readonly unneeded: ReadonlySet<string>;
-  /** Those of them that nobody has needed for long enough. */
+  /** Those of them that have been unused for long enough. */
   readonly due: ReadonlySet<string>;
 }
 

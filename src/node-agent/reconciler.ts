@@ -21,7 +21,7 @@ export interface ReconcilerOptions {
   readonly port: number;
   /** How often to look at the whole node. */
   readonly lookMs: number;
-  /** How long a bridge stays that nobody needs. */
+  /** How long an unused bridge stays. */
   readonly lingerMs: number;
   readonly nowMs: () => number;
   readonly networks: () => readonly Network[];

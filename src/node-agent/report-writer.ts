@@ -16,7 +16,7 @@ export interface ReportWriterOptions {
   readonly nowMs: () => number;
 }
 
-/** An unchanged report is applied again after this time, in case somebody has deleted it. That is no write. */
+/** An unchanged report is applied again after this time, in case it was deleted. If it is there, that is no write. */
 const REPEAT_MS = 10 * 60_000;
 
 /** Publishes the report of a node in a ConfigMap with the name of the node. */

@@ -129,7 +129,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       const isSame =
         before.metadata.uid === route.metadata.uid &&
         before.metadata.generation === route.metadata.generation;
-      // Somebody has written a status.
+      // Only the status has changed.
       if (isSame) statusWork.queue.add(keyOf(route));
       else changes.mark();
     },

@@ -102,7 +102,7 @@ interface Meant extends Entry {
 }
 
 /**
- * The entries of a route. Nobody knows which requests a match without a meaning was to take. So what comes after it in
+ * The entries of a route. It is unknown which requests an unreadable match was for. So what comes after it in
  * its own route is refused, and it takes itself what no entry of any route takes.
  */
 function entriesOf({ key, object, rules }: ParsedRoute): readonly Entry[] {

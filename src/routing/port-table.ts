@@ -3,7 +3,7 @@ import type { Entry } from './model.ts';
 import { inOrder } from './precedence.ts';
 import { type HostText, type Locate, portHost, type RouteFile, routeFile } from './route-configuration.ts';
 
-/** The entries for one port, in no order, by the clients for whom they hold. */
+/** The entries for one port, in no order, by the clients that they hold for. */
 export interface Draft {
   readonly port: AttachedPort;
   readonly producers: Entry[];

@@ -126,7 +126,7 @@ function describeOptIn(optIn: OptIn, key: string): string {
   }[optIn.source];
 }
 
-/** Undefined if nobody does, and the pod gets the default template. */
+/** Undefined if neither does: the pod gets the default template. */
 function describeSelection(selectedBy: Selection['selectedBy'], key: string): string | undefined {
   return selectedBy === 'default' ? undefined : `the annotation ${key} of the ${selectedBy}`;
 }

@@ -8,7 +8,7 @@ export interface Holder {
   readonly name: string;
   /** The key of its pod. */
   readonly pod?: string;
-  /** It does not have the addresses yet: nobody gets them by chance, but another may take them by name. */
+  /** It only asks for the addresses: they are not given to others, but another pod can take them by name. */
   readonly asks?: true;
 }
 

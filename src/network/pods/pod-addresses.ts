@@ -114,7 +114,7 @@ export class PodAddresses {
     return { ips, sharedWith };
   }
 
-  /** The version makes it fail if somebody has written the claim in between. */
+  /** With the version, the patch fails if the claim has changed since. */
   #write(claim: IpamClaim, ips: readonly string[], pod: NetworkPod, signal: AbortSignal): Promise<IpamClaim> {
     const { name, namespace, uid, resourceVersion } = claim.metadata;
     const patch = {

@@ -8,7 +8,7 @@ export interface NamedService extends KubeObject {
   /** The annotations with which it names pods on a Network; both are undefined for other Services. */
   readonly network?: string | undefined;
   readonly selector?: string | undefined;
-  /** Whether it is headless and has no selector, so that nobody else writes its EndpointSlices. */
+  /** Whether it is headless and has no selector, so that Kubernetes writes no EndpointSlices for it. */
   readonly isFree: boolean;
   readonly publishesNotReady: boolean;
   readonly ports: readonly SlicePort[];
