@@ -22,6 +22,8 @@ export interface Filters {
 
 /** The headers by which a sidecar finds its way begin so. */
 const RESERVED = 'x-envoy-initializer-';
+/** How long a message is, and how its connection is used, the sidecar says itself. */
+const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade'];
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MILLION = 1_000_000;
 const STATUSES = [301, 302, 303, 307, 308];
@@ -153,6 +155,12 @@ function checkName(name: string, at: Path, findings: Findings): void {
   if (!TOKEN.test(name)) findings.add('UnsupportedValue', at, `${shown(name)} is not the name of a header`);
   else if (lower === 'host') {
     findings.add('UnsupportedValue', at, 'Host cannot be changed so: write hostname in a filter URLRewrite');
+  } else if (FRAMING.includes(lower)) {
+    findings.add(
+      'UnsupportedValue',
+      at,
+      `${shown(name)} cannot be changed: the sidecar sets it for each connection`,
+    );
   } else if (lower.startsWith(RESERVED)) {
     findings.add('UnsupportedValue', at, `${shown(name)} is reserved for the sidecar`);
   }

@@ -226,6 +226,78 @@ test('the file is there before the configuration that the first pod waits for', 
   expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
 });
 
+const grpcRoute = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'GRPCRoute',
+  metadata: { name: 'rpc', namespace: 'default' },
+  spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }] },
+};
+
+const grpcRouteDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'grpcroutes.gateway.networking.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/4958' },
+  },
+  spec: {
+    group: 'gateway.networking.k8s.io',
+    names: { kind: 'GRPCRoute', plural: 'grpcroutes' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+test('kubectl apply of a route that does nothing, or not all that it says, warns its author', async () => {
+  const apply = async (...objects: readonly object[]) => {
+    const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+    const { code, stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input });
+    return { code, warnings: stderr.split('\n').filter((line) => line !== '') };
+  };
+  const none = { code: 0, warnings: [] };
+  const missing = { ...route('warned', 'default', 'nobody') };
+  expect(await apply(missing)).toEqual({
+    code: 0,
+    warnings: ['Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist'],
+  });
+  // The Service comes just before its route.
+  expect(await apply(service('just-now', 'default'), route('warned', 'default', 'just-now'))).toEqual(none);
+  expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
+    none,
+  );
+  const [, copy] = [
+    0,
+    { ...route('twice', 'default', 'web-2'), metadata: { name: 'copy', namespace: 'default' } },
+  ];
+  expect(await apply(copy)).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: RuleNeverMatches: rules[0] gets no request with path below "/twice": default/twice rules[0] has the same match and comes first',
+    ],
+  });
+  await namespace('lonely');
+  const consumer = { ...copy, metadata: { name: 'consumer', namespace: 'lonely' } };
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  expect(await apply({ ...consumer, spec: { ...consumer.spec, parentRefs, rules: [{}] } })).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: NoBackend: rules[0]: no backend has a weight above 0, so requests get 500',
+      'Warning: NoSidecar: no running pod follows this route: its clients need the template transparent',
+    ],
+  });
+  // A route for a Gateway is no business of ours.
+  const gateway = { ...missing, spec: { ...missing.spec, parentRefs: [{ name: 'gateway' }] } };
+  expect(await apply({ ...gateway, metadata: { name: 'gateway', namespace: 'default' } })).toEqual(none);
+  await kubectl('delete httproute warned twice copy gateway --namespace=default');
+});
+
 test('check says what a route does, and which rule takes a request', async () => {
   const check = async (...args: readonly string[]) => {
     const terminal = new MemoryTerminal({});
@@ -235,11 +307,39 @@ test('check says what a route does, and which rule takes a request', async () =>
   };
   await fixture.apply(route('lost', 'default', 'nobody'));
   expect(await check('httproute/first', '-n', 'default')).toEqual({
-    code: 0,
-    text: expect.stringMatching(
-      /Service default\/web port 80: holds for clients in all namespaces\n[\s\S]*taken by /,
+    code: 1,
+    text: expect.stringContaining(
+      '! no-ready-endpoints: Service default/web-2 has no ready endpoint: its share of requests gets 503',
     ),
   });
+  await fixture.apply({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-2-a', namespace: 'default', labels: { 'kubernetes.io/service-name': 'web-2' } },
+    addressType: 'IPv4',
+    ports: [{ port: 80 }],
+    endpoints: [
+      { addresses: ['10.9.9.1'], conditions: { ready: true } },
+      { addresses: ['10.9.9.2'], conditions: { ready: false } },
+    ],
+  });
+  const report = await check('httproute/first', '-n', 'default');
+  expect(report.text).toMatch(
+    /Service default\/web port 80: applies to clients in all namespaces\n.*Service default\/web-2 has 1 ready endpoints\n[\s\S]*in use by /,
+  );
+  expect(report.text).not.toContain('no-ready-endpoints');
+  await fixture.apply(grpcRouteDefinition);
+  await kubectl('wait crd/grpcroutes.gateway.networking.k8s.io --for=condition=Established');
+  await eventually('a GRPCRoute can be made', async () => {
+    const made = await fixture.controlPlane.kubectl(['apply', '-f', '-'], {
+      input: JSON.stringify(grpcRoute),
+    });
+    return made.code === 0;
+  });
+  expect((await check('httproute/first', '-n', 'default')).text).toContain(
+    '! grpc-route: GRPCRoute default/rpc is for Service default/web, too. Sidecars follow HTTPRoutes only',
+  );
+  await kubectl('delete crd grpcroutes.gateway.networking.k8s.io');
   expect(await check('httproute/lost', '-n', 'default')).toEqual({
     code: 1,
     text: expect.stringContaining(
