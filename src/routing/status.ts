@@ -64,7 +64,7 @@ function conditionsOf(
     'missing' in attachment
       ? condition('Accepted', false, 'NoMatchingParent', attachment.missing)
       : isRefused
-        ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules answer 500: ${listed(refusals)}`)
+        ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules return 500: ${listed(refusals)}`)
         : condition('Accepted', true, 'Accepted', portsOf(attachment.ports));
   const [first] = references;
   return [
@@ -74,7 +74,7 @@ function conditionsOf(
       : []),
     first
       ? condition('ResolvedRefs', false, first.reason, listed(references))
-      : condition('ResolvedRefs', true, 'ResolvedRefs', 'All references are to Services that exist'),
+      : condition('ResolvedRefs', true, 'ResolvedRefs', 'All Services exist'),
     ...(programmed && !('missing' in attachment) ? [programmedBy(programmed, condition)] : []),
   ];
 }
@@ -95,7 +95,7 @@ function listed(faults: readonly RouteFault[]): string {
 
 function portsOf(ports: readonly { readonly service: string; readonly port: number }[]): string {
   const [first] = ports;
-  return `Holds for Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
+  return `Applies to Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
 }
 
 /**

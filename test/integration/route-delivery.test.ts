@@ -325,7 +325,7 @@ test('check says what a route does, and which rule takes a request', async () =>
   });
   const report = await check('httproute/first', '-n', 'default');
   expect(report.text).toMatch(
-    /Service default\/web port 80: applies to clients in all namespaces\n.*Service default\/web-2 has 1 ready endpoints\n[\s\S]*in use by /,
+    /Service default\/web port 80: applies to clients in all namespaces except lonely.*\n.*Service default\/web-2 has 1 ready endpoint\n[\s\S]*in use by /,
   );
   expect(report.text).not.toContain('no-ready-endpoints');
   await fixture.apply(grpcRouteDefinition);
@@ -357,12 +357,81 @@ test('check says what a route does, and which rule takes a request', async () =>
       'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
     ),
   });
-  expect(asked.text).toContain('default/lost rules[0] does not: path is "/first/x", not below "/lost"');
+  expect(asked.text).toContain('default/lost rules[0] is not used: path is "/first/x", not below "/lost"');
   expect(await check('pod/a', '-n', 'clients', '--to', 'http://elsewhere/')).toEqual({
     code: 0,
     text: expect.stringContaining('no Service has the name or address elsewhere'),
   });
   await kubectl('delete httproute lost --namespace=default');
+});
+
+test('a tenant reaches no other with its routes, and keeps none from theirs', async () => {
+  await namespace('tenant');
+  await pod('tenant');
+  await eventually('the tenant has a file', async () => (await file('tenant')) !== '');
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  const consumer = {
+    ...route('consumer', 'tenant', 'web-2'),
+    metadata: { name: 'consumer', namespace: 'tenant' },
+  };
+  await fixture.apply({ ...consumer, spec: { ...consumer.spec, parentRefs } });
+  await eventually('the tenant has its route', async () =>
+    (await file('tenant')).includes('"tenant/consumer'),
+  );
+  // Compiled, each would take seconds.
+  const value = 'a{1,333}'.repeat(120);
+  const matches = Array.from({ length: 8 }, (_, i) => ({
+    path: { type: 'RegularExpression', value: `/${i}${value}` },
+  }));
+  const rules = Array.from({ length: 8 }, () => ({ matches, backendRefs: [{ name: 'web-2', port: 80 }] }));
+  await fixture.apply(service('web', 'tenant'), {
+    ...route('giant', 'tenant', 'web-2'),
+    spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }], rules },
+  });
+  await eventually('it is refused', async () => {
+    const accepted = await condition('Accepted', 'giant', 'tenant');
+    return accepted?.status === 'False' && accepted.message.includes('is too large');
+  });
+  await fixture.apply(route('after', 'default', 'web-2'));
+  await eventually('others go on', async () => (await file('clients')).includes('/after'));
+  expect(await file('clients')).not.toContain('consumer');
+  // The port is none of the Service.
+  const ported = { ...route('ported', 'default', 'web-2') };
+  const [parent] = ported.spec.parentRefs;
+  const warned = await fixture.apply({
+    ...ported,
+    spec: { ...ported.spec, parentRefs: [{ ...parent, port: 81 }] },
+  });
+  expect(warned.stderr).toBe('Warning: NoMatchingParent: Service default/web has no port 81\n');
+  expect(await file('clients')).not.toContain('/ported');
+  await kubectl('delete httproute after ported --namespace=default');
+});
+
+test('a status in our name that is not ours is written again', async () => {
+  const forged = (await parents('first', 'default')).map((parent) => ({
+    ...parent,
+    conditions: parent.conditions.map((each) => ({ ...each, status: 'False', message: 'forged' })),
+  }));
+  const patch = 'patch httproute first --namespace=default --subresource=status --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: { parents: forged } }));
+  await eventually(
+    'it is right',
+    async () => (await condition('Accepted', 'first', 'default'))?.status === 'True',
+  );
+});
+
+test('an immutable ConfigMap is said, and is made again once it is deleted', async () => {
+  const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), '{"immutable":true}');
+  await fixture.apply(route('fifth', 'default', 'web-2'));
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
+      'is immutable: delete it',
+    ),
+  );
+  expect(await file('clients')).not.toContain('/fifth');
+  await kubectl('delete configmap envoy-routes --namespace=clients');
+  await eventually('the route is there', async () => (await file('clients')).includes('/fifth'));
 });
 
 test('an operator that was killed goes on where it was', async () => {

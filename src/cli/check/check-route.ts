@@ -47,9 +47,7 @@ export async function checkRoute(client: KubeClient, namespace: string, name: st
     namespace,
     because: [
       ...explainRoute(compilation, key),
-      ...backends.map(
-        ({ service, ready }) => `Service ${service} has ${ready ?? 'an unknown number of'} ready endpoints`,
-      ),
+      ...backends.map(({ service, ready }) => `Service ${service} has ${endpoints(ready)}`),
       ...statusLines(route),
     ],
     findings: [
@@ -62,6 +60,11 @@ export async function checkRoute(client: KubeClient, namespace: string, name: st
       ...delivery(route),
     ],
   };
+}
+
+function endpoints(ready: number | undefined): string {
+  if (ready === undefined) return 'endpoints that you may not read';
+  return ready === 1 ? '1 ready endpoint' : `${ready} ready endpoints`;
 }
 
 function statusLines({ object }: CompiledRoute): readonly string[] {

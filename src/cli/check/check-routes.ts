@@ -94,7 +94,11 @@ export async function checkRequest(
     .ports(namespace)
     .find((each) => service && each.service === keyOf(service) && each.port === port);
   const because = routed
-    ? explain(routed, { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) })
+    ? explain(
+        routed,
+        { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) },
+        namespace,
+      )
     : [unrouted(service, to, port)];
   return { object, namespace, because, findings };
 }
@@ -131,13 +135,17 @@ export function formatRouteReport({ object, namespace, because, findings }: Rout
   ];
 }
 
-function explain(port: RoutedPort, request: Request): readonly string[] {
+function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {
   const verdicts = explainRequest(port, request);
   const winner = verdicts.find(({ wins }) => wins);
   return [
-    winner ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}` : 'no rule matches: 404',
-    ...verdicts.filter(({ wins }) => !wins).map(({ entry, why }) => `${entryName(entry)} does not: ${why}`),
-    `these are the routes ${port.isConsumer ? "of the client's namespace" : `of namespace ${port.namespace}`}`,
+    winner
+      ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}`
+      : 'no rule matches, so the answer is 404',
+    ...verdicts
+      .filter(({ wins }) => !wins)
+      .map(({ entry, why }) => `${entryName(entry)} is not used: ${why}`),
+    `the routes are in namespace ${port.isConsumer ? namespace : port.namespace}`,
   ];
 }
 
