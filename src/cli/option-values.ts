@@ -9,11 +9,13 @@ export function text(value: string): string {
   return value;
 }
 
-/** Parses an http or https URL. The error shows the example. */
-export function urlSuchAs(example: string): (value: string) => string {
+/** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
+export function urlSuchAs(
+  example: string,
+  protocols: readonly string[] = ['https:', 'http:'],
+): (value: string) => string {
   return (value) => {
-    const { protocol } = URL.parse(value) ?? {};
-    if (protocol !== 'https:' && protocol !== 'http:') {
+    if (!protocols.includes(URL.parse(value)?.protocol ?? '')) {
       throw new InvalidArgumentError(`Use a URL such as ${example}.`);
     }
     return value;
