@@ -5,6 +5,7 @@ import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { type Compilation, compileRoutes } from '../routing/compile.ts';
+import { cachedAge, configurationRead, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
@@ -61,6 +62,8 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
   const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
   const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen });
+  // The same as for the copies of it.
+  const envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
   const { pods } = fleet;
   const isRouted = ({ metadata }: KubeObject) =>
     parseStatus(metadata.annotations?.[keys.status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
@@ -106,8 +109,13 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     now: () => clock.now(),
     wallClock: () => new Date(),
     taken: metrics.taken,
+    read: (pod) => configurationRead(pod, keys),
+    configuration: (namespace) => cachedAge(envoyMaps.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`)),
   });
-  metrics.watch(() => sidecars.behind());
+  metrics.watch(
+    () => sidecars.behind(),
+    () => sidecars.withOlderConfiguration(),
+  );
   const files = new RouteFiles({
     client: leaderClient,
     configMaps: maps.lister,

@@ -89,6 +89,13 @@ const condition = async (type: string, name: string, inNamespace: string) =>
     .flatMap(({ conditions }) => conditions)
     .find((each) => each.type === type);
 
+async function cli(...args: readonly string[]) {
+  const terminal = new MemoryTerminal({});
+  const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const code = await runCli(['node', 'envoy-initializer', ...args, ...kubeconfig], terminal);
+  return { code, text: `${terminal.stdout}${terminal.stderr}` };
+}
+
 test('without the CRD there are no routes, and with it there are at once', async () => {
   await namespace('clients');
   await pod('clients');
@@ -162,7 +169,22 @@ test('a running sidecar is touched when its routes change, and counts when it ha
   const server = createServer((_, response) => response.end(mounted));
   await new Promise<void>((resolve) => server.listen(15_021, ADDRESS, resolve));
   try {
-    const ready = { phase: 'Running', podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] };
+    // Its Envoy is older than the ConfigMap `envoy` of the namespace.
+    const running = { startedAt: '2026-01-01T00:00:00Z' };
+    const container = {
+      name: 'envoy',
+      ready: true,
+      restartCount: 0,
+      image: 'envoy',
+      imageID: '',
+      state: { running },
+    };
+    const ready = {
+      phase: 'Running',
+      podIP: ADDRESS,
+      podIPs: [{ ip: ADDRESS }],
+      initContainerStatuses: [container],
+    };
     const patch = 'patch pod a --namespace=running --subresource=status --type=merge -p';
     await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: ready }));
     await eventually('it is behind', async () =>
@@ -195,6 +217,14 @@ test('a running sidecar is touched when its routes change, and counts when it ha
     const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain('envoy_initializer_routes_sidecars_behind 0');
     expect(metrics).toMatch(/envoy_initializer_routes_programmed_seconds_count [1-9]/);
+    expect(metrics).toContain('envoy_initializer_routes_sidecars_with_older_configuration 1\n');
+    expect(await cli('drift', '-n', 'running')).toMatchObject({
+      code: 1,
+      text: 'running/a runs an older configuration of Envoy than the ConfigMap envoy (standalone pod: recreate it yourself)\n',
+    });
+    expect((await cli('check', 'pod/a', '-n', 'running')).text).toContain(
+      '! old-configuration: pod a has an older configuration of Envoy than the ConfigMap envoy, which Envoy reads only when it starts: recreate it',
+    );
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -299,12 +329,7 @@ test('kubectl apply of a route that does nothing, or not all that it says, warns
 });
 
 test('check says what a route does, and which rule takes a request', async () => {
-  const check = async (...args: readonly string[]) => {
-    const terminal = new MemoryTerminal({});
-    const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
-    const code = await runCli(['node', 'envoy-initializer', 'check', ...args, ...kubeconfig], terminal);
-    return { code, text: `${terminal.stdout}${terminal.stderr}` };
-  };
+  const check = (...args: readonly string[]) => cli('check', ...args);
   await fixture.apply(route('lost', 'default', 'nobody'));
   expect(await check('httproute/first', '-n', 'default')).toEqual({
     code: 1,
@@ -362,6 +387,30 @@ test('check says what a route does, and which rule takes a request', async () =>
     code: 0,
     text: expect.stringContaining('no Service has the name or address elsewhere'),
   });
+  // Without capture, a pod gets nothing of it.
+  const containers = [{ name: 'app', image: 'app' }];
+  const plain = (name: string, metadata: object) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', ...metadata },
+    spec: { containers },
+  });
+  await fixture.apply(plain('bare', {}), plain('plain', { labels: { [OPT_IN]: 'true' } }));
+  for (const [name, why] of [
+    ['bare', '! no-sidecar: the pod has no sidecar'],
+    ['plain', '! no-capture: the sidecar (template default) does not capture the requests of the pod'],
+  ] as const) {
+    expect(await check(`pod/${name}`, '-n', 'default', '--to', 'http://web/first')).toEqual({
+      code: 1,
+      text: expect.stringContaining(why),
+    });
+  }
+  const exclude = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
+  await kubectl(`annotate pod a --namespace=clients ${exclude}=80`);
+  expect((await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first')).text).toContain(
+    '! excluded-port: port 80 bypasses the sidecar',
+  );
+  await kubectl(`annotate pod a --namespace=clients ${exclude}-`);
   await kubectl('delete httproute lost --namespace=default');
 });
 
