@@ -407,7 +407,7 @@ test('check says what a route does, and which rule takes a request', async () =>
   await fixture.apply(plain('bare', {}), plain('plain', { labels: { [OPT_IN]: 'true' } }));
   for (const [name, why] of [
     ['bare', '! no-sidecar: the pod has no sidecar'],
-    ['plain', '! no-capture: the sidecar (template default) does not capture the requests of the pod'],
+    ['plain', '! no-capture: the sidecar (template config) does not capture the requests of the pod'],
   ] as const) {
     expect(await check(`pod/${name}`, '-n', 'default', '--to', 'http://web/first')).toEqual({
       code: 1,
