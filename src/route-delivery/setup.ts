@@ -14,7 +14,6 @@ import { Progress } from './progress.ts';
 import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummary } from './resources.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
-import { Served } from './served.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
@@ -47,9 +46,9 @@ const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
 export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
   if (options.routes === 'off') return;
   const { fleet, namespace: home } = options;
-  const { client, leaderClient, clock, log, events } = manager;
+  const { leaderClient, clock, events } = manager;
   const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
-  const served = new Served({ client, clock, log, resource: HTTP_ROUTES });
+  const served = manager.served(HTTP_ROUTES);
   const startWhen = served.until;
   const routes = manager.informer(HTTP_ROUTES, { startWhen });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
