@@ -149,6 +149,7 @@ test('a Network takes three writes to be Ready, whatever nodes there are', async
     'create network-attachment-definitions': NETWORK_COUNT,
     'patch networks/status': NETWORK_COUNT,
   });
+  expect(new Set(networks().map(({ status }) => status?.capacity?.total))).toEqual(new Set([253]));
 });
 
 test('each node that a Network comes to is one write, and counts are written seldom', async () => {
