@@ -109,7 +109,9 @@ describe('in another namespace,', () => {
     await rm(directory, { recursive: true });
     const before = [...(await rendered(overlay)).values()];
     const isOf = (namespace: string) => (line: string) =>
-      new RegExp(`(namespace|metadata.name|^  - key: .*): ${namespace}$|serviceaccount:${namespace}`).test(line);
+      new RegExp(`(namespace|metadata.name|^  - key: .*): ${namespace}$|serviceaccount:${namespace}`).test(
+        line,
+      );
     expect(stdout.split('\n').filter(isOf('envoy-initializer'))).toEqual([]);
     const webhooks = (loadAll(stdout) as Manifest[]).flatMap(({ webhooks: all = [] }) => all);
     for (const { clientConfig, namespaceSelector } of webhooks) {

@@ -17,7 +17,6 @@ import { type OperatorFixture, startOperatorFixture } from '../support/operator-
 import { memoryOf } from '../support/process-memory.ts';
 import { operatorCalls } from '../support/rights.ts';
 
-
 /**
  * The control plane alone: Networks on three nodes each, with the writes of the operator counted. `make network-fleet`
  * has it with 5,000 nodes, 1,000 Networks and 10,000 pods.
@@ -67,7 +66,9 @@ afterAll(async () => {
 function count({ status: before }: Network, { status: after }: Network): void {
   if (isDeepStrictEqual(before, after)) return;
   if (!isDeepStrictEqual(before?.nodes ?? [], after?.nodes ?? [])) updates.nodes++;
-  else if (isDeepStrictEqual(conditionOf(before?.conditions, 'Ready'), conditionOf(after?.conditions, 'Ready'))) {
+  else if (
+    isDeepStrictEqual(conditionOf(before?.conditions, 'Ready'), conditionOf(after?.conditions, 'Ready'))
+  ) {
     updates.counts++;
   }
 }
@@ -116,8 +117,7 @@ async function addPod(network: string, index: number, node: number): Promise<voi
   await client.create(PODS, pod, options);
 }
 
-const networks = () =>
-  watched.lister.list().filter(({ metadata }) => metadata.name.startsWith('network-'));
+const networks = () => watched.lister.list().filter(({ metadata }) => metadata.name.startsWith('network-'));
 const isReady = ({ status }: Network) => conditionOf(status?.conditions, 'Ready')?.status === 'True';
 
 /** The writes of the operator to what Networks are, by what they were. */
@@ -181,7 +181,9 @@ test('nothing is written while nothing changes', async () => {
   const before = await writes();
   const reconciled = async () => {
     const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
-    return Number(/^controller_runtime_reconcile_total\{controller="network",result="success"\} (\d+)$/m.exec(text)?.[1]);
+    return Number(
+      /^controller_runtime_reconcile_total\{controller="network",result="success"\} (\d+)$/m.exec(text)?.[1],
+    );
   };
   const enough = (await reconciled()) + 2 * NETWORK_COUNT;
   while ((await reconciled()) < enough) await pause(300);
