@@ -16,7 +16,6 @@ import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummar
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { createRouteHandler, PARENT, parentsIn } from './route-warnings.ts';
-import { Served } from './served.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
@@ -54,9 +53,9 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     return;
   }
   const { fleet, namespace: home } = options;
-  const { client, leaderClient, clock, log, events } = manager;
+  const { leaderClient, clock, events } = manager;
   const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
-  const served = new Served({ client, clock, log, resource: HTTP_ROUTES });
+  const served = manager.served(HTTP_ROUTES);
   const startWhen = served.until;
   const routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
