@@ -1,13 +1,13 @@
 import type { Operation } from 'fast-json-patch';
-import type { JsonObject } from '../json/json.ts';
-import { ApiError, isForbidden, isInvalid, isNotFound } from '../kube/api/api-error.ts';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import { ApiError, isConflict, isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, splitKey } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient, WriteOptions } from '../kube/client/client.ts';
 import { evict } from '../kube/client/evict.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
-import { parseStatus, type Status } from '../sidecar/status.ts';
+import type { Status } from '../sidecar/status.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import type { Action, RolloutPod } from './core/pod.ts';
 import { isServed } from './endpoints.ts';
@@ -57,6 +57,7 @@ export class Actuator {
 
   /** Rejects if the API server does not answer. */
   async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
+    if (pod.blocked !== undefined && this.#options.now() < pod.blocked.until) return 'later';
     try {
       if (what === 'evict') return await this.#evict(pod, signal);
       const whole = await this.#read(pod, signal);
@@ -70,8 +71,11 @@ export class Actuator {
       return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
     } catch (err) {
       if (isNotFound(err)) return 'gone';
-      if (!isAnswer(err)) throw err;
-      return this.#judge(pod, to.set, judgement(err));
+      // Another writer was faster: the next step sees its write.
+      if (isOvertaken(err)) return 'later';
+      const judgement = judgementOf(err);
+      if (!judgement) throw err;
+      return this.#judge(pod, to.set, judgement);
     }
   }
 
@@ -153,7 +157,9 @@ export class Actuator {
     const options = { from, restart: isConfigStale };
     const change = podChange(whole, namespace, set, decide, options);
     const isNative =
-      change.how === 'in-place' && change.restarts && change.images.some(({ list }) => list === 'initContainers');
+      change.how === 'in-place' &&
+      change.restarts &&
+      change.images.some(({ list }) => list === 'initContainers');
     if (!isNative) return change;
     const kubelet = await this.#kubeletOf(whole, signal);
     return podChange(whole, namespace, set, decide, { ...options, kubelet });
@@ -202,4 +208,36 @@ export class Actuator {
     this.#options.memory.block(uid, { until: this.#options.now() + ms, why });
     return 'later';
   }
+}
+
+type Judgement = Exclude<PodChange, InPlaceChange | { readonly how: 'none' }>;
+
+/** A test of the patch failed: such an answer names no field. */
+function isOvertaken(err: unknown): boolean {
+  return isConflict(err) || (err instanceof ApiError && err.status === 422 && err.fields.length === 0);
+}
+
+/** What an answer of the API server means for the pod; undefined if it means nothing. */
+function judgementOf(err: unknown): Judgement | undefined {
+  if (!(err instanceof ApiError)) return undefined;
+  // Validation: the field cannot change in a running pod.
+  if (err.status === 422) return { how: 'replace', why: err.message };
+  return isForbidden(err) || err.status === 400 ? { how: 'refused', why: err.message } : undefined;
+}
+
+function nodeOf(pod: WholePod): string {
+  return ownString(own(pod, 'spec'), 'nodeName') ?? '';
+}
+
+function kubeletVersion(node: unknown): string | undefined {
+  const status = own(isObject(node) ? node : {}, 'status');
+  return ownString(own(status, 'nodeInfo'), 'kubeletVersion');
+}
+
+/** The images that the API server would store, beside those that the change asked for. */
+function imagesOf(written: KubeObject, { images }: InPlaceChange) {
+  return images.map(({ list, index, to }) => {
+    const container = ownObjects(own(written as WholePod, 'spec'), list)[index];
+    return { to, is: ownString(container, 'image') ?? '' };
+  });
 }

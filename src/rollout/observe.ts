@@ -1,16 +1,26 @@
 import { clip } from '../json/clip.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
+import { PODS } from '../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, keyOf } from '../kube/api/object.ts';
-import { annotation, containers, initContainers, isNativeSidecar, label, nameOf, type Pod, volumes } from '../podspec/pod.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import {
+  annotation,
+  containers,
+  initContainers,
+  isNativeSidecar,
+  label,
+  nameOf,
+  type Pod,
+  volumes,
+} from '../podspec/pod.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import type { RolloutPod } from './core/pod.ts';
+import { ROLLOUT_KEY } from './core/standing.ts';
 import { readsConfig } from './pod-change.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
 export const DRAIN = 'initializer.kubernetes.io/drain';
-/** The label or annotation by which a pod or namespace is left alone: `false`. */
-export const ROLLOUT = 'initializer.kubernetes.io/rollout';
 
 const MAX_TROUBLE = 300;
 /** Reasons of waiting containers that need time, and no repair. */
@@ -32,9 +42,15 @@ export interface ObservedPod extends KubeObject {
   readonly observed: Observed | undefined;
 }
 
-/** Returns a transform that keeps of injected pods what a rollout looks at, and of others their identity. */
-export function observing(keys: Keys): (pod: KubeObject) => ObservedPod {
-  return (pod) => ({ metadata: identityOf(pod), observed: observe(pod as KubeObject & JsonObject, keys) });
+/** Pods, as far as a rollout looks at them: of those without a sidecar, the identity. */
+export function observedPods(keys: Keys): Resource<ObservedPod> {
+  return {
+    ...PODS,
+    decode(object) {
+      const pod = decodeObject(object);
+      return { metadata: identityOf(pod), observed: observe(pod as KubeObject & JsonObject, keys) };
+    },
+  };
 }
 
 /** What a rollout sees of a pod; undefined for a pod without a sidecar. */
@@ -43,7 +59,9 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
   if (!status) return undefined;
   const { uid = '', creationTimestamp = '', deletionTimestamp, ownerReferences = [] } = pod.metadata;
   const owner = ownerReferences.find(({ controller }) => controller === true);
-  const ready = ownObjects(own(pod, 'status'), 'conditions').find((each) => ownString(each, 'type') === 'Ready');
+  const ready = ownObjects(own(pod, 'status'), 'conditions').find(
+    (each) => ownString(each, 'type') === 'Ready',
+  );
   const sidecars = sidecarsOf(pod, status);
   return {
     key: keyOf(pod),
@@ -58,7 +76,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     sidecarStartedAt: greatest(sidecars.map(({ state }) => runningSince(state))),
     isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
     status,
-    isOptedOut: [label(pod, ROLLOUT), annotation(pod, ROLLOUT)].includes('false'),
+    isOptedOut: [label(pod, ROLLOUT_KEY), annotation(pod, ROLLOUT_KEY)].includes('false'),
     isDraining: annotation(pod, DRAIN) !== undefined,
     canDrain: canDrain(pod, sidecars),
     trouble: sidecars.map(({ state }) => troubleOf(state)).find((trouble) => trouble !== undefined),
@@ -71,7 +89,8 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
 
 /** Whether the change that the status tells of has restarted the sidecar, and the new one runs. */
 export function hasRestarted({ status, restarts, sidecarStartedAt }: Observed): boolean {
-  return sidecarStartedAt !== undefined && restarts > (status?.restarts ?? Number.NEGATIVE_INFINITY);
+  if (status?.restarts === undefined) return true;
+  return sidecarStartedAt !== undefined && restarts > status.restarts;
 }
 
 interface Sidecar {

@@ -1,4 +1,12 @@
-import { isArray, isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
+import {
+  isArray,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+} from '../json/json.ts';
 import { podCreation } from '../podspec/admission-target.ts';
 import { isSameImage, respelled } from '../podspec/image-spelling.ts';
 import { annotation, isNativeSidecar, nameOf, type Pod, specField, volumes } from '../podspec/pod.ts';
@@ -70,7 +78,8 @@ export function podChange(
   const before = parseStatus(annotation(pod, options.keys.status));
   if (!before) return { how: 'none' };
   const original = uninject(pod, options.keys);
-  if (!original) return refused('the pod would have no container without its sidecar: its status annotation is wrong');
+  if (!original)
+    return refused('the pod would have no container without its sidecar: its status annotation is wrong');
   const injected = injectAgain(original, pod, namespace, set, options);
   if (injected.outcome !== 'injected') return refused(reasonOf(injected));
   const { status: after } = injected;
@@ -80,7 +89,8 @@ export function podChange(
     : 'the templates differ in more than images, cpu and memory';
   if (differs !== undefined) return { how: 'replace', why: differs };
   const old = from && injectAgain(original, pod, namespace, from, options);
-  const known = old?.outcome === 'injected' && sameTemplates(before, old.status, 'sha256') ? old.pod : undefined;
+  const known =
+    old?.outcome === 'injected' && sameTemplates(before, old.status, 'sha256') ? old.pod : undefined;
   return changeOf({ pod, wanted: injected.pod, known, after, restart, kubelet });
 }
 
@@ -164,7 +174,8 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
   const [placeIn, placeInWanted, placeInKnown] = [places(pod), places(wanted), places(known ?? {})];
   for (const name of [...(after.added.containers ?? []), ...(after.added.initContainers ?? [])]) {
     const [live, goal] = [placeIn.get(name), placeInWanted.get(name)];
-    if (!live || !goal || live.list !== goal.list) return replace(`container ${name} is not where a new pod has it`);
+    if (!live || !goal || live.list !== goal.list)
+      return replace(`container ${name} is not where a new pod has it`);
     const once = placeInKnown.get(name)?.container;
     const image = imageOf(live.container);
     if (once && !isSameImage(imageOf(once), image))
@@ -175,7 +186,8 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     if (!isSameImage(image, to)) images.push({ ...place, from: image, to });
     else if (restart && runs && readsConfig(live.container, pod)) {
       const other = respelled(image);
-      if (other === undefined) return replace(`image ${image} has no other spelling, by which to restart the container`);
+      if (other === undefined)
+        return replace(`image ${image} has no other spelling, by which to restart the container`);
       images.push({ ...place, from: image, to: other });
     }
     const resized = resizedOf(live.container, goal.container, once);
@@ -184,7 +196,9 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
   }
   const isNative = images.some(({ list, name }) => list === 'initContainers' && isNativeIn(pod, name));
   if (isNative && isOlder(kubelet)) {
-    return replace(`its node has kubelet ${kubelet}, which restarts no native sidecar: v1.${NATIVE_SINCE} does`);
+    return replace(
+      `its node has kubelet ${kubelet}, which restarts no native sidecar: v1.${NATIVE_SINCE} does`,
+    );
   }
   return {
     how: 'in-place',
@@ -243,7 +257,9 @@ export function readsConfig(container: JsonObject, pod: Pod): boolean {
 
 function hasConfig(volume: JsonObject): boolean {
   const sources = ownObjects(own(volume, 'projected'), 'sources');
-  return [volume, ...sources].some((source) => ownString(own(source, 'configMap'), 'name') === ENVOY_CONFIG_MAP);
+  return [volume, ...sources].some(
+    (source) => ownString(own(source, 'configMap'), 'name') === ENVOY_CONFIG_MAP,
+  );
 }
 
 /**
@@ -262,7 +278,8 @@ function resizedOf(
       const [is, to] = [amount(live, kind, resource), amount(goal, kind, resource)];
       if (to === undefined) {
         const isOurs = once === undefined || amount(once, kind, resource) !== undefined;
-        if (is !== undefined && isOurs) return { why: `has ${kind} of ${resource}, which cannot be removed in place` };
+        if (is !== undefined && isOurs)
+          return { why: `has ${kind} of ${resource}, which cannot be removed in place` };
       } else if (parseQuantity(is) !== parseQuantity(to)) {
         changed[kind] = { ...objectAt(now, kind), ...changed[kind], [resource]: to };
       }

@@ -55,6 +55,8 @@ export interface Status {
   readonly at?: string;
   /** Whether the pod was Ready before that change: only such pods show whether the change was good. */
   readonly wasReady?: boolean;
+  /** How often the sidecar had been restarted before that change; absent if the change restarts nothing. */
+  readonly restarts?: number;
 }
 
 /** The version of the annotation's format, not of this program: pods outlive upgrades. */
@@ -115,7 +117,7 @@ export function appliedTemplate({ name, hash, shape }: Template): AppliedTemplat
 
 /** The text of the status annotation. Omits empty parts. */
 export function formatStatus(status: Status): string {
-  const { templates, added, overlaid, moved, requests, configs = {}, at, wasReady } = status;
+  const { templates, added, overlaid, moved, requests, configs = {}, at, wasReady, restarts } = status;
   const said = {
     version: VERSION,
     templates,
@@ -126,6 +128,7 @@ export function formatStatus(status: Status): string {
     configs: unlessEmpty(configs),
     at,
     wasReady,
+    restarts,
   };
   return JSON.stringify(said);
 }
@@ -146,7 +149,8 @@ export function parseStatus(text: string | undefined): Status | undefined {
   const added = own(status, 'added');
   const overlaid = own(status, 'overlaid');
   const requests = own(status, 'requests');
-  const [configs, at, wasReady] = [own(status, 'configs'), ownString(status, 'at'), own(status, 'wasReady')];
+  const [configs, at] = [own(status, 'configs'), ownString(status, 'at')];
+  const [wasReady, restarts] = [own(status, 'wasReady'), own(status, 'restarts')];
   return {
     templates,
     added: isObject(added) ? namesOf(added) : {},
@@ -156,6 +160,7 @@ export function parseStatus(text: string | undefined): Status | undefined {
     ...(isObject(configs) && { configs: stringsIn(configs) }),
     ...(at !== undefined && !Number.isNaN(Date.parse(at)) && { at }),
     ...(typeof wasReady === 'boolean' && { wasReady }),
+    ...(typeof restarts === 'number' && { restarts }),
   };
 }
 
