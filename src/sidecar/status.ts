@@ -55,7 +55,7 @@ export interface Status {
   readonly at?: string;
   /** Whether the pod was Ready before that change: only such pods show whether the change was good. */
   readonly wasReady?: boolean;
-  /** How often the sidecar had been restarted before that change; absent if the change restarts nothing. */
+  /** The restarts of the sidecar's containers before that change: more of them show that it has happened. */
   readonly restarts?: number;
 }
 
