@@ -159,6 +159,12 @@ export class RolloutWorld {
     return true;
   }
 
+  /** Whether a kubelet or a controller has something to do for the pod. */
+  isBehind(pod: WorldPod): boolean {
+    const isReady = pod.broken === undefined && !pod.draining;
+    return pod.going || pod.startsSince !== undefined || pod.ready !== isReady;
+  }
+
   has(pod: WorldPod, set: TemplateSet): boolean {
     return has(pod, set);
   }

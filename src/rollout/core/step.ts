@@ -1,6 +1,6 @@
 import type { Status } from '../../sidecar/status.ts';
 import { isCanary } from '../../sidecar/template/canary.ts';
-import type { Strategy } from '../../sidecar/template/strategy.ts';
+import type { PodShare, Strategy } from '../../sidecar/template/strategy.ts';
 import { canaryScope } from './canary-scope.ts';
 import { assess, type Change, changeOf, type Health, unsettledUntil } from './health.ts';
 import { type Candidate, pick } from './order.ts';
@@ -89,7 +89,15 @@ export function step(
   }
   const rate = strategy.perMinute - survey.recent.length - survey.draining.length;
   const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(survey, health, strategy);
-  const started = new Set(choose(open, survey, Math.min(slots, rate), goesBack || health.good > 0, strategy));
+  const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
+  const started = new Set(
+    goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health.good > 0, limits),
+  );
+  // A failed pod of the canary keeps the others of its workload from proving more.
+  const isStuck =
+    phase === 'canary' &&
+    health.failing.length > 0 &&
+    health.pending + survey.draining.length + started.size === 0;
   for (const candidate of open) {
     const { pod, workload } = candidate;
     if (started.has(candidate)) continue;
@@ -101,7 +109,14 @@ export function step(
     actions.push({ do: firstOf(candidate), pod: candidate.pod, to });
   }
   if (open.length > started.size) wake.at(minimum(survey.recent, MINUTE_MS));
-  return { phase, actions, pods: states, health, decision, wakeInMs: wake.inMs };
+  return {
+    phase,
+    actions,
+    pods: states,
+    health,
+    decision: isStuck ? { do: 'halt' } : decision,
+    wakeInMs: wake.inMs,
+  };
 }
 
 /** The earliest time to look again. */
@@ -151,6 +166,16 @@ function slotsOf(
   return breaker.failures - failing.length + good - pending - lost - draining.length;
 }
 
+interface Limits {
+  /** Pods that may start. */
+  readonly slots: number;
+  readonly maxUnavailable: PodShare;
+}
+
+const UNLIMITED = () => Number.POSITIVE_INFINITY;
+const isBroken = ({ pod }: Candidate) => pod.ready === false;
+const isServing = ({ pod }: Candidate) => pod.ready !== false;
+
 /**
  * The candidates that start now. Pods that do not serve come first, and take nothing from their workload. But they
  * prove little, so that the first proof comes from others.
@@ -158,18 +183,32 @@ function slotsOf(
 function choose(
   open: readonly Candidate[],
   { changes }: Survey,
-  slots: number,
   isProved: boolean,
-  { maxUnavailable }: Strategy,
+  { slots, maxUnavailable }: Limits,
 ): readonly Candidate[] {
+  const touched = touchedNodes(changes);
+  const serving = open.filter(isServing);
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const broken = isProved || serving.length === 0 ? open.filter(isBroken) : [];
+  const first = pick(broken, { slots, free: UNLIMITED, touched });
+  return [...first, ...pick(serving, { slots: slots - first.length, free, touched })];
+}
+
+/** The candidates that go back now: all that do not serve, at once. */
+function chooseBack(
+  open: readonly Candidate[],
+  { changes }: Survey,
+  { slots, maxUnavailable }: Limits,
+): readonly Candidate[] {
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const serving = pick(open.filter(isServing), { slots, free, touched: touchedNodes(changes) });
+  return [...open.filter(isBroken), ...serving];
+}
+
+function touchedNodes(changes: readonly Change[]): ReadonlyMap<string, number> {
   const touched = new Map<string, number>();
   for (const { pod, at } of changes) touched.set(pod.node, Math.max(at, touched.get(pod.node) ?? 0));
-  const broken = open.filter(({ pod }) => pod.ready === false);
-  const serving = open.filter(({ pod }) => pod.ready !== false);
-  const all = { free: () => Number.POSITIVE_INFINITY, touched };
-  const first = isProved || serving.length === 0 ? pick(broken, { ...all, slots }) : [];
-  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  return [...first, ...pick(serving, { slots: slots - first.length, free, touched })];
+  return touched;
 }
 
 function minimum(times: readonly number[], plus: number): number | undefined {
