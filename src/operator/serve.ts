@@ -53,7 +53,7 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   const template = setUpTemplate(manager, options);
   const namespaces = setUpNamespaces(manager, options);
   const fleet = setUpDrift(manager, { ...options, template, namespaces });
-  const revisions = setUpRevisions(manager, { ...options, template, pods: fleet.pods });
+  const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });
   setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
   setUpRollout(manager, { ...options, revisions, namespaces });
   setUpRouteDelivery(manager, { ...options, fleet });

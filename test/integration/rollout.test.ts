@@ -139,7 +139,7 @@ beforeAll(async () => {
   const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
   fixture = await startOperatorFixture({ binaries });
   await serviceAccount(fixture.controlPlane, 'default');
-  const overlay = (file: string) => join(projectDirectory(), 'deploy/overlays/rollout', file);
+  const overlay = (file: string) => join(projectDirectory(), 'deploy/components/rollout', file);
   await fixture.kubectl('apply', '-f', overlay('rbac.yaml'));
   const fence = ['--type=json', `--patch-file=${overlay('fence.yaml')}`];
   await fixture.kubectl('patch', 'validatingadmissionpolicy', 'envoy-initializer-fence', ...fence);
