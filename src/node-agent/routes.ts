@@ -50,7 +50,10 @@ export function reportedRanges(
   );
   const widest = [...routes.map(({ range }) => range), ...links]
     .filter(
-      ({ address, prefixLength }) => prefixLength < bitsOf(address) && !EVERYWHERE.includes(address.range()),
+      ({ address, prefixLength }) =>
+        prefixLength > LONGEST_DEFAULT &&
+        prefixLength < bitsOf(address) &&
+        !EVERYWHERE.includes(address.range()),
     )
     .toSorted((a, b) => a.prefixLength - b.prefixLength || compare(a, b));
   const tree = new RangeTree<Range>();

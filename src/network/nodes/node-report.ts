@@ -71,10 +71,8 @@ function isUnderlay(value: unknown): value is Underlay {
   );
 }
 
-/** A range for all addresses would refuse every Network. */
 function isRange(value: unknown): value is string {
-  const range = isString(value) ? readRange(value) : undefined;
-  return range !== undefined && range.prefixLength > 0;
+  return isString(value) && readRange(value) !== undefined;
 }
 
 function isString(value: unknown): value is string {
