@@ -83,6 +83,16 @@ test('an empty node gets a bridge with both gateways, a tunnel, and each peer', 
   expect(forwards).toEqual({ ipv4: true, ipv6: [bridge, 'eth0'] });
 });
 
+test('a Network with an address of the node is not made, also where no route leads to the address', () => {
+  const blue = network('blue', '10.20.0.0/24', 1);
+  const lo = { name: 'lo', mtu: 65_536, addresses: [{ address: '10.20.0.77', prefixLength: 32 }] };
+  const { join, refused } = plan([blue], { ...none, devices: [lo] });
+  expect(join).toEqual([]);
+  expect(refused.get(blue.bridge)).toBe(
+    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo of this node: it is not created on this node',
+  );
+});
+
 test('a Network without an MTU gets the largest that fits, and a larger one is told', () => {
   const small = (of: NodeNetwork) => plan([of], none, { mtu: 1400 });
   const { mtu: _, ...open } = network('open', '10.20.0.0/24', 1);
