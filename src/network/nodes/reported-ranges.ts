@@ -1,5 +1,6 @@
 import { bitsOf, formatRange, holds, overlaps, type Range, readRange } from '../ipam/cidr.ts';
 import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
+import { LONGEST_DEFAULT } from './node-report.ts';
 
 /** The most of a range for Networks that the report of one node takes. */
 const SHARE = 1 / 2;
@@ -8,8 +9,8 @@ const SEVERAL = 'a network of several nodes';
 
 /**
  * The ranges that node agents report, as ranges of the cluster. One agent, which may have been taken over, cannot refuse
- * all Networks their ranges: beyond the share of one node, a range counts once two nodes report it. The agent of the
- * node itself still refuses Networks that overlap it.
+ * all Networks their ranges: beyond the share of one node, a range counts once two nodes report it, and a default route
+ * never. The agent of the node itself still refuses Networks that overlap it.
  */
 export class ReportedRanges {
   readonly #allowed: readonly Range[];
@@ -30,7 +31,8 @@ export class ReportedRanges {
     if (wide.length > 0) this.#wide.set(node, wide);
     else this.#wide.delete(node);
     const all = [...this.#wide.values()].flat().toSorted();
-    this.#ranges.set(SEVERAL, [...new Set(all.filter((text, i) => all[i + 1] === text))]);
+    const several = all.filter((text, i) => all[i + 1] === text && !isDefault(text));
+    this.#ranges.set(SEVERAL, [...new Set(several)]);
     return wide;
   }
 }
@@ -59,6 +61,10 @@ export function splitByShare(
     counted.push(formatRange(range));
   }
   return { counted, wide: wide.toSorted() };
+}
+
+function isDefault(range: string): boolean {
+  return (readRange(range)?.prefixLength ?? 0) <= LONGEST_DEFAULT;
 }
 
 /** Which part of the allowed range is in the other one, from 0 to 1. */

@@ -79,6 +79,8 @@ describe('ranges', () => {
     expect(told).toEqual(['n1: 0.0.0.0/0,10.0.0.0/8']);
     expect(met('10.5.0.0/24')).toBeUndefined();
     expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    report('n2', { ranges: ['0.0.0.0/0'] });
+    expect(met('10.5.0.0/24')).toBeUndefined();
     report('n2', { ranges: ['10.0.0.0/8'] });
     expect(met('10.5.0.0/24')).toBe('a network of several nodes');
     expect(met('192.168.0.0/16')).toBeUndefined();
