@@ -3,10 +3,11 @@ import type { JsonObject } from '../json/json.ts';
 import { pointer } from '../json/path.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { annotation } from '../podspec/pod.ts';
+import { ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { formatStatus } from '../sidecar/status.ts';
 import { DRAIN, type Observed } from './observe.ts';
-import { ENVOY_CONFIG_MAP, type InPlaceChange } from './pod-change.ts';
+import type { InPlaceChange } from './pod-change.ts';
 
 /** What the status of a changed pod records. */
 export interface ChangeRecord {
