@@ -106,7 +106,10 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       if (!sidecars.delivered(namespace, file.version, isNew)) return;
       for (const pod of podsIn(namespace)) sidecarWork.queue.add(keyOf(pod));
     },
-    refused: metrics.refused,
+    refused(namespace) {
+      metrics.refused();
+      sidecars.refused(namespace);
+    },
   });
   const status = new RouteStatus({
     client: leaderClient,
@@ -116,6 +119,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       progress.of(key, compilation(), namespacesOf(maps.lister.list()), (namespace) =>
         sidecars.tally(namespace),
       ),
+    isSurveyed: () => sidecars.isSurveyed(namespacesOf(maps.lister.list())),
     events,
     now: () => clock.now(),
     wallClock: () => new Date(),

@@ -44,6 +44,8 @@ interface Sidecar {
   version: string | undefined;
   /** The version that it should run, and what was done for it. */
   target: string;
+  /** Whether it was asked in this term, or has not started. */
+  isAsked: boolean;
   asks: number;
   touches: number;
   touchedAt: number;
@@ -66,6 +68,8 @@ export class Sidecars {
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
   readonly #tallies = new Map<string, Tally>();
+  /** Namespaces in which all sidecars were asked in this term. */
+  readonly #surveyed = new Set<string>();
   #hasChanged = false;
 
   constructor(options: SidecarsOptions) {
@@ -88,7 +92,7 @@ export class Sidecars {
 
   /** Forgets all: the next term asks again. */
   clear(): void {
-    for (const map of [this.#known, this.#delivered, this.#tallies]) map.clear();
+    for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
   }
 
   /** The versions in a namespace. */
@@ -102,6 +106,23 @@ export class Sidecars {
     }
     this.#tallies.set(namespace, tally);
     return tally;
+  }
+
+  /** Notes that the file of a namespace cannot be delivered. */
+  refused(namespace: string): void {
+    this.#surveyed.add(namespace);
+  }
+
+  /** Whether all sidecars in these namespaces were asked in this term. Until then, numbers are too low. */
+  isSurveyed(namespaces: Iterable<string>): boolean {
+    for (const namespace of namespaces) {
+      if (this.#surveyed.has(namespace)) continue;
+      if (!this.#delivered.has(namespace)) return false;
+      const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
+      if (!pods.every(({ metadata }) => this.#known.get(metadata.uid ?? '')?.isAsked)) return false;
+      this.#surveyed.add(namespace);
+    }
+    return true;
   }
 
   /** Whether a number has changed since the last call. */
@@ -133,9 +154,11 @@ export class Sidecars {
     if (sidecar.version === sidecar.target) return {};
     if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
     sidecar.address ??= await this.#addressOf(pod, signal);
+    const answer =
+      sidecar.address === undefined ? undefined : await this.#options.ask(sidecar.address, signal);
+    sidecar.isAsked = true;
     // The pod has not started. Its next update brings it here.
     if (sidecar.address === undefined) return {};
-    const answer = await this.#options.ask(sidecar.address, signal);
     if (answer === undefined) sidecar.address = undefined;
     else this.#answered(sidecar, answer, delivered);
     if (answer === sidecar.target) return {};
@@ -150,7 +173,7 @@ export class Sidecars {
     const known = this.#known.get(uid);
     const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
-    const sidecar = { namespace, address: undefined, version: undefined, ...fresh };
+    const sidecar = { namespace, address: undefined, version: undefined, isAsked: false, ...fresh };
     this.#known.set(uid, sidecar);
     return sidecar;
   }

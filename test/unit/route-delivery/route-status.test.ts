@@ -15,7 +15,7 @@ function setUp(service = 'shop/echo') {
   const programmed = { sidecars: 0, of: 2 };
   const writes: (readonly RouteParentStatus[])[] = [];
   const events: string[] = [];
-  const state = { isOvertaken: false };
+  const state = { isOvertaken: false, isSurveyed: true };
   const given = routeFor('shop/one', service, [{}]);
   let live: LiveRoute = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
   const status = new RouteStatus({
@@ -31,6 +31,7 @@ function setUp(service = 'shop/echo') {
     routes: { get: () => live },
     compiled: (key) => compileRoutes({ routes: [live], services }).routes.get(key),
     programmed: () => programmed,
+    isSurveyed: () => state.isSurveyed,
     events: { event: (_, { type, reason }) => void events.push(`${type} ${reason}`) },
     now: () => clock.now(),
     wallClock: () => new Date('2026-01-01T00:00:00.123Z'),
@@ -100,4 +101,31 @@ test('one that another client has written meanwhile is left for the next time, w
   state.isOvertaken = false;
   await reconcile();
   expect(writes).toHaveLength(1);
+});
+
+test('a new leader leaves the numbers alone until it has asked all sidecars, and then writes them at once', async () => {
+  const { programmed, writes, state, events, reconcile, numbers } = setUp();
+  Object.assign(programmed, { sidecars: 3, of: 3 });
+  await reconcile();
+  state.isSurveyed = false;
+  Object.assign(programmed, { sidecars: 1, of: 1 });
+  expect(await reconcile()).toEqual({ requeueAfterMs: 1000 });
+  expect(numbers()).toEqual(['3 of 3 sidecars']);
+  state.isSurveyed = true;
+  Object.assign(programmed, { sidecars: 2, of: 3 });
+  await reconcile();
+  expect(numbers()).toEqual(['3 of 3 sidecars', '2 of 3 sidecars']);
+  expect({ writes: writes.length, events }).toEqual({ writes: 2, events: ['Normal Accepted'] });
+});
+
+test('a route that is new to a new leader is accepted at once, without numbers, and is not said to be without sidecars', async () => {
+  const { programmed, state, events, reconcile, numbers } = setUp();
+  state.isSurveyed = false;
+  Object.assign(programmed, { sidecars: 0, of: 0 });
+  await reconcile();
+  expect({ numbers: numbers(), events }).toEqual({ numbers: [undefined], events: ['Normal Accepted'] });
+  state.isSurveyed = true;
+  Object.assign(programmed, { sidecars: 1, of: 1 });
+  await reconcile();
+  expect(numbers()).toEqual([undefined, '1 of 1 sidecars']);
 });

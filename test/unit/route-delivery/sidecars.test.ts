@@ -115,3 +115,27 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
   expect(await settle(1000)).toBe('settled');
   expect(touches).toEqual([]);
 });
+
+test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
+  const { pod, sidecars } = setUp();
+  expect(sidecars.isSurveyed([])).toBe(true);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  sidecars.delivered('shop', 'new', false);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  sidecars.clear();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  // Its file is too large, or not the operator's.
+  sidecars.refused('shop');
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('a pod that has not started holds up no survey', async () => {
+  const { pod, sidecars } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', false);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
