@@ -16,6 +16,7 @@ import { readyBench } from './ready-bench.ts';
 import { report } from './report.ts';
 import { routeBench } from './route-bench.ts';
 import { type BenchSettings, settingsFrom } from './settings.ts';
+import { sidecarBench } from './sidecar-bench.ts';
 import { startBench } from './start-bench.ts';
 import { webhookBench } from './webhook-bench.ts';
 import { writesBench } from './writes-bench.ts';
@@ -24,6 +25,7 @@ import { writesBench } from './writes-bench.ts';
 const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<readonly Measurement[]>>> = {
   queue: queueBench,
   routes: routeBench,
+  sidecar: sidecarBench,
   start: startBench,
   webhook: webhookBench,
   admission: admissionBench,
