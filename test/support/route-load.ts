@@ -194,9 +194,9 @@ export class RouteLoad {
   }
 
   async #notObeyed(some: number, all: number): Promise<string> {
-    const lines = (await this.#lines('*')).split('\n').slice(-20).join('\n');
     const route = await kubectl(this.#cluster, 'get httproute web -o jsonpath={.status}');
-    return `${some} of ${all} pods obey change ${this.#change}; the route: ${route}; the logs end with:\n${lines}`;
+    const lines = (await this.#lines('*')).split('\n').filter((line) => !line.includes(' F counts: '));
+    return `${some} of ${all} pods obey change ${this.#change}; the route: ${route}; the logs end with:\n${lines.slice(-20).join('\n')}`;
   }
 
   async #rolledOut(...names: readonly string[]): Promise<void> {
@@ -233,7 +233,7 @@ function deployment(name: string, annotations: object, replicas: number, contain
       selector: { matchLabels: labels },
       template: {
         metadata: { labels: { ...labels, ...(isInjected && OPTED_IN) }, annotations },
-        spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'app', ...container }] },
+        spec: { containers: [{ name: 'app', ...container }] },
       },
     },
   };

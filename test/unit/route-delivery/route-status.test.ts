@@ -14,6 +14,8 @@ function setUp(service = 'shop/echo') {
   const clock = new FakeClock();
   const programmed = { sidecars: 0, of: 2 };
   const writes: (readonly RouteParentStatus[])[] = [];
+  /** Of the route as it was read: entries that others have written since must not be lost. */
+  const versions: string[] = [];
   const events: string[] = [];
   const state = { isOvertaken: false, isSurveyed: true };
   const given = routeFor('shop/one', service, [{}]);
@@ -22,7 +24,12 @@ function setUp(service = 'shop/echo') {
     client: {
       async mergePatch(resource, _, patch) {
         if (state.isOvertaken) throw new ApiError({ status: 409, reason: 'Conflict', message: 'changed' });
-        const { parents } = (patch as { status: { parents: readonly RouteParentStatus[] } }).status;
+        const { metadata, status } = patch as {
+          metadata: { resourceVersion: string };
+          status: { parents: readonly RouteParentStatus[] };
+        };
+        const { parents } = status;
+        versions.push(metadata.resourceVersion);
         writes.push(parents);
         live = { ...live, status: { parents } };
         return resource.decode(live);
@@ -39,15 +46,19 @@ function setUp(service = 'shop/echo') {
   const reconcile = () => status.reconcile('shop/one', signal);
   const numbers = () =>
     writes.map((parents) => parents[0]?.conditions.find(({ type }) => type.endsWith('Programmed'))?.message);
-  return { clock, programmed, writes, events, state, reconcile, numbers };
+  return { clock, programmed, writes, versions, events, state, reconcile, numbers };
 }
 
 test('is written once, with an Event', async () => {
-  const { programmed, writes, events, reconcile } = setUp();
+  const { programmed, writes, versions, events, reconcile } = setUp();
   programmed.sidecars = 2;
   expect(await reconcile()).toEqual({});
   await reconcile();
-  expect({ writes: writes.length, events }).toEqual({ writes: 1, events: ['Normal Accepted'] });
+  expect({ writes: writes.length, versions, events }).toEqual({
+    writes: 1,
+    versions: ['1'],
+    events: ['Normal Accepted'],
+  });
 });
 
 test('numbers are written every 10 s at most, and at once when all have the route', async () => {

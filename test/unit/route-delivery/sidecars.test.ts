@@ -48,6 +48,12 @@ test('a sidecar that runs the file is left alone', async () => {
   expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
 });
 
+test('one whose file is not in place yet is neither asked nor touched: its kubelet would mount the old one', async () => {
+  const { touches, sidecars, settle } = setUp();
+  expect(await settle(1000)).toBe('settled');
+  expect({ touches, tally: [...sidecars.tally('shop')] }).toEqual({ touches: [], tally: [] });
+});
+
 test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
   const { clock, pod, touches, seconds, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'new', true);
