@@ -15,6 +15,7 @@ import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummar
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { Served } from './served.ts';
+import { SharedTexts } from './shared-texts.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
@@ -54,7 +55,12 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   const routes = manager.informer(HTTP_ROUTES, { startWhen });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
   const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
-  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen });
+  const texts = new SharedTexts();
+  const transform = ({ data = {}, ...rest }: RoutesMap): RoutesMap => ({
+    ...rest,
+    data: Object.fromEntries(Object.entries(data).map(([name, text]) => [name, texts.share(text)])),
+  });
+  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen, transform });
   const { pods } = fleet;
   const isRouted = ({ metadata }: KubeObject) =>
     parseStatus(metadata.annotations?.[keys.status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
