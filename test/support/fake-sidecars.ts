@@ -88,8 +88,8 @@ export class FakeSidecars {
       name,
       annotations: { 'initializer.kubernetes.io/envoy-status': STATUS },
     };
+    // On no node: the garbage collector deletes pods of nodes that do not exist.
     const spec = {
-      nodeName: 'none',
       automountServiceAccountToken: false,
       containers: [{ name: 'app', image: 'app' }],
     };
