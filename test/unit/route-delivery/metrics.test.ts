@@ -27,8 +27,11 @@ test('the files of the 100 largest namespaces have series, until the end of the 
 test('what is written, refused and taken is counted, and who is behind is asked at each scrape', async () => {
   const registry = new Registry();
   const metrics = routeMetrics(registry);
-  let behind = 3;
-  metrics.watch(() => behind);
+  let [behind, older] = [3, 2];
+  metrics.watch(
+    () => behind,
+    () => older,
+  );
   metrics.written();
   metrics.written();
   metrics.refused();
@@ -36,8 +39,10 @@ test('what is written, refused and taken is counted, and who is behind is asked 
   expect(await samples(registry, 'files_written_total')).toEqual([' 2']);
   expect(await samples(registry, 'files_refused_total')).toEqual([' 1']);
   expect(await samples(registry, 'sidecars_behind')).toEqual([' 3']);
-  behind = 0;
+  expect(await samples(registry, 'sidecars_with_older_configuration')).toEqual([' 2']);
+  [behind, older] = [0, 1];
   expect(await samples(registry, 'sidecars_behind')).toEqual([' 0']);
+  expect(await samples(registry, 'sidecars_with_older_configuration')).toEqual([' 1']);
   const taken = await samples(registry, 'programmed_seconds');
   expect(taken).toContain('_bucket{le="1"} 0');
   expect(taken).toContain('_bucket{le="2"} 1');

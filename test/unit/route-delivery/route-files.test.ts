@@ -144,7 +144,7 @@ test('stays as it was where it would be too large, and an Event gives both sizes
       'shop/envoy-routes',
       'Warning',
       'RoutesTooLarge',
-      expect.stringMatching(/ 900001 bytes, more than 900000: the last file stays/),
+      expect.stringMatching(/ 900001 bytes, more than 900000: sidecars keep the routes from before/),
     ],
   ]);
 });
