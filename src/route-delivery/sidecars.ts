@@ -43,6 +43,7 @@ const MAX_ASKS = 40;
 const MAX_ASKS_IN_VAIN = 12;
 const ASKS_BEFORE_BLIND_TOUCH = 4;
 const BLIND_TOUCHES = 2;
+const SURVEY_MS = 30_000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** What is known about a sidecar. */
@@ -81,6 +82,7 @@ export class Sidecars {
   readonly #tallies = new Map<string, Tally>();
   /** Namespaces in which all sidecars were asked in this term. */
   readonly #surveyed = new Set<string>();
+  #surveyEndsAt: number | undefined;
   #hasChanged = false;
 
   constructor(options: SidecarsOptions) {
@@ -104,6 +106,7 @@ export class Sidecars {
   /** Forgets all: the next term asks again. */
   clear(): void {
     for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
+    this.#surveyEndsAt = undefined;
   }
 
   /** The versions in a namespace. */
@@ -124,8 +127,13 @@ export class Sidecars {
     this.#surveyed.add(namespace);
   }
 
-  /** Whether all sidecars in these namespaces were asked in this term. Until then, numbers are too low. */
+  /**
+   * Whether all sidecars in these namespaces were asked in this term. Until then, numbers are too low. A namespace whose
+   * file cannot be written holds up the numbers for 30 s at most.
+   */
   isSurveyed(namespaces: Iterable<string>): boolean {
+    this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
+    if (this.#options.now() >= this.#surveyEndsAt) return true;
     for (const namespace of namespaces) {
       if (this.#surveyed.has(namespace)) continue;
       if (!this.#delivered.has(namespace)) return false;

@@ -144,6 +144,15 @@ test('a namespace is surveyed when each of its sidecars was asked, whatever it a
   expect(sidecars.isSurveyed(['shop'])).toBe(true);
 });
 
+test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
+  const { clock, sidecars } = setUp();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(29_999);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(1);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
 test('a pod that has not started holds up no survey', async () => {
   const { pod, sidecars } = setUp();
   pod.address = undefined;
