@@ -9,7 +9,7 @@ import {
   directRoutes,
   OUTBOUND,
   READINESS,
-  READY_ROUTE,
+  READY_ROUTES,
   ROUTES_DIRECTORY,
   ROUTES_FILE,
 } from '../../src/sidecar/envoy/routed.ts';
@@ -204,7 +204,7 @@ function withoutFile(text: string): string {
         ...rest,
         route_config: isOutbound
           ? inline(OUTBOUND, '*', directRoutes(OUTBOUND))
-          : inline(READINESS, '*', [READY_ROUTE]),
+          : inline(READINESS, '*', READY_ROUTES),
       };
     }),
   );
