@@ -177,10 +177,11 @@ async function applyOverlay(
   await must(controlPlane, ['apply', '-k', directory]);
 }
 
-async function serviceAccountKubeconfig(
+/** A kubeconfig with a token of the operator’s service account. */
+export async function serviceAccountKubeconfig(
   controlPlane: ControlPlane,
   directory: string,
-  namespace: string,
+  namespace = OPERATOR_NAMESPACE,
 ): Promise<string> {
   const { stdout: token } = await must(controlPlane, [
     ...['create', 'token', SERVICE_ACCOUNT, '--namespace', namespace, '--duration', '24h'],
