@@ -154,7 +154,11 @@ async function applyOverlay(
   await must(controlPlane, ['apply', '-k', directory]);
 }
 
-async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: string): Promise<string> {
+/** A kubeconfig with a token of the operator’s service account. */
+export async function serviceAccountKubeconfig(
+  controlPlane: ControlPlane,
+  directory: string,
+): Promise<string> {
   const { stdout: token } = await must(controlPlane, [
     ...['create', 'token', SERVICE_ACCOUNT, '--namespace', OPERATOR_NAMESPACE, '--duration', '24h'],
   ]);
