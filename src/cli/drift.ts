@@ -116,7 +116,10 @@ export async function namespacesByName(client: KubeClient, namespace: string | u
   return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
 }
 
-export async function* pages(client: KubeClient, namespace: string | undefined): AsyncGenerator<KubeObject, void> {
+export async function* pages(
+  client: KubeClient,
+  namespace: string | undefined,
+): AsyncGenerator<KubeObject, void> {
   let next: string | undefined;
   do {
     const page = await client.list(PODS, {

@@ -13,10 +13,9 @@ import {
   type Pod,
   volumes,
 } from '../podspec/pod.ts';
-import type { Keys } from '../sidecar/keys.ts';
+import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import type { RolloutPod } from './core/pod.ts';
-import { ROLLOUT_KEY } from './core/standing.ts';
 import { readsConfig } from './pod-change.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */

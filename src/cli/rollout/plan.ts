@@ -80,7 +80,12 @@ async function forecastPods(cluster: Cluster, options: PlanOptions, set: Templat
   };
   return fleet
     .filter(({ observed }) => !observed.isGoing)
-    .map((each) => ({ ...each.observed, namespace: each.namespace, workload: each.workload, verdict: verdictOf(each) }));
+    .map((each) => ({
+      ...each.observed,
+      namespace: each.namespace,
+      workload: each.workload,
+      verdict: verdictOf(each),
+    }));
 }
 
 function table({ workloads }: Forecast): readonly string[] {

@@ -57,18 +57,14 @@ async function setPaused({ client }: Cluster, options: RolloutOptions, paused: b
   await client.mergePatch(CONFIG_MAPS, ref, patch, { fieldManager: FIELD_MANAGER });
 }
 
-async function showStatus(
-  cluster: Cluster,
-  options: RolloutOptions,
-  terminal: Terminal,
-): Promise<ExitCode> {
+async function showStatus(cluster: Cluster, options: RolloutOptions, terminal: Terminal): Promise<ExitCode> {
   let last = '';
   for (;;) {
     const status = await statusOf(cluster, options);
     const lines = linesOf(status);
     if (lines.join('\n') !== last) {
       if (last !== '' && options.output === 'text') terminal.out('\n');
-      printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(valueOf(status))), lines });
+      printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(detailsOf(status))), lines });
     }
     last = lines.join('\n');
     const { phase } = status.step;
@@ -145,7 +141,7 @@ function linesOf({ revisions: { target, promoted }, step: now }: RolloutStatus):
   ];
 }
 
-function valueOf({ revisions: { target, promoted }, step: now }: RolloutStatus) {
+function detailsOf({ revisions: { target, promoted }, step: now }: RolloutStatus) {
   return {
     phase: now.phase,
     template: { hash: target.set.hash, state: target.state, canary: target.canary },

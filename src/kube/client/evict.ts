@@ -21,7 +21,11 @@ export async function evict(
   };
   const query = { dryRun: dryRun ? 'All' : undefined };
   try {
-    await client.request('POST', resourcePath(PODS, { namespace, name }, 'eviction'), { body, query, signal });
+    await client.request('POST', resourcePath(PODS, { namespace, name }, 'eviction'), {
+      body,
+      query,
+      signal,
+    });
     return 'evicted';
   } catch (err) {
     if (err instanceof ApiError && err.status === 429) return 'refused';
