@@ -81,7 +81,7 @@ describe('the operator', () => {
 
 describe('with deploy/overlays/rollout', () => {
   beforeAll(async () => {
-    const file = join(projectDirectory(), 'deploy/overlays/rollout/fence.yaml');
+    const file = join(projectDirectory(), 'deploy/components/rollout/fence.yaml');
     await admin([
       'patch',
       'validatingadmissionpolicy',

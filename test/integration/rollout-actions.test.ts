@@ -127,9 +127,9 @@ beforeAll(async () => {
   const path = (file: string) => join(projectDirectory(), file);
   await admin(`apply -f ${path('test/env/control-plane/network-attachment-definition-crd.yaml')}`);
   await admin(`apply -k ${path('deploy/overlays/dev')}`);
-  await admin(`apply -f ${path('deploy/overlays/rollout/rbac.yaml')}`);
+  await admin(`apply -f ${path('deploy/components/rollout/rbac.yaml')}`);
   await admin(
-    `patch validatingadmissionpolicy envoy-initializer-fence --type=json --patch-file=${path('deploy/overlays/rollout/fence.yaml')}`,
+    `patch validatingadmissionpolicy envoy-initializer-fence --type=json --patch-file=${path('deploy/components/rollout/fence.yaml')}`,
   );
   // Here, the test injects pods itself.
   await admin('delete mutatingwebhookconfiguration,validatingwebhookconfiguration envoy-initializer');

@@ -163,13 +163,7 @@ describe('a pod is replaced', () => {
       {},
       /differ in more than images, cpu and memory/,
     ],
-    [
-      'for another label',
-      set({}, {}, { labels: { a: 'b' } }),
-      podOf(set()),
-      {},
-      /differ/,
-    ],
+    ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
     [
       'if its sidecar would be native now',
       set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
