@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCli } from '../../src/cli/program.ts';
 import { isCanary } from '../../src/sidecar/template/canary.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
@@ -8,7 +9,9 @@ import { OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operato
 import { FOR_THE_WEBHOOK } from '../support/admission-load.ts';
 import { podReview } from '../support/admission-review.ts';
 import { HttpsClient } from '../support/https-client.ts';
+import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
+import { Reader } from '../support/reader.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const POLICY = 'envoy.initializer.kubernetes.io';
@@ -26,7 +29,7 @@ const template = (image: string) => `containers: [{name: envoy, image: "${image}
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--policy=auto'] });
-  const overlay = (file: string) => join(projectDirectory(), 'deploy/overlays/rollout', file);
+  const overlay = (file: string) => join(projectDirectory(), 'deploy/components/rollout', file);
   await fixture.kubectl('apply', '-f', overlay('rbac.yaml'));
   const fence = ['--type=json', `--patch-file=${overlay('fence.yaml')}`];
   await fixture.kubectl('patch', 'validatingadmissionpolicy', 'envoy-initializer-fence', ...fence);
@@ -142,6 +145,62 @@ async function imagesOfPolicy(): Promise<readonly string[]> {
   const policy = await fixture.kubectl('get', 'mutatingadmissionpolicy', POLICY, '-o=json');
   return [...new Set([...policy.matchAll(/envoy:\d/g)].map(([image]) => image))];
 }
+
+describe('the commands', () => {
+  test('show what a template would do, and kubectl apply says it in one line', async () => {
+    await write('envoy:1');
+    await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
+    const [cart = '', web = ''] = OWNERS;
+    for (const owner of [cart, cart, web]) {
+      const pod = podOf('shop', owner);
+      const [controller] = pod.metadata.ownerReferences;
+      pod.metadata.ownerReferences = [{ ...controller, name: owner === cart ? 'cart' : 'web' } as never];
+      await eventually('the pod is created with the first template', async () => {
+        const { code } = await fixture.controlPlane.kubectl(['create', '-f', '-'], {
+          input: JSON.stringify(pod),
+        });
+        return code === 0;
+      });
+    }
+    const reader = await Reader.at(fixture.controlPlane);
+    const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
+    const metadata = { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE };
+    await reader.save(
+      'template.yaml',
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }),
+    );
+    const plan = await reader.type(
+      'envoy-initializer plan -f template.yaml --operator-namespace=envoy-initializer',
+    );
+    expect(plan.stdout).toContain('shop/ReplicaSet/cart   2      2          0          0      0         0\n');
+    expect(plan.stdout).toContain('3 pods with a sidecar: 3 in place\n');
+    expect(plan.stdout).toContain('3 of these pods cannot be drained');
+    expect(plan.code).toBe(0);
+    await eventually('the cache of the operator has the pods', async () =>
+      (await write('envoy:2', data, '--dry-run=server')).includes(
+        'rollout to 3 pods with a sidecar: 3 in place',
+      ),
+    );
+  }, 60_000);
+
+  test('pause and resume by an annotation', async () => {
+    const flags = [
+      `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
+      `--operator-namespace=${OPERATOR_NAMESPACE}`,
+    ];
+    const type = async (...args: string[]) => {
+      const terminal = new MemoryTerminal();
+      const code = await runCli(['node', 'envoy-initializer', 'rollout', ...args, ...flags], terminal);
+      return { code, out: terminal.stdout };
+    };
+    expect(await type()).toMatchObject({ code: 0, out: expect.stringContaining('phase      done') });
+    expect(await type('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
+    expect((await type()).out).toMatch(/^phase +paused$/m);
+    expect(await type('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
+    expect((await type()).out).toMatch(/^phase +done$/m);
+    expect(await type('stop')).toMatchObject({ code: 2 });
+  });
+});
 
 describe('the templates of new pods', () => {
   test('are those of the first revision, which the ConfigMap owns', async () => {
