@@ -14,8 +14,7 @@ import {
   volumes,
 } from '../podspec/pod.ts';
 import { type ConfigurationRead, configurationRead } from '../sidecar/envoy/configuration-age.ts';
-import type { Keys } from '../sidecar/keys.ts';
-import { ROLLOUT_KEY } from '../sidecar/keys.ts';
+import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import type { RolloutPod } from './core/pod.ts';
 

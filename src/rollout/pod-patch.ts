@@ -15,7 +15,7 @@ export interface ChangeRecord {
   /** sha256 in hex of the ConfigMap that the sidecar reads at its restart; undefined if it is unknown. */
   readonly config: string | undefined;
   /** The pod before the change. */
-  readonly before: Pick<Observed, 'ready' | 'restarts' | 'status'>;
+  readonly before: Pick<Observed, 'ready' | 'isDraining' | 'restarts' | 'status'>;
 }
 
 /** The operation by which the API server refuses the patch for another pod of the name. */
@@ -35,7 +35,8 @@ export function changePatch(
   const text = formatStatus({
     ...status,
     at: at.toISOString(),
-    wasReady: before.ready === true,
+    // A drained pod is not Ready because of the drain.
+    wasReady: before.ready === true || before.isDraining,
     ...(restarts && { restarts: before.restarts }),
     ...(configs && { configs }),
   });
