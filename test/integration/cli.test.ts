@@ -243,11 +243,11 @@ describe('check', () => {
   test('says that a pod waits at a gate', async () => {
     await fixture.apply({
       ...pod('gated', 'plain', 'none', { [OPT_IN]: 'true' }),
-      spec: { ...podSpec, schedulingGates: [{ name: 'samplecrd.k8s.io/network' }] },
+      spec: { ...podSpec, schedulingGates: [{ name: 'example.com/quota' }] },
     });
     const { report } = await check('pod/gated', '-n', 'plain');
     expect(report.findings).toMatchObject([
-      { reason: 'scheduling-gated', message: expect.stringContaining('(samplecrd.k8s.io/network)') },
+      { reason: 'scheduling-gated', message: expect.stringContaining('(example.com/quota)') },
     ]);
   });
 
