@@ -4,7 +4,7 @@ import type { Manager } from '../kube/manager/manager.ts';
 import type { Pod } from '../podspec/pod.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
-import type { TemplateState } from '../sidecar/template/template-set.ts';
+import type { TemplateSet, TemplateState } from '../sidecar/template/template-set.ts';
 import { createEnvoyHandler } from './envoy-handler.ts';
 import { createInjectHandler } from './inject-handler.ts';
 import { reportInjection } from './injection-events.ts';
@@ -32,6 +32,8 @@ export interface InjectorOptions
   readonly revisions: {
     forPod(pod: { readonly controllerUid: string | undefined }, namespace: NamespaceSettings): TemplateState;
     hasSynced(): boolean;
+    /** What templates would do to running pods, in one line; undefined if nothing. */
+    forecast(set: TemplateSet): string | undefined;
   };
   /** Calls the listener with each pod that is added to a cache. */
   readonly onPod: (listener: (pod: KubeObject) => void) => void;
@@ -57,7 +59,9 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
     now: () => clock.now(),
   });
   manager.webhook('/inject', inject);
-  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, prover: template.prover }));
+  const { prover } = template;
+  const forecast = (set: TemplateSet) => revisions.forecast(set);
+  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, prover, forecast }));
   manager.webhook('/validate-envoy', createEnvoyHandler());
   manager.addReadyz('template', () =>
     template.hasSynced() ? undefined : 'template ConfigMap not synced and proved',

@@ -23,6 +23,7 @@ import {
 } from './controller-revision.ts';
 import { revisionsOf, type StoredRevision, type Upkeep, upkeepOf } from './core/history.ts';
 import type { Decision, Revisions } from './core/revision.ts';
+import { forecastWarning } from './forecast-warning.ts';
 
 /** The annotation of the template's ConfigMap that pauses a rollout with the value `true`. */
 export const PAUSED_KEY = 'initializer.kubernetes.io/rollout-paused';
@@ -45,6 +46,7 @@ export interface RevisionsOptions {
   };
   /** Live pods with their status annotations. */
   readonly pods: Informer<KubeObject>;
+  readonly namespaces: { cached(namespace: string): NamespaceSettings };
 }
 
 /** The revisions of the templates, on every replica. */
@@ -62,6 +64,8 @@ export interface TemplateRevisions {
   /** Calls the listener when the answers above may have changed. */
   onChanged(listener: () => void): void;
   hasSynced(): boolean;
+  /** What templates would do to running pods, in one line; undefined without a strategy for them. */
+  forecast(set: TemplateSet): string | undefined;
 }
 
 const KEY = 'revisions';
@@ -267,6 +271,11 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
       }
     },
     onChanged: (listener) => void listeners.push(listener),
+    forecast: forecastWarning({
+      pods: pods.lister,
+      namespaceSettings: (name) => options.namespaces.cached(name),
+      keys,
+    }),
     hasSynced: () => {
       const set = adopted();
       return set === undefined || !isActive(set) || (objects.hasSynced() && configMaps.hasSynced());

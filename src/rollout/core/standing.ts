@@ -1,11 +1,9 @@
+import { ROLLOUT_KEY } from '../../sidecar/keys.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import type { Status } from '../../sidecar/status.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import { type TemplateSet, templatesNamed } from '../../sidecar/template/template-set.ts';
 import type { Reason, RolloutPod } from './pod.ts';
-
-/** The label of pods and namespaces, and the annotation of pods, that keeps rollouts away with the value `false`. */
-export const ROLLOUT_KEY = 'initializer.kubernetes.io/rollout';
 
 /**
  * How the sidecar of a pod relates to a template set, by its metadata alone: it has the templates; it can get them in

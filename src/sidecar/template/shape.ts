@@ -5,12 +5,12 @@ import { canonicalJson, isArray, isObject, type JsonObject, type JsonValue, own 
 const RESIZABLE = ['cpu', 'memory'];
 
 /**
- * sha256 in hex of what a template adds to a pod, without what may change in a running pod: images, cpu and memory of
- * containers, labels and annotations. A pod can get another template in place only if both have the same shape.
+ * sha256 in hex of what a template adds to a pod, without what a rollout changes in a running pod: images, cpu and
+ * memory of containers. A pod can get another template in place only if both have the same shape.
  */
 export function shapeHash(metadata: JsonValue, spec: JsonValue): string {
   const fixed = {
-    metadata: without(metadata, ['labels', 'annotations']),
+    metadata,
     spec: isObject(spec)
       ? {
           ...spec,

@@ -23,7 +23,7 @@ export interface Template {
   readonly name: string;
   /** sha256 of the content in hex. Comments and layout do not change it. */
   readonly hash: string;
-  /** The hash without what may change in a running pod: see shapeHash. */
+  /** The hash without what a rollout can change in a running pod: see shapeHash. */
   readonly shape: string;
   readonly labels: JsonObject;
   readonly annotations: JsonObject;

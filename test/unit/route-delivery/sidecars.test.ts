@@ -10,7 +10,11 @@ const signal = new AbortController().signal;
 /** A sidecar that answers `version`, or nothing. Its kubelet mounts `mounted` at the n-th touch. */
 function setUp({ touch = true }: { touch?: boolean } = {}) {
   const clock = new FakeClock();
-  const pod = { version: 'old' as string | undefined, address: '10.0.0.1' as string | undefined };
+  const pod = {
+    version: 'old' as string | undefined,
+    address: '10.0.0.1' as string | undefined,
+    startedAt: 200,
+  };
   const touches: unknown[] = [];
   const seconds: number[] = [];
   const sidecars = new Sidecars({
@@ -25,6 +29,8 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     now: () => clock.now(),
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
+    read: () => ({ at: pod.startedAt }),
+    configuration: (namespace) => (namespace === 'shop' ? { hash: '', changedAt: 100 } : undefined),
   });
   /** Reconciles until there is no more to do, `ms` at most. */
   const settle = async (ms: number) => {
@@ -46,6 +52,12 @@ test('a sidecar that runs the file is left alone', async () => {
   expect(await settle(1000)).toBe('settled');
   expect(touches).toEqual([]);
   expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
+});
+
+test('one whose file is not in place yet is neither asked nor touched: its kubelet would mount the old one', async () => {
+  const { touches, sidecars, settle } = setUp();
+  expect(await settle(1000)).toBe('settled');
+  expect({ touches, tally: [...sidecars.tally('shop')] }).toEqual({ touches: [], tally: [] });
 });
 
 test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
@@ -114,4 +126,49 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
   clock.advance(1);
   expect(await settle(1000)).toBe('settled');
   expect(touches).toEqual([]);
+});
+
+test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
+  const { pod, sidecars } = setUp();
+  expect(sidecars.isSurveyed([])).toBe(true);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  sidecars.delivered('shop', 'new', false);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  sidecars.clear();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  // Its file is too large, or not the operator's.
+  sidecars.refused('shop');
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
+  const { clock, sidecars } = setUp();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(29_999);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(1);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('a pod that has not started holds up no survey', async () => {
+  const { pod, sidecars } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', false);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('one that started before the configuration of Envoy changed counts until it has started again', async () => {
+  const { pod, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  pod.startedAt = 50;
+  await settle(1000);
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  pod.startedAt = 150;
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.withOlderConfiguration()).toBe(0);
 });

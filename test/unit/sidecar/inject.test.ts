@@ -14,7 +14,7 @@ import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject
 
 /** sha256 of the template as JSON with sorted keys, computed by another program. */
 const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';
-/** The same without image, resources, labels and annotations. */
+/** The same without image and resources. */
 const DEMO_SHAPE = 'a8666d747cdd860162a16afa60d59717997ce4bccfa51519a2ecc3f477d1259e';
 
 const ENVOY = {
