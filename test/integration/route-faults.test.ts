@@ -93,6 +93,11 @@ beforeAll(async () => {
   });
   sidecars = new FakeSidecars(lab.client);
   await sidecars.start();
+  await sidecars.add('one', 'a', ADDRESSES[0]);
+  await sidecars.add('one', 'b', ADDRESSES[1]);
+  await sidecars.add('two', 'a', ADDRESSES[2]);
+  await apply(route('first', ['/first']));
+  await converged('first', '"/first"');
 }, 600_000);
 
 afterAll(async () => {
@@ -156,14 +161,6 @@ async function atEachWrite(
 }
 
 describe('a death at any write', () => {
-  beforeAll(async () => {
-    await sidecars.add('one', 'a', ADDRESSES[0]);
-    await sidecars.add('one', 'b', ADDRESSES[1]);
-    await sidecars.add('two', 'a', ADDRESSES[2]);
-    await apply(route('first', ['/first']));
-    await converged('first', '"/first"');
-  });
-
   test.each(['before', 'after'] as const)(
     '%s it takes effect loses nothing of a changed route',
     async (moment) => {
