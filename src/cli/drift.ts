@@ -147,7 +147,7 @@ function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): Dr
   return { namespace, name, sidecar, controller: owner ? `${owner.kind}/${owner.name}` : '' };
 }
 
-async function namespacesByName(client: KubeClient, namespace: string | undefined) {
+export async function namespacesByName(client: KubeClient, namespace: string | undefined) {
   const namespaces =
     namespace === undefined
       ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
@@ -155,7 +155,10 @@ async function namespacesByName(client: KubeClient, namespace: string | undefine
   return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
 }
 
-async function* pages(client: KubeClient, namespace: string | undefined): AsyncGenerator<KubeObject, void> {
+export async function* pages(
+  client: KubeClient,
+  namespace: string | undefined,
+): AsyncGenerator<KubeObject, void> {
   let next: string | undefined;
   do {
     const page = await client.list(PODS, {

@@ -13,8 +13,7 @@ import {
   type Pod,
   volumes,
 } from '../podspec/pod.ts';
-import type { Keys } from '../sidecar/keys.ts';
-import { ROLLOUT_KEY } from '../sidecar/keys.ts';
+import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import type { RolloutPod } from './core/pod.ts';
 import { readsConfig } from './pod-change.ts';
