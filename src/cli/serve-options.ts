@@ -5,6 +5,7 @@ import { LOG_LEVELS } from '../kube/manager/logger.ts';
 import { DEFAULT_KEY } from '../sidecar/keys.ts';
 import {
   bool,
+  bridgeName,
   count,
   dnsName,
   duration,
@@ -132,6 +133,12 @@ const SERVE_OPTIONS = {
     value: 'name',
     default: 'envoy-initializer-neutron',
     help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
+  },
+  'neutron-bridge': {
+    parse: bridgeName,
+    value: 'name',
+    default: '',
+    help: 'the bridge of OVN on the nodes, such as br-int, with which pods attach to Networks of provider neutron (default: they cannot)',
   },
   'cluster-cidrs': {
     parse: rangeList,

@@ -44,6 +44,7 @@ function stage({
     addresses: {
       fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
     },
+    ports: { serves: () => false, fill: async (_, text) => ({ text }) },
     metrics: { addressTaken: () => did.push('count') },
     client: {
       get: async (resource) => resource.decode({ metadata: live }),
