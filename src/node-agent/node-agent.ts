@@ -9,7 +9,7 @@ import { Trigger } from '../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../network/api/names.ts';
 import { NETWORKS } from '../network/api/resources.ts';
 import type { Network } from '../network/api/types.ts';
-import { installPlugins } from './cni-plugins.ts';
+import { installPlugins } from './cni/cni-plugins.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';

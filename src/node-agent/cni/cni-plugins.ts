@@ -1,9 +1,9 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NODE_IPAM, NODE_OVS } from '../network/api/names.ts';
+import { NODE_IPAM, NODE_OVS } from '../../network/api/names.ts';
+import { isMissing, readIfThere, replaceFile } from '../replace-file.ts';
 import { IPAM_SCRIPT } from './ipam-script.ts';
 import { OVS_SCRIPT } from './ovs-script.ts';
-import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
 const PLUGINS = ['bridge', 'static', 'host-local'] as const;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { OVS_SCRIPT } from '../../../src/node-agent/ovs-script.ts';
+import { OVS_SCRIPT } from '../../../../src/node-agent/cni/ovs-script.ts';
 
 const PORT = 'f62a3ac7-4b68-458b-9a18-6fc4cbbc5ba9';
 const CONFIG = {
