@@ -27,16 +27,6 @@ export function dnsName(value: string): string {
   return value;
 }
 
-/** The name of a network interface on Linux, or nothing. */
-export function bridgeName(value: string): string {
-  if (!/^[\w.-]{0,15}$/.test(value)) {
-    throw new InvalidArgumentError(
-      "Use the name of a bridge of at most 15 letters, digits, '-', '_' and '.', such as br-int.",
-    );
-  }
-  return value;
-}
-
 /** Names of namespaces, or `*` for all of them. */
 export function namespaceList(value: string): readonly string[] {
   const names = value.split(',').map((name) => name.trim());

@@ -5,7 +5,6 @@ import { LOG_LEVELS } from '../kube/manager/logger.ts';
 import { DEFAULT_KEY } from '../sidecar/keys.ts';
 import {
   bool,
-  bridgeName,
   count,
   dnsName,
   duration,
@@ -134,11 +133,10 @@ const SERVE_OPTIONS = {
     default: 'envoy-initializer-neutron',
     help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
   },
-  'neutron-bridge': {
-    parse: bridgeName,
-    value: 'name',
-    default: '',
-    help: 'the bridge of OVN on the nodes, such as br-int, with which pods attach to Networks of provider neutron (default: they cannot)',
+  'neutron-pods': {
+    parse: bool,
+    default: 'false',
+    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
   },
   'cluster-cidrs': {
     parse: rangeList,

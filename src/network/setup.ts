@@ -40,8 +40,8 @@ export interface NetworkOptions {
   /** The namespace of the node agents that connect the nodes; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
   readonly neutronSecret: string;
-  /** The bridge of OVN on the nodes; empty if pods cannot attach to networks of Neutron. */
-  readonly neutronBridge: string;
+  /** Whether pods can attach to networks of Neutron. */
+  readonly neutronPods: boolean;
 }
 
 /**
@@ -113,7 +113,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   const context: ProviderContext = {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
-    neutronBridge: options.neutronBridge,
+    neutronPods: options.neutronPods,
     after: cachesKnown,
     networks: networks.lister,
     pods: {

@@ -7,7 +7,7 @@ import { type OperatorFixture, startOperatorFixture } from '../support/operator-
 
 jest.setTimeout(900_000);
 
-const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s', '--neutron-bridge=br-int'];
+const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s', '--neutron-pods'];
 /** `make neutron-fleet` has more. */
 const PODS = Number(process.env.NEUTRON_PODS ?? 20);
 const NETWORKS = Number(process.env.NEUTRON_NETWORKS ?? 2);

@@ -19,8 +19,8 @@ export interface ProviderContext {
   /** The operator's namespace. */
   readonly namespace: string;
   readonly neutronSecret: string;
-  /** The bridge of OVN on the nodes; empty if pods cannot attach to networks of Neutron. */
-  readonly neutronBridge: string;
+  /** Whether pods can attach to networks of Neutron. */
+  readonly neutronPods: boolean;
   readonly pods: LivePods;
   /** The cache of Networks, with the indexers of all providers. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;

@@ -35,15 +35,14 @@ export interface NeutronOptions {
   readonly store: NeutronStore;
   /** The UID of the namespace kube-system, which distinguishes the networks of clusters. */
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
-  /** With which pods attach; without it, they cannot. */
+  /** Without it, pods cannot attach. */
   readonly attaching?: Attaching | undefined;
 }
 
 /** How pods attach to networks of Neutron. */
 export interface Attaching {
   readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
-  /** The bridge of OVN on the nodes; empty if pods cannot attach. */
-  readonly bridge: string;
+  readonly attachesPods: boolean;
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   /** Why Neutron refuses ports for pods on the Network. */
   readonly refusalOn?: (network: Network) => string | undefined;
@@ -68,7 +67,7 @@ export class NeutronProvider implements Provider<NeutronReason> {
   readonly #attaching: Attaching | undefined;
 
   constructor({ api, store, clusterId, attaching }: NeutronOptions) {
-    this.attachesPods = (attaching?.bridge ?? '') !== '';
+    this.attachesPods = attaching?.attachesPods ?? false;
     this.#attaching = attaching;
     this.#api = api;
     this.#store = store;
@@ -184,10 +183,10 @@ export class NeutronProvider implements Provider<NeutronReason> {
 
   /** Writes the definition with which pods attach. */
   async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
-    const { attachments, bridge = '' } = this.#attaching ?? {};
-    if (!attachments || bridge === '') return made;
+    const attachments = this.#attaching?.attachments;
+    if (!attachments || !this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
-    const wanted = attachmentWith(network, ovsConfig(network, bridge, mtu));
+    const wanted = attachmentWith(network, ovsConfig(network, mtu));
     const attached = await attachments.ensure(network, async () => ({ wanted }), signal);
     if (attached.kind === 'notReady') return attached;
     return made.change === 'none' ? { ...made, change: attached.change } : made;

@@ -24,7 +24,7 @@ const WORKERS = 4;
 
 /** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
 export function setUpNeutron(manager: Manager, context: ProviderContext): ProviderSetup<NeutronReason> {
-  const { namespace, neutronSecret: name, neutronBridge: bridge, networks, enqueueAll, after } = context;
+  const { namespace, neutronSecret: name, neutronPods: attachesPods, networks, enqueueAll, after } = context;
   const { client, registry, clock, log } = manager;
   const secretName = `${namespace}/${name}`;
   const metrics = neutronMetrics(registry);
@@ -45,7 +45,7 @@ export function setUpNeutron(manager: Manager, context: ProviderContext): Provid
   const clusterId = clusterIdOf(client);
   const attachments = attachmentsOf(manager);
   const refusalOn = (network: Network) => ports.refusalOn(network);
-  const attaching = { attachments, bridge, usageOf: context.usageOf, refusalOn };
+  const attaching = { attachments, attachesPods, usageOf: context.usageOf, refusalOn };
   const provider = new NeutronProvider({ api, store, clusterId, attaching });
   const known = (key: ObjectKey) => networks.get(key);
   const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
@@ -75,7 +75,7 @@ export function setUpNeutron(manager: Manager, context: ProviderContext): Provid
   const onPort = (port: NeutronPort) => remover.learn(port);
   const { pods, enqueue } = context;
   const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
-  return { provider, ...(bridge !== '' && { ports }) };
+  return { provider, ...(attachesPods && { ports }) };
 }
 
 /** Ports are removed also after pods can attach no longer. */
