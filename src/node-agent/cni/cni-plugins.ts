@@ -1,7 +1,7 @@
-import { lstat, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_IPAM, NODE_OVS } from '../../network/api/names.ts';
-import { isMissing, readIfThere, replaceFile } from '../replace-file.ts';
+import { isThere, readIfThere, replaceFile } from '../replace-file.ts';
 import { IPAM_SCRIPT } from './ipam-script.ts';
 import { OVS_SCRIPT } from './ovs-script.ts';
 
@@ -41,17 +41,6 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
     written.push(name);
   }
   return written;
-}
-
-/** Whether the path exists. Counts links, too, which only the node may be able to follow. */
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 async function readPlugin(path: string): Promise<Uint8Array> {

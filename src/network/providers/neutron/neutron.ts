@@ -95,8 +95,12 @@ export class NeutronProvider implements Provider<NeutronReason> {
     const { usageOf, refusalOn } = this.#attaching ?? {};
     const refusal = refusalOn?.(network);
     const total = poolCapacity(found.flatMap(({ subnets }) => subnets.flatMap(({ pools }) => pools)));
-    const pods = usageOf?.(network).pods ?? [];
-    return { pods, allocated, total, ...(refusal !== undefined && { refusal }) };
+    const { pods = [], nodes } = usageOf?.(network) ?? {};
+    return {
+      ...{ pods, allocated, total },
+      ...(nodes && { nodes }),
+      ...(refusal !== undefined && { refusal }),
+    };
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {

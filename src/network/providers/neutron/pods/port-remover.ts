@@ -119,8 +119,11 @@ export class PortRemover {
     const { api, log } = this.#options;
     const { id, name, networkId } = port;
     if (port.owner === BORROWER) {
+      // Its revision changes whenever OVN reports on it, and the user may have given it to another device.
+      const [current] = await api().ports({ id: [id] }, signal);
+      if (current?.id !== id || current.device !== port.device) return;
       const free = { device_id: '', device_owner: '', description: '' };
-      await api().updatePort(port, free, signal).catch(ignoreIfGone);
+      await api().updatePort(current, free, signal).catch(ignoreIfGone);
       log.info({ port: id, networkId, pod: name }, 'released the port of a user');
       return;
     }

@@ -127,6 +127,8 @@ test('of two ports of a pod, the one in its annotation stays, and both while it 
 test('the port of a user is released, and not deleted', async () => {
   const { id } = addOurs({ owner: 'envoy-initializer:user-port' });
   await remover.sweep(signal);
+  // OVN has reported on it since.
+  neutron.ports.set(id, { ...addOurs({ owner: 'envoy-initializer:user-port' }), id, revision: 7 });
   await remover.reconcile('red/p', signal);
   expect(neutron.ports.get(id)).toMatchObject({ owner: '', device: '', description: '' });
 });
