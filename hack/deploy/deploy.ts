@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import { type Kubectl, lines, output, Refusal } from './kubectl.ts';
 
 export interface DeployOptions {
   readonly kubectl: Kubectl;
-  /** A directory of deploy/overlays, or any path. */
+  /** A directory of deploy/overlays, or any path, or several names of deploy/components with spaces between them. */
   readonly overlay: string;
   /** The image to use instead of the one in the manifests. */
   readonly image: string;
@@ -23,6 +23,7 @@ export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: D
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'envoy-initializer-deploy-')));
   try {
     await writeKustomization(directory, overlay, image);
+    await refuseWithoutCertManager(kubectl, directory);
     for (const line of await lines(kubectl, ['apply', '-k', directory])) say(line);
   } finally {
     await rm(directory, { recursive: true });
@@ -42,17 +43,44 @@ export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: D
   }
 }
 
+/** Refuses before anything is applied, because a part of the overlay would stop the running operator. */
+async function refuseWithoutCertManager(kubectl: Kubectl, directory: string): Promise<void> {
+  const { stderr } = await kubectl(['apply', '-k', directory, '--dry-run=client']);
+  const [, kind, version] =
+    /no matches for kind "(\w+)" in version "(cert-manager\.io\/\w+)"/.exec(stderr) ?? [];
+  if (kind === undefined) return;
+  throw new Refusal(
+    `the cluster has no ${kind} of ${version}, so nothing was applied: install cert-manager with its cainjector first`,
+  );
+}
+
 /** Writes a kustomization that sets the image over the overlay, so that the project's files do not change. */
 async function writeKustomization(directory: string, overlay: string, image: string): Promise<void> {
-  const ours = join(projectDirectory(), 'deploy', 'overlays', overlay);
-  const path = existsSync(ours) ? ours : overlay;
-  if (!existsSync(path))
-    throw new Refusal(`overlay ${overlay} does not exist: write one of deploy/overlays, or a path`);
+  const bases = basesOf(overlay);
+  const toDirectory = (path: string) => relative(directory, path);
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
-    resources: [relative(directory, path)],
+    resources: [toDirectory(bases.resource)],
+    components: bases.components.map(toDirectory),
     images: [{ name: 'envoy-initializer', ...imageParts(image) }],
   };
   await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+}
+
+/** The directories that an overlay consists of. @throws Refusal for one that does not exist. */
+function basesOf(overlay: string): { readonly resource: string; readonly components: readonly string[] } {
+  const directory = join(projectDirectory(), 'deploy');
+  const names = overlay.split(/[\s,]+/).filter((name) => name !== '');
+  if (names.length < 2) {
+    const ours = join(directory, 'overlays', overlay);
+    const resource = existsSync(ours) ? ours : overlay;
+    if (existsSync(resource)) return { resource, components: [] };
+    throw new Refusal(`overlay ${overlay} does not exist: write one of deploy/overlays, or a path`);
+  }
+  const components = names.map((name) => join(directory, 'components', name));
+  const missing = names.filter((_, index) => !existsSync(components[index] ?? ''));
+  if (missing.length === 0) return { resource: join(directory, 'overlays', 'default'), components };
+  const known = readdirSync(join(directory, 'components')).join(', ');
+  throw new Refusal(`no component ${missing.join(', ')}: to combine overlays, write some of ${known}`);
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { stopSignal } from '../kube/manager/shutdown.ts';
 import type { NodeAgentOptions } from '../node-agent/node-agent.ts';
 import type { CheckOptions } from './check/check.ts';
 import type { DriftOptions } from './drift.ts';
@@ -21,6 +20,8 @@ export interface CommandContext {
 interface CommandEntry {
   readonly name: string;
   readonly description: string;
+  /** What follows the name in the help of the program. */
+  readonly usage: string;
   /** Loads the modules of the command. The program calls it only for the command that runs, to start fast. */
   readonly load: (command: Command, context: CommandContext) => Promise<unknown>;
 }
@@ -30,10 +31,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'serve',
     description: 'run the operator: the webhook and the controllers',
+    usage: '[options]',
     async load(command) {
-      const [{ addServeOptions }, { serve }] = await Promise.all([
+      const [{ addServeOptions }, { serve }, { stopSignal }] = await Promise.all([
         import('./serve-options.ts'),
         import('../operator/serve.ts'),
+        import('../kube/manager/shutdown.ts'),
       ]);
       addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
         // process.exit: a shutdown step that timed out must not keep the process alive.
@@ -44,10 +47,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'node-agent',
     description: 'run the agent of a node: connect its Networks with other nodes, and remove leftovers',
+    usage: '[options]',
     async load(command, { ended }) {
-      const [{ addNodeAgentOptions }, { nodeAgent }] = await Promise.all([
+      const [{ addNodeAgentOptions }, { nodeAgent }, { stopSignal }] = await Promise.all([
         import('./node-agent-options.ts'),
         import('../node-agent/node-agent.ts'),
+        import('../kube/manager/shutdown.ts'),
       ]);
       addNodeAgentOptions(command.allowExcessArguments(false)).action(async (options: NodeAgentOptions) =>
         ended(await nodeAgent(options, stopSignal())),
@@ -57,6 +62,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'inject',
     description: 'print manifests with the sidecar in their pods',
+    usage: '[options]',
     async load(command, { terminal, ended }) {
       const { addInjectOptions, injectCommand } = await import('./inject.ts');
       addInjectOptions(command.allowExcessArguments(false)).action(async (options: InjectOptions) =>
@@ -67,6 +73,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'uninject',
     description: 'print manifests as they were before inject',
+    usage: '[options]',
     async load(command, { terminal, ended }) {
       const { addUninjectOptions, uninjectCommand } = await import('./uninject.ts');
       addUninjectOptions(command.allowExcessArguments(false)).action(async (options: UninjectOptions) =>
@@ -77,6 +84,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'check',
     description: 'explain why a pod or workload is injected or not',
+    usage: '[options] [target]',
     async load(command, { terminal, ended }) {
       const { addCheckOptions, checkCommand } = await import('./check/check.ts');
       addCheckOptions(command).action(async (target: string | undefined, options: CheckOptions) =>
@@ -87,6 +95,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'lint',
     description: 'find problems in templates',
+    usage: '[options] <file...>',
     async load(command, { terminal, ended }) {
       const { addLintOptions, lintCommand } = await import('./lint/lint.ts');
       addLintOptions(command).action(async (files: string[], options: LintOptions) =>
@@ -97,6 +106,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'policy',
     description: 'print admission policies that inject a template in the API server (Kubernetes 1.36)',
+    usage: '[options]',
     async load(command, { terminal, ended }) {
       const { addPolicyOptions, policyCommand } = await import('./policy.ts');
       addPolicyOptions(command.allowExcessArguments(false)).action(async (options: PolicyCommandOptions) =>
@@ -107,6 +117,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'drift',
     description: 'list pods with a missing or stale sidecar',
+    usage: '[options]',
     async load(command, { terminal, ended }) {
       const { addDriftOptions, driftCommand } = await import('./drift.ts');
       addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>

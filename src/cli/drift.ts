@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { classify, type DriftBasis, isMissed } from '../drift/classify.ts';
+import { isObject } from '../json/json.ts';
 import { PROGRAM } from '../json/own-names.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
@@ -9,6 +10,7 @@ import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseTarget, type Target } from './check/check-target.ts';
+import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
 import { serveOption } from './serve-options.ts';
@@ -24,11 +26,11 @@ export interface DriftOptions extends ClusterOptions {
   readonly output: OutputFormat;
 }
 
-/** A pod with a missing or stale sidecar. */
+/** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
 interface DriftedPod {
   readonly namespace: string;
   readonly name: string;
-  readonly sidecar: 'missed' | 'stale';
+  readonly sidecar: 'missed' | 'stale' | 'old-configuration';
   /** The controller that would recreate the pod, such as `ReplicaSet/web-5d8`; empty for a standalone pod. */
   readonly controller: string;
 }
@@ -74,8 +76,14 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
   });
 }
 
+const WHAT: Readonly<Record<DriftedPod['sidecar'], string>> = {
+  missed: 'has no sidecar',
+  stale: 'has a stale sidecar',
+  'old-configuration': 'runs an older configuration of Envoy than the ConfigMap envoy',
+};
+
 function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
-  const what = sidecar === 'missed' ? 'has no sidecar' : 'has a stale sidecar';
+  const what = WHAT[sidecar];
   return `${namespace}/${name} ${what} (${controller === '' ? 'standalone pod: recreate it yourself' : controller})`;
 }
 
@@ -90,6 +98,7 @@ async function driftedPods(
     state: { set: await templatesOfCluster(cluster, options) },
   };
   const namespaces = await namespacesByName(cluster.client, namespace);
+  const configurations = new EnvoyConfigurations(cluster.client, basis.options.keys);
   const drifted: DriftedPod[] = [];
   for await (const pod of pages(cluster.client, namespace)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
@@ -98,6 +107,9 @@ async function driftedPods(
     const found = classify(pod, settings, basis);
     const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
+    else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {
+      drifted.push(toDrifted(pod, 'old-configuration'));
+    }
   }
   return drifted;
 }

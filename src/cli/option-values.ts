@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../json/duration.ts';
 import { formatRange, parseRange, type Range, readRange } from '../network/ipam/cidr.ts';
 import type { RangePolicy } from '../network/ipam/range-policy.ts';
 import { isDnsLabel } from '../podspec/names.ts';
@@ -8,11 +9,13 @@ export function text(value: string): string {
   return value;
 }
 
-/** Parses an http or https URL. The error shows the example. */
-export function urlSuchAs(example: string): (value: string) => string {
+/** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
+export function urlSuchAs(
+  example: string,
+  protocols: readonly string[] = ['https:', 'http:'],
+): (value: string) => string {
   return (value) => {
-    const { protocol } = URL.parse(value) ?? {};
-    if (protocol !== 'https:' && protocol !== 'http:') {
+    if (!protocols.includes(URL.parse(value)?.protocol ?? '')) {
       throw new InvalidArgumentError(`Use a URL such as ${example}.`);
     }
     return value;
@@ -94,22 +97,10 @@ export function count(value: string): number {
   return parsed;
 }
 
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-]);
-/** The longest time of a Node.js timer, about 25 days. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** Parses a duration in Go's format (`30s`, `1h30m`); returns milliseconds. */
 export function duration(value: string): number {
-  const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
-  const total = parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (UNIT_MS.get(unit) ?? 0), 0);
-  if (parts.map(([part]) => part).join('') !== value || value === '' || total > LONGEST_MS) {
-    throw new InvalidArgumentError('Use a duration such as 30s, 5m or 1h30m.');
-  }
+  const total = parseDuration(value);
+  if (total === undefined) throw new InvalidArgumentError('Use a duration such as 30s, 5m or 1h30m.');
   return total;
 }
 

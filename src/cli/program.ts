@@ -17,6 +17,11 @@ export async function runCli(
     )
     .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
+    // Options of a command are unknown before it is loaded.
+    .configureHelp({
+      subcommandTerm: (command) =>
+        `${command.name()} ${COMMANDS.find(({ name }) => name === command.name())?.usage ?? '[command]'}`,
+    })
     .configureOutput({
       outputError: (message, write) => write(`${message.trim().replaceAll('\n', ' ')}\n`),
       writeOut: (text) => terminal.out(text),
@@ -32,8 +37,7 @@ export async function runCli(
   const named = COMMANDS.filter(({ name }) => argv.includes(name));
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.description);
-    // The help of the program needs all commands.
-    if (named.includes(entry) || named.length === 0) await entry.load(command, context);
+    if (named.includes(entry)) await entry.load(command, context);
   }
 
   try {

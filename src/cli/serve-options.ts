@@ -88,7 +88,8 @@ const SERVE_OPTIONS = {
     help: "CA certificates (PEM) of the API server's client certificate, reloaded when they change (default: any client may call the webhook)",
   },
   'webhook-url': {
-    parse: urlSuchAs('https://webhook.example.com:8443'),
+    // The API server calls webhooks by HTTPS only.
+    parse: urlSuchAs('https://webhook.example.com:8443', ['https:']),
     value: 'url',
     help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
   },

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../kube/api/object.ts';
-import type { Keys } from '../sidecar/keys.ts';
+import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 
 /** Indices of the pod cache: by namespace, injected pods by namespace, and pods by their controller's UID. */
 export const IN_NAMESPACE = 'namespace';
@@ -35,7 +35,7 @@ export function podIndexers(keys: Keys) {
  * cluster can have hundreds of thousands of pods.
  */
 export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
-  const kept = new Set([keys.optIn, keys.status, keys.templates]);
+  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_KEY]);
   return (pod) => {
     const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = pod.metadata;
     const owner = controllerOf(pod);

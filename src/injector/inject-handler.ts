@@ -27,8 +27,8 @@ export type NamespaceSettingsOf = (
 
 export interface InjectHandlerOptions {
   readonly decide: DecideOptions;
-  /** The current templates. */
-  readonly templates: () => TemplateState;
+  /** The templates for a pod in a namespace. */
+  readonly templates: (pod: Pod, namespace: NamespaceSettings) => TemplateState;
   /** The settings of a namespace. Rejects if they cannot be read; then the failurePolicy decides. */
   readonly namespaceSettings: NamespaceSettingsOf;
   readonly observe: (record: InjectionRecord) => void;
@@ -63,8 +63,9 @@ async function injectRequest(
   request: AdmissionRequest,
   signal: CallSignal,
 ): Promise<Injection> {
+  const pod = request.object ?? {};
   const injectWith = (namespace: NamespaceSettings) =>
-    inject({ request, pod: request.object ?? {}, ...namespace, options: decide, state: templates() });
+    inject({ request, pod, ...namespace, options: decide, state: templates(pod, namespace) });
   if (!isPodCreation(request)) return injectWith({ namespaceLabels: {} });
   const count = containerCount(request.object);
   if (count > MAX_CONTAINERS) {

@@ -12,6 +12,8 @@ export interface TemplateConfigMap {
 interface TemplateObserver {
   /** Pods get these templates now: new ones, or the same ones again after a fault. */
   adopted(set: TemplateSet, generation: number): void;
+  /** The same templates reach running pods in another way now. */
+  strategyChanged?(): void;
   /** The templates are invalid; `staying` are the last valid ones, if any. */
   rejected(faults: readonly Fault[], staying: TemplateSet | undefined): void;
 }
@@ -80,11 +82,10 @@ export class LiveTemplates {
     const changed = current?.hash !== set.hash || !sameJson(misfitsOf(current), misfitsOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
-    if (changed) {
-      this.#set = set;
-      this.#generation += 1;
-    }
+    this.#set = set;
+    if (changed) this.#generation += 1;
     if (changed || isRecovered) this.#observer.adopted(set, this.#generation);
+    else if (!sameStrategy(current, set)) this.#observer.strategyChanged?.();
   }
 
   #reject(faults: readonly Fault[]): void {
@@ -92,6 +93,10 @@ export class LiveTemplates {
     this.#faults = faults;
     if (!again) this.#observer.rejected(faults, this.#set);
   }
+}
+
+function sameStrategy(a: TemplateSet, b: TemplateSet): boolean {
+  return JSON.stringify(a.rollout) === JSON.stringify(b.rollout);
 }
 
 /** For each template, the shapes of pods that it does not fit. */

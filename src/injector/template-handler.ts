@@ -1,7 +1,7 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
 import type { Logger } from '../kube/util/log.ts';
-import { parseTemplateSet } from '../sidecar/template/template-set.ts';
+import { parseTemplateSet, type TemplateSet } from '../sidecar/template/template-set.ts';
 import { changedConfigMap, refuseConfigMap } from './config-map-review.ts';
 import { proofWarnings, type TemplateProver } from './template-proof.ts';
 
@@ -10,6 +10,8 @@ export interface TemplateHandlerOptions {
   readonly namespace: string;
   readonly configMap: string;
   readonly prover: Pick<TemplateProver, 'review'>;
+  /** What the templates would do to running pods, in one line; undefined if nothing. */
+  readonly forecast: (set: TemplateSet) => string | undefined;
   readonly log: Logger;
 }
 
@@ -17,7 +19,12 @@ export interface TemplateHandlerOptions {
  * Returns the webhook that rejects invalid templates, so that `kubectl apply` prints the faults and their places: those that
  * the operator knows, and those that the API server finds in a dry run.
  */
-export function createTemplateHandler({ log, prover, ...wanted }: TemplateHandlerOptions): ReviewHandler {
+export function createTemplateHandler({
+  log,
+  prover,
+  forecast,
+  ...wanted
+}: TemplateHandlerOptions): ReviewHandler {
   return async (request, signal) => {
     const changed = changedConfigMap(request);
     if (changed?.namespace !== wanted.namespace || changed.name !== wanted.configMap)
@@ -34,6 +41,14 @@ export function createTemplateHandler({ log, prover, ...wanted }: TemplateHandle
     if ('faults' in parsed) return refuse(parsed.faults);
     const proof = await prover.review(parsed.set, changed.data, signal());
     if (proof.faults.length > 0) return refuse(proof.faults);
-    return { allowed: true, warnings: [...parsed.advice.map(formatFault), ...proofWarnings(proof)] };
+    const outlook = forecast(parsed.set);
+    return {
+      allowed: true,
+      warnings: [
+        ...parsed.advice.map(formatFault),
+        ...proofWarnings(proof),
+        ...(outlook === undefined ? [] : [outlook]),
+      ],
+    };
   };
 }

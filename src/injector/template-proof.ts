@@ -92,7 +92,9 @@ export class TemplateProver {
     signal: AbortSignal,
   ): Promise<Proof> {
     const known = this.#proved.get(set.hash);
-    if (known) return known;
+    // The strategy needs no proof, and is not part of the hash.
+    if (known && known.set.rollout === set.rollout) return known;
+    if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
     const trial = new Trial(options, set, texts);
     try {
       await within(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');

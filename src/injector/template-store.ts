@@ -21,7 +21,7 @@ export interface TemplateOptions {
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
   readonly prover: TemplateProver;
-  /** Calls the listener whenever new templates are adopted. */
+  /** Calls the listener whenever new templates, or a new strategy for them, are adopted. */
   onAdopted(listener: () => void): void;
   /** Whether the ConfigMap was read and, if it exists, judged. */
   hasSynced(): boolean;
@@ -50,6 +50,10 @@ export function setUpTemplate(
         log.info({ configMap: name, templates: names, hash: set.hash, generation }, 'template adopted');
         const note = `New pods use these templates: ${names.join(', ')}`;
         events.event(regarding(), { type: 'Normal', reason: 'TemplateAdopted', action: 'Adopt', note });
+        for (const listener of listeners) listener();
+      },
+      strategyChanged() {
+        log.info({ configMap: name }, 'rollout strategy changed');
         for (const listener of listeners) listener();
       },
       rejected(faults, staying) {

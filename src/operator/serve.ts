@@ -12,6 +12,7 @@ import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../network/setup.ts';
 import { setUpPolicies } from '../policies/setup.ts';
+import { setUpRevisions } from '../rollout/revisions.ts';
 import { setUpRouteDelivery } from '../route-delivery/setup.ts';
 import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
@@ -51,9 +52,10 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   const template = setUpTemplate(manager, options);
   const namespaces = setUpNamespaces(manager, options);
   const fleet = setUpDrift(manager, { ...options, template, namespaces });
-  setUpInjector(manager, { ...options, template, namespaces, onPod: fleet.onPod });
+  const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });
+  setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
   setUpRouteDelivery(manager, { ...options, fleet });
-  setUpPolicies(manager, { ...options, template });
+  setUpPolicies(manager, { ...options, revisions });
   setUpCertificates(manager, options);
   setUpPreflight(manager, options);
 }

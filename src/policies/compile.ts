@@ -4,6 +4,7 @@ import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import type { Audience } from '../sidecar/rule.ts';
 import { SYSTEM_NAMESPACES } from '../sidecar/rules/system-namespace.ts';
+import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { Template } from '../sidecar/template/template.ts';
 import { DEFAULT_TEMPLATE, type TemplateSet } from '../sidecar/template/template-set.ts';
 import { matchConditions } from './conditions.ts';
@@ -24,6 +25,8 @@ export interface CompileOptions {
    * fails on it. The client that creates a pod without its sidecar gets a warning.
    */
   readonly alone: boolean;
+  /** The pods that get other templates. They are left to the webhook. */
+  readonly canary?: CanaryScope | undefined;
 }
 
 /** The policies for the API server. */
@@ -58,7 +61,7 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
   const template = set.templates.get(DEFAULT_TEMPLATE);
   if (!template) return { objects: [], left };
   try {
-    const mutation = compileMutation(template, set.options, options.keys);
+    const mutation = compileMutation(template, set.options, options.keys, options.canary);
     const broken = brokenLevels(template, set);
     const objects = [
       ...policyFor('pod', mutation, template, broken, options),

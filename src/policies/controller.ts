@@ -6,6 +6,7 @@ import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Logger } from '../kube/util/log.ts';
+import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { type Compiled, type CompileOptions, compilePolicies, type PolicyObject } from './compile.ts';
 import { isSpec } from './live-spec.ts';
@@ -21,7 +22,11 @@ export interface PolicyControllerOptions {
     readonly policies: Pick<Informer<LivePolicyObject>, 'lister'>;
     readonly bindings: Pick<Informer<LivePolicyObject>, 'lister'>;
   };
-  readonly templates: () => TemplateState;
+  /** The templates of new pods; `canary`: pods that get other ones, and are left to the webhook. */
+  readonly templates: () => {
+    readonly state: TemplateState;
+    readonly canary?: CanaryScope | undefined;
+  };
   readonly compile: CompileOptions;
   /** If false, the controller deletes all policies. */
   readonly enabled: boolean;
@@ -64,8 +69,8 @@ export class PolicyController {
   #wanted(): Compiled | undefined {
     const { enabled, templates, compile } = this.#options;
     if (!enabled) return { objects: [], left: [] };
-    const state = templates();
-    return 'set' in state ? compilePolicies(state.set, compile) : undefined;
+    const { state, canary } = templates();
+    return 'set' in state ? compilePolicies(state.set, { ...compile, canary }) : undefined;
   }
 
   /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */

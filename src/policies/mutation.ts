@@ -4,7 +4,9 @@ import { pointer } from '../json/path.ts';
 import { celAnyOf, celGroup, celHas, celString } from '../podspec/cel.ts';
 import { DEFAULT_CONTAINER_KEY } from '../sidecar/inject.ts';
 import type { Keys } from '../sidecar/keys.ts';
+import { uidBound } from '../sidecar/template/canary.ts';
 import type { InjectionOptions } from '../sidecar/template/options.ts';
+import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { Template } from '../sidecar/template/template.ts';
 import { additionVariables, celTexts, DEFAULT_CONTAINER_MEMBER, type Variable } from './additions.ts';
 import { celObject, UnsupportedInCel } from './literal.ts';
@@ -23,7 +25,12 @@ export interface Mutation {
  * The same as `inject` for a pod that has no item that conflicts with the template.
  * @throws UnsupportedInCel
  */
-export function compileMutation(template: Template, options: InjectionOptions, keys: Keys): Mutation {
+export function compileMutation(
+  template: Template,
+  options: InjectionOptions,
+  keys: Keys,
+  canary?: CanaryScope,
+): Mutation {
   if (template.namesWorkload) throw new UnsupportedInCel('it contains the name of the workload');
   const additions = additionVariables(template, options);
   const native = nativeOf(template, options) === 'variable';
@@ -35,7 +42,11 @@ export function compileMutation(template: Template, options: InjectionOptions, k
     ...conditionalOperations(template, options, additions),
     celGroup('[', [celAdd(annotationPath(keys.status), 'variables.status')], ']'),
   ];
-  const left = celAnyOf([namespaceSelects(keys), annotationsMayExceed(template, keys)]);
+  const left = celAnyOf([
+    namespaceSelects(keys),
+    annotationsMayExceed(template, keys),
+    ...(canary ? canaryConditions(canary) : []),
+  ]);
   return {
     variables: [...variables, { name: 'status', expression: statusExpression(template, options, additions) }],
     expression: `${left} ? [] :\n${lists.join(' +\n')}`,
@@ -46,6 +57,26 @@ export function compileMutation(template: Template, options: InjectionOptions, k
 function namespaceSelects({ templates: key }: Keys): string {
   const annotations = 'namespaceObject.metadata.annotations';
   return `has(${annotations}) && ${celString(key)} in ${annotations}`;
+}
+
+/** Whether a pod belongs to the canary: the same as `isCanary`. */
+function canaryConditions({ namespaces, percent }: CanaryScope): readonly string[] {
+  const conditions: string[] = [];
+  if (percent > 0) {
+    const isInside = `has(o.controller) && o.controller && o.uid < ${celString(uidBound(percent))}`;
+    conditions.push(
+      `${celHas('metadata.ownerReferences')} && object.metadata.ownerReferences.exists(o, ${isInside})`,
+    );
+  }
+  if (namespaces !== undefined) {
+    const labels = 'namespaceObject.metadata.labels';
+    const each = Object.entries(namespaces).map(
+      ([key, value]) =>
+        `${celString(key)} in ${labels} && ${labels}[${celString(key)}] == ${celString(value)}`,
+    );
+    conditions.push([`has(${labels})`, ...each].join(' && '));
+  }
+  return conditions;
 }
 
 /** Whether the annotations might become too large for the API server. The webhook knows exactly. */

@@ -6,6 +6,7 @@ import type { Logger } from '../kube/util/log.ts';
 import { sleep } from '../kube/util/sleep.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
 import { keysFor } from '../sidecar/keys.ts';
+import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { askAgainMs } from './ask-again.ts';
 import { knowsPolicies, PolicyController } from './controller.ts';
@@ -22,9 +23,10 @@ export interface PolicyOptions {
 }
 
 export interface PolicySetupOptions extends PolicyOptions {
-  readonly template: {
-    readonly templates: { readonly state: TemplateState };
-    onAdopted(listener: () => void): void;
+  /** The templates of new pods, which a rollout may hold back. */
+  readonly revisions: {
+    forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
+    onChanged(listener: () => void): void;
   };
 }
 
@@ -34,7 +36,7 @@ const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
 /** The template as policies that the API server runs, once it serves them; kept by the leader. */
 export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
-  const { template, annotation, requireAnnotation, namespace: operatorNamespace } = options;
+  const { revisions, annotation, requireAnnotation, namespace: operatorNamespace } = options;
   const { leaderClient, log } = manager;
   const metrics = policyMetrics(manager.registry);
   const work = manager.controller('policy');
@@ -43,11 +45,11 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
   const live = informersOf(manager);
   const informers = Object.values(live);
   for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
-  template.onAdopted(wake);
+  revisions.onChanged(wake);
   const controller = new PolicyController({
     client: leaderClient,
     live,
-    templates: () => template.templates.state,
+    templates: () => revisions.forPolicies(),
     compile: {
       keys: keysFor(annotation),
       requireAnnotation,

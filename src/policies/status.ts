@@ -1,7 +1,7 @@
 import { ownString } from '../json/json.ts';
 import { celGroup, celString, celWhen } from '../podspec/cel.ts';
 import { nameOf } from '../podspec/pod.ts';
-import { type AddedKind, formatStatus } from '../sidecar/status.ts';
+import { type AddedKind, appliedTemplate, formatStatus } from '../sidecar/status.ts';
 import type { InjectionOptions } from '../sidecar/template/options.ts';
 import type { Template } from '../sidecar/template/template.ts';
 import type { Variable } from './additions.ts';
@@ -46,10 +46,10 @@ export function statusExpression(
 }
 
 /** The text around the members of `added`, which is the same for every pod. */
-function frame({ name, hash }: Template): { readonly before: string; readonly after: string } {
+function frame(template: Template): { readonly before: string; readonly after: string } {
   const marker = 'names';
   const empty = formatStatus({
-    templates: [{ name, sha256: hash }],
+    templates: [appliedTemplate(template)],
     added: { containers: [marker] },
     overlaid: {},
     moved: {},

@@ -7,7 +7,7 @@ export const MAX_BYTES = 900_000;
 /** The state of the file in one namespace. */
 export interface FileSituation {
   readonly text: string;
-  readonly found: RoutesMap | undefined;
+  readonly found: (RoutesMap & { readonly immutable?: boolean }) | undefined;
   /** Whether pods in the namespace mount it. */
   readonly isNeeded: boolean;
 }
@@ -20,7 +20,7 @@ export function planFile({
   text,
   found,
   isNeeded,
-}: FileSituation): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'too-large' {
+}: FileSituation): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'immutable' | 'too-large' {
   const before = found?.data?.[ROUTES_FILE];
   const size = Buffer.byteLength(text);
   const isTooLarge = size > MAX_BYTES && size > Buffer.byteLength(before ?? '');
@@ -31,5 +31,6 @@ export function planFile({
   if (found.metadata.labels?.[ROUTES_LABEL] === undefined) return 'foreign';
   if (found.metadata.deletionTimestamp !== undefined) return 'nothing';
   if (before === text && Object.keys(found.data ?? {}).length === 1) return 'in-place';
+  if (found.immutable === true) return 'immutable';
   return isTooLarge ? 'too-large' : 'update';
 }

@@ -7,8 +7,8 @@ export interface RouteMetrics {
   written(): void;
   refused(): void;
   taken(seconds: number): void;
-  /** Reads the number of sidecars with older routes at each scrape. */
-  watch(behind: () => number): void;
+  /** Reads the numbers of sidecars with older routes, and with an older configuration of Envoy, at each scrape. */
+  watch(behind: () => number, withOlderConfiguration: () => number): void;
   /** At the end of a term. */
   reset(): void;
 }
@@ -20,6 +20,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
   const registers = [registry];
   const sizes = new Map<string, number>();
   let behind = () => 0;
+  let older = () => 0;
   new Gauge({
     name: 'envoy_initializer_routes_file_bytes',
     help: 'Size of the file of routes for the sidecars of a namespace; on the leader',
@@ -37,6 +38,14 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     registers,
     collect() {
       this.set(behind());
+    },
+  });
+  new Gauge({
+    name: 'envoy_initializer_routes_sidecars_with_older_configuration',
+    help: 'Sidecars that follow routes and started before the ConfigMap envoy changed; on the leader',
+    registers,
+    collect() {
+      this.set(older());
     },
   });
   const written = new Counter({
@@ -60,8 +69,9 @@ export function routeMetrics(registry: Registry): RouteMetrics {
     written: () => written.inc(),
     refused: () => refused.inc(),
     taken: (seconds) => taken.observe(seconds),
-    watch(watched) {
-      behind = watched;
+    watch(routes, configuration) {
+      behind = routes;
+      older = configuration;
     },
     reset: () => sizes.clear(),
   };

@@ -1,6 +1,6 @@
 import type { Compilation } from '../routing/compile.ts';
 import type { ObjectKey } from '../routing/objects.ts';
-import type { Programmed } from '../routing/status.ts';
+import type { Obstacle, Programmed } from '../routing/status.ts';
 import type { LiveRoute } from './resources.ts';
 import type { Tally } from './sidecars.ts';
 
@@ -51,9 +51,11 @@ export class Progress {
     compilation: Compilation,
     namespaces: Iterable<string>,
     tally: (namespace: string) => Tally,
+    obstacleIn: (namespace: string) => Obstacle | undefined = () => undefined,
   ): Programmed {
     const changed = this.#changed.get(route)?.at ?? 0;
     let [sidecars, of] = [0, 0];
+    let obstacle: Obstacle | undefined;
     for (const namespace of namespaces) {
       if (!this.#held(namespace, compilation).has(route)) continue;
       this.wanted(namespace, compilation.file(namespace).version);
@@ -61,9 +63,10 @@ export class Progress {
       for (const [version, count] of tally(namespace)) {
         of += count;
         if ((versions?.get(version) ?? 0) >= changed) sidecars += count;
+        else obstacle ??= obstacleIn(namespace);
       }
     }
-    return { sidecars, of };
+    return { sidecars, of, ...(obstacle && { obstacle }) };
   }
 
   /** The routes that hold for clients in a namespace. */

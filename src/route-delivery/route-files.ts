@@ -11,6 +11,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
+import type { Obstacle } from '../routing/status.ts';
 import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
 import { MAX_BYTES, planFile } from './file-plan.ts';
 import { ROUTES_CONFIG_MAP, ROUTES_LABEL, ROUTES_MANAGER, type RoutesMap } from './resources.ts';
@@ -32,9 +33,15 @@ export interface RouteFilesOptions {
 /** Keeps the ConfigMap with the file of routes in each namespace. */
 export class RouteFiles {
   readonly #options: RouteFilesOptions;
+  readonly #obstacles = new Map<string, Obstacle>();
 
   constructor(options: RouteFilesOptions) {
     this.#options = options;
+  }
+
+  /** The namespaces whose file cannot be written, and why. */
+  get obstacles(): ReadonlyMap<string, Obstacle> {
+    return this.#obstacles;
   }
 
   /** Brings the file of one namespace up to date. With `isNeeded`, it is made even before the first pod is in the cache. */
@@ -44,10 +51,11 @@ export class RouteFiles {
     const found = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
     const step = planFile({ text: file.text, found, isNeeded: isNeeded || hasSidecars(namespace) });
     if (step === 'nothing') return {};
-    if (step === 'foreign' || step === 'too-large') {
+    if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
       this.#refuse(step, namespace, file);
       return {};
     }
+    this.#obstacles.delete(namespace);
     if (step === 'in-place') delivered(namespace, file, false);
     else if (await this.#write(namespace, found, file, signal)) delivered(namespace, file, true);
     return {};
@@ -82,16 +90,27 @@ export class RouteFiles {
     }
   }
 
-  #refuse(why: 'foreign' | 'too-large', namespace: string, file: RouteFile): void {
-    const { events, refused } = this.#options;
-    const metadata = { namespace, name: ROUTES_CONFIG_MAP };
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
-    refused(namespace, file);
-    const note =
-      why === 'foreign'
-        ? `the ConfigMap has no label ${ROUTES_LABEL}, so the operator does not write routes into it: delete it or rename it`
-        : `the routes of this namespace take ${Buffer.byteLength(file.text)} bytes, more than ${MAX_BYTES}: the last file stays. Remove routes`;
-    const reason = why === 'foreign' ? 'RoutesNotOurs' : 'RoutesTooLarge';
-    events.event(object, { type: 'Warning', reason, action: 'Deliver', note });
+  #refuse(why: keyof typeof REFUSALS, namespace: string, file: RouteFile): void {
+    const obstacle = REFUSALS[why](Buffer.byteLength(file.text), namespace);
+    this.#obstacles.set(namespace, obstacle);
+    this.#options.refused(namespace, file);
+    const { reason, message: note } = obstacle;
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ROUTES_CONFIG_MAP } };
+    this.#options.events.event(object, { type: 'Warning', reason, action: 'Deliver', note });
   }
 }
+
+const REFUSALS = {
+  foreign: (_: number, namespace: string): Obstacle => ({
+    reason: 'RoutesNotOurs',
+    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has no label ${ROUTES_LABEL}, so the operator does not write to it: rename or delete it`,
+  }),
+  immutable: (_: number, namespace: string): Obstacle => ({
+    reason: 'RoutesNotOurs',
+    message: `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} is immutable: delete it, and the operator creates it again`,
+  }),
+  'too-large': (bytes: number, namespace: string): Obstacle => ({
+    reason: 'RoutesTooLarge',
+    message: `the routes that apply in namespace ${namespace} take ${bytes} bytes, more than ${MAX_BYTES}: sidecars keep the routes from before. Remove routes`,
+  }),
+};

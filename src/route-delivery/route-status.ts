@@ -6,6 +6,7 @@ import type { EventDetails, EventRecorder } from '../kube/events/events.ts';
 import type { CompiledRoute } from '../routing/compile.ts';
 import type { RouteCondition, RouteParentStatus } from '../routing/http-route.ts';
 import type { ObjectKey } from '../routing/objects.ts';
+import { NO_SIDECAR } from '../routing/problems.ts';
 import { CONTROLLER_NAME, nextParents, PROGRAMMED, type Programmed, parentsOf } from '../routing/status.ts';
 import { HTTP_ROUTES, type LiveRoute } from './resources.ts';
 
@@ -143,8 +144,8 @@ export function eventsOf(
     const note = words.join(' ');
     events.set(text, { type: isBad ? 'Warning' : 'Normal', reason, action: 'Route', note });
     if (isNewlyAccepted && of === 0) {
-      const told = 'no running pod has a sidecar that follows this route';
-      events.set(PROGRAMMED, { type: 'Warning', reason: 'NoSidecar', action: 'Route', note: told });
+      const { reason, message } = NO_SIDECAR;
+      events.set(PROGRAMMED, { type: 'Warning', reason, action: 'Route', note: message });
     }
   }
   return [...events.values()];

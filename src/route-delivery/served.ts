@@ -49,7 +49,7 @@ export class Served {
         }
         if (before === undefined) {
           log.info(
-            `the API server serves no ${resource.plural} (${resource.group}): sidecars follow no routes`,
+            `the API server does not serve ${resource.plural}.${resource.group}: sidecars follow no routes`,
           );
         }
       } catch (err) {

@@ -5,6 +5,7 @@ import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { type Compilation, compileRoutes } from '../routing/compile.ts';
+import { cachedAge, configurationRead, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
@@ -14,6 +15,7 @@ import { Progress } from './progress.ts';
 import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummary } from './resources.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
+import { createRouteHandler, PARENT, parentsIn } from './route-warnings.ts';
 import { Served } from './served.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
@@ -41,20 +43,27 @@ const STATUS_WORKERS = 2;
 /** How often new and ended sidecars are counted in statuses. */
 const NUMBERS_MS = 10_000;
 const FIRST_FILE_MS = 5000;
+/** The path of the webhook. */
+const WARNINGS = '/validate-route';
 const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
 
 /** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
 export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
-  if (options.routes === 'off') return;
+  if (options.routes === 'off') {
+    manager.webhook(WARNINGS, async () => ({ allowed: true }));
+    return;
+  }
   const { fleet, namespace: home } = options;
   const { client, leaderClient, clock, log, events } = manager;
   const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
   const served = new Served({ client, clock, log, resource: HTTP_ROUTES });
   const startWhen = served.until;
-  const routes = manager.informer(HTTP_ROUTES, { startWhen });
+  const routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
   const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
   const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen });
+  // The same as for the copies of it.
+  const envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
   const { pods } = fleet;
   const isRouted = ({ metadata }: KubeObject) =>
     parseStatus(metadata.annotations?.[keys.status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
@@ -79,6 +88,19 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
   const routedPods = () => pods.lister.list().filter(isRouted);
 
+  const hasSidecars = (namespace: string) => podsIn(namespace).length > 0;
+  const warnings = createRouteHandler({
+    routes: routes.lister,
+    services: services.lister,
+    hasSynced: () => [routes, services, maps, pods].every((informer) => informer.hasSynced()),
+    hasSidecars: (namespace) =>
+      namespace === undefined
+        ? [...namespacesOf(maps.lister.list())].some(hasSidecars)
+        : hasSidecars(namespace),
+    clock,
+  });
+  manager.webhook(WARNINGS, warnings);
+
   const sidecars = new Sidecars({
     client: leaderClient,
     pods: pods.lister,
@@ -87,8 +109,13 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     now: () => clock.now(),
     wallClock: () => new Date(),
     taken: metrics.taken,
+    read: (pod) => configurationRead(pod, keys),
+    configuration: (namespace) => cachedAge(envoyMaps.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`)),
   });
-  metrics.watch(() => sidecars.behind());
+  metrics.watch(
+    () => sidecars.behind(),
+    () => sidecars.withOlderConfiguration(),
+  );
   const files = new RouteFiles({
     client: leaderClient,
     configMaps: maps.lister,
@@ -98,7 +125,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       progress.wanted(namespace, file.version);
       return file;
     },
-    hasSidecars: (namespace) => podsIn(namespace).length > 0,
+    hasSidecars,
     events,
     delivered(namespace, file, isNew) {
       metrics.size(namespace, Buffer.byteLength(file.text));
@@ -113,8 +140,12 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     routes: routes.lister,
     compiled: (key) => compilation().routes.get(key),
     programmed: (key) =>
-      progress.of(key, compilation(), namespacesOf(maps.lister.list()), (namespace) =>
-        sidecars.tally(namespace),
+      progress.of(
+        key,
+        compilation(),
+        new Set([...namespacesOf(maps.lister.list()), ...files.obstacles.keys()]),
+        (namespace) => sidecars.tally(namespace),
+        (namespace) => files.obstacles.get(namespace),
       ),
     events,
     now: () => clock.now(),

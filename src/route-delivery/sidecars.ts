@@ -1,4 +1,4 @@
-import { isObject, own, ownString } from '../json/json.ts';
+import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
 import { isConflict, isNotFound } from '../kube/api/api-error.ts';
 import { PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
@@ -6,6 +6,11 @@ import { resourcePath } from '../kube/api/resource.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
+import {
+  type ConfigurationAge,
+  type ConfigurationRead,
+  isOlder,
+} from '../sidecar/envoy/configuration-age.ts';
 import { TOUCH } from './resources.ts';
 
 export interface SidecarsOptions {
@@ -17,6 +22,10 @@ export interface SidecarsOptions {
   /** A monotonic time in milliseconds. */
   now(): number;
   wallClock(): Date;
+  /** The configuration that the sidecar of a pod has read. */
+  read(pod: JsonObject): ConfigurationRead;
+  /** Envoy's configuration in a namespace; undefined if it has none. */
+  configuration(namespace: string): ConfigurationAge | undefined;
   /** A sidecar has confirmed the current routes, this long after they were written. */
   taken(seconds: number): void;
 }
@@ -40,6 +49,8 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v
 interface Sidecar {
   readonly namespace: string;
   address: string | undefined;
+  /** The configuration that it has read. */
+  read: ConfigurationRead;
   /** The version that it runs; undefined before its first answer. */
   version: string | undefined;
   /** The version that it should run, and what was done for it. */
@@ -123,6 +134,16 @@ export class Sidecars {
     ).length;
   }
 
+  /** How many sidecars are known to run an older configuration of Envoy than their namespace has. */
+  withOlderConfiguration(): number {
+    return [...this.#known.values()].filter((sidecar) => this.#isOlder(sidecar)).length;
+  }
+
+  #isOlder({ namespace, read }: Sidecar): boolean {
+    const configuration = this.#options.configuration(namespace);
+    return configuration !== undefined && isOlder(read, configuration);
+  }
+
   /** The key is that of a pod. */
   async reconcile(key: string, signal: AbortSignal): Promise<Result> {
     const pod = this.#options.pods.get(key);
@@ -130,9 +151,13 @@ export class Sidecars {
     const delivered = this.#delivered.get(namespace ?? '');
     if (!pod || uid === undefined || namespace === undefined || !delivered) return {};
     const sidecar = this.#sidecar(uid, namespace, delivered.version);
-    if (sidecar.version === sidecar.target) return {};
+    if (sidecar.version === sidecar.target) {
+      // Its container may have started again.
+      if (this.#isOlder(sidecar)) await this.#look(pod, sidecar, signal);
+      return {};
+    }
     if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
-    sidecar.address ??= await this.#addressOf(pod, signal);
+    if (sidecar.address === undefined) await this.#look(pod, sidecar, signal);
     // The pod has not started. Its next update brings it here.
     if (sidecar.address === undefined) return {};
     const answer = await this.#options.ask(sidecar.address, signal);
@@ -150,7 +175,7 @@ export class Sidecars {
     const known = this.#known.get(uid);
     const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
-    const sidecar = { namespace, address: undefined, version: undefined, ...fresh };
+    const sidecar = { namespace, address: undefined, read: {}, version: undefined, ...fresh };
     this.#known.set(uid, sidecar);
     return sidecar;
   }
@@ -194,16 +219,17 @@ export class Sidecars {
     }
   }
 
-  async #addressOf({ metadata }: KubeObject, signal: AbortSignal): Promise<string | undefined> {
+  /** Reads the pod: where its sidecar is, and since when it runs. */
+  async #look({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = metadata;
     try {
-      const pod: unknown = await this.#options.client.get(PODS, { namespace, name }, { signal });
-      const object = isObject(pod) ? pod : {};
-      if (ownString(own(object, 'metadata'), 'uid') !== uid) return undefined;
-      return ownString(own(object, 'status'), 'podIP');
+      const found: unknown = await this.#options.client.get(PODS, { namespace, name }, { signal });
+      const pod = isObject(found) ? found : {};
+      if (ownString(own(pod, 'metadata'), 'uid') !== uid) return;
+      sidecar.address = ownString(own(pod, 'status'), 'podIP');
+      sidecar.read = this.#options.read(pod);
     } catch (err) {
-      if (isNotFound(err)) return undefined;
-      throw err;
+      if (!isNotFound(err)) throw err;
     }
   }
 }

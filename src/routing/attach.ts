@@ -84,9 +84,9 @@ function addressesOf(
   if (service === undefined) return { missing: 'does not exist' };
   const { type, clusterIP, clusterIPs = clusterIP ? [clusterIP] : [] } = service.spec ?? {};
   if (type === 'ExternalName') return { missing: 'is of type ExternalName, which has no address' };
-  if (clusterIPs.includes('None')) return { missing: 'is headless: it has no address of its own' };
+  if (clusterIPs.includes('None')) return { missing: 'is headless, so it has no address' };
   const addresses = clusterIPs.filter((address) => address !== '');
-  return addresses.length > 0 ? { addresses } : { missing: 'has no address yet' };
+  return addresses.length > 0 ? { addresses } : { missing: 'does not have an address yet' };
 }
 
 function portsOf(service: Service, { port, sectionName }: ParentReference): readonly ServicePort[] | string {

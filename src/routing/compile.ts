@@ -56,13 +56,14 @@ export function compileRoutes({ routes, services }: RoutingInput): Compilation {
   for (const object of routes) {
     const route = parse(object);
     const attachments = attach(object, services);
+    const entries = entriesOf(route);
     compiled.set(route.key, {
       object,
       attachments,
       faults: [...route.faults, ...backendFaults(route, place)],
-      refused: route.rules.flatMap(({ action }, index) => (action.kind === 'error' ? [index] : [])),
+      refused: refusedRules(route, entries),
     });
-    addEntries(drafts, route, attachments);
+    addEntries(drafts, route, entries, attachments);
   }
   const ports = new PortTable(drafts, (target) => {
     const found = place(target);
@@ -78,9 +79,9 @@ export function compileRoutes({ routes, services }: RoutingInput): Compilation {
 function addEntries(
   drafts: Map<string, Draft>,
   route: ParsedRoute,
+  entries: readonly Entry[],
   attachments: readonly Attachment[],
 ): void {
-  const entries = entriesOf(route);
   const namespace = route.object.metadata.namespace ?? '';
   // Several references may name one port.
   const seen = new Set<string>();
@@ -93,6 +94,11 @@ function addEntries(
     if (namespace === port.namespace) draft.producers.push(...entries);
     else draft.consumers.set(namespace, [...(draft.consumers.get(namespace) ?? []), ...entries]);
   }
+}
+
+function refusedRules({ rules }: ParsedRoute, entries: readonly Entry[]): readonly number[] {
+  const answered = new Set(entries.flatMap(({ rule, action }) => (action.kind === 'error' ? [] : rule)));
+  return rules.flatMap((_, index) => (answered.has(index) ? [] : index));
 }
 
 /** An entry in the place that it was meant to have. */

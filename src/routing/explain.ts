@@ -1,9 +1,11 @@
-import type { Attachment } from './attach.ts';
+import type { AttachedPort } from './attach.ts';
 import type { Compilation } from './compile.ts';
+import { matchText, pathText } from './match-text.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
+import { findPort, portText } from './problems.ts';
 import { regexMatches } from './regex.ts';
 import { entryName } from './route-configuration.ts';
 
@@ -75,64 +77,23 @@ function valueText({ name, value, isRegex }: ValueMatch, found: string | undefin
   return found === undefined ? `${name} is missing: ${wanted}` : `${name} is ${shown(found)}, not ${wanted}`;
 }
 
-function pathText({ type, value }: PathMatch): string {
-  if (type === 'Exact') return shown(value);
-  return type === 'PathPrefix' ? `below ${shown(value)}` : `a match of ${shown(value)}`;
-}
-
-function matchText({ path, method, headers, queryParams: params }: Match): string {
-  const value = (kind: string) => (each: ValueMatch) =>
-    `${kind} ${each.name}${each.isRegex ? '~' : '='}${shown(each.value)}`;
-  return [
-    `path ${pathText(path)}`,
-    ...(method === undefined ? [] : [`method ${method}`]),
-    ...headers.map(value('header')),
-    ...params.map(value('query parameter')),
-  ].join(', ');
-}
-
-/** What a route does, one fact a line: where it holds, what is in its way, and what is wrong with it. */
+/** Where a route applies, one fact a line. What is wrong with it is in {@link routeProblems}. */
 export function explainRoute(compilation: Compilation, key: ObjectKey): readonly string[] {
   const route = compilation.routes.get(key);
-  if (route === undefined) return [`HTTPRoute ${key} does not exist`];
-  if (route.attachments.length === 0) {
-    return ['does nothing in sidecars: no parentRef has group "" and kind Service'];
-  }
-  const namespace = route.object.metadata.namespace ?? '';
-  const ports = compilation.ports(namespace);
-  return [
-    ...route.attachments.flatMap((attachment) => attachmentLines(key, namespace, attachment, ports)),
-    ...route.faults.map(({ path, message }) => `${path}: ${message}`),
-  ];
+  const namespace = route?.object.metadata.namespace ?? '';
+  const routed = compilation.ports(namespace);
+  return (route?.attachments ?? []).flatMap((attachment) =>
+    'ports' in attachment ? attachment.ports.flatMap((port) => scopeOf(port, namespace, routed)) : [],
+  );
 }
 
-function attachmentLines(
-  key: ObjectKey,
-  namespace: string,
-  attachment: Attachment,
-  routed: readonly RoutedPort[],
-): readonly string[] {
-  if ('missing' in attachment) return [`holds nowhere: ${attachment.missing}`];
-  return attachment.ports.flatMap(({ service, port }) => {
-    const found = routed.find((each) => each.service === service && each.port === port);
-    const name = `Service ${service} port ${port}`;
-    if (found === undefined) return [`holds nowhere: another Service has the addresses of ${name}`];
-    const others = found.consumers.filter((each) => each !== namespace);
-    const scope = found.isConsumer
-      ? `holds for clients in ${namespace} alone, in place of the routes in ${found.namespace}`
-      : `holds for clients in all namespaces${others.length > 0 ? ` but ${others.join(', ')}, which have their own` : ''}`;
-    return [`${name}: ${scope}`, ...shadowLines(key, found)];
-  });
-}
-
-/** The matches of a route that never win, because an earlier one is the same. */
-function shadowLines(key: ObjectKey, { entries }: RoutedPort): readonly string[] {
-  const first = new Map<string, Entry>();
-  return entries.flatMap((entry) => {
-    const text = matchText(entry.match);
-    const earlier = first.get(text);
-    if (earlier === undefined) first.set(text, entry);
-    if (earlier === undefined || entry.route !== key) return [];
-    return [`rules[${entry.rule}] never gets ${text}: ${entryName(earlier)} comes first`];
-  });
+function scopeOf(port: AttachedPort, namespace: string, routed: readonly RoutedPort[]): readonly string[] {
+  const found = findPort(routed, port);
+  if (found === undefined) return [];
+  const others = found.consumers.filter((each) => each !== namespace);
+  const except = others.length > 0 ? ` except ${others.join(', ')}, which have routes of their own` : '';
+  const scope = found.isConsumer
+    ? `applies to clients in ${namespace} only, instead of the routes in ${found.namespace}`
+    : `applies to clients in all namespaces${except}`;
+  return [`${portText(port)}: ${scope}`];
 }

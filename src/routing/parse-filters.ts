@@ -22,6 +22,8 @@ export interface Filters {
 
 /** The headers by which a sidecar finds its way begin so. */
 const RESERVED = 'x-envoy-initializer-';
+/** How long a message is, and how its connection is used, the sidecar says itself. */
+const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'upgrade'];
 const HOST = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MILLION = 1_000_000;
 const STATUSES = [301, 302, 303, 307, 308];
@@ -42,7 +44,7 @@ export function parseFilters(
     const path = [...at, index];
     const before = findings.faults.length;
     if (filter.type !== 'RequestMirror' && seen.has(filter.type)) {
-      findings.add('IncompatibleFilters', path, `repeats ${filter.type}: write it once`);
+      findings.add('IncompatibleFilters', path, `repeats ${filter.type}: use it once`);
     }
     seen.add(filter.type);
     switch (filter.type) {
@@ -80,7 +82,7 @@ export function parseFilters(
         findings.add(
           'InvalidKind',
           [...path, 'extensionRef'],
-          'no extension is supported: remove the filter',
+          'extensions are not supported: remove the filter',
         );
         break;
       default:
@@ -112,7 +114,7 @@ export function parseBackendFilters(
     if (filter.type === 'RequestHeaderModifier' || filter.type === 'ResponseHeaderModifier') {
       modifiers = { ...modifiers, ...parseModifier(filter, path, findings) };
     } else {
-      const message = `the filter ${shown(filter.type)} is not supported for one backend: write it for the rule`;
+      const message = `the filter ${shown(filter.type)} is not supported for a backend: move it to the rule`;
       findings.add('UnsupportedValue', [...path, 'type'], message);
     }
   }
@@ -152,7 +154,17 @@ function checkName(name: string, at: Path, findings: Findings): void {
   const lower = name.toLowerCase();
   if (!TOKEN.test(name)) findings.add('UnsupportedValue', at, `${shown(name)} is not the name of a header`);
   else if (lower === 'host') {
-    findings.add('UnsupportedValue', at, 'Host cannot be changed so: write hostname in a filter URLRewrite');
+    findings.add(
+      'UnsupportedValue',
+      at,
+      'the header Host cannot be changed here: use hostname of a filter URLRewrite',
+    );
+  } else if (FRAMING.includes(lower)) {
+    findings.add(
+      'UnsupportedValue',
+      at,
+      `${shown(name)} cannot be changed: the sidecar sets it for each connection`,
+    );
   } else if (lower.startsWith(RESERVED)) {
     findings.add('UnsupportedValue', at, `${shown(name)} is reserved for the sidecar`);
   }
@@ -252,9 +264,10 @@ export function parseTarget(
   findings: Findings,
 ): Target | undefined {
   if (group !== '' || kind !== 'Service') {
-    const message = `${shown(group === '' ? kind : `${group}/${kind}`)} is not supported: write a Service`;
+    const message = `${shown(group === '' ? kind : `${group}/${kind}`)} is not supported: use a Service`;
     return findings.add('InvalidKind', at, message);
   }
-  if (port === undefined) return findings.add('BackendNotFound', at, 'has no port: write one of the Service');
+  if (port === undefined)
+    return findings.add('BackendNotFound', at, 'has no port: add a port of the Service');
   return { service: `${namespace ?? ownNamespace}/${name}`, port };
 }

@@ -13,6 +13,9 @@ export const PROGRAMMED = 'initializer.kubernetes.io/Programmed';
 /** The longest message, in UTF-16 units: the CRD allows 32,768. */
 const MAX_MESSAGE = 2000;
 
+/** The CRD allows no more entries. Those of others come first. */
+const MAX_PARENTS = 32;
+
 /** A condition without the time of its last change. */
 type Condition = Omit<RouteCondition, 'lastTransitionTime'>;
 type ParentStatus = Omit<RouteParentStatus, 'conditions'> & { readonly conditions: readonly Condition[] };
@@ -21,6 +24,14 @@ type ParentStatus = Omit<RouteParentStatus, 'conditions'> & { readonly condition
 export interface Programmed {
   readonly sidecars: number;
   readonly of: number;
+  /** Why the others cannot get it, if that is known. */
+  readonly obstacle?: Obstacle;
+}
+
+/** What keeps the routes of a namespace from its sidecars: the reason of a condition and an Event. */
+export interface Obstacle {
+  readonly reason: 'RoutesTooLarge' | 'RoutesNotOurs';
+  readonly message: string;
 }
 
 /** The status of a route: one entry for each parent that is a Service. `programmed` is left out where it is unknown. */
@@ -53,7 +64,7 @@ function conditionsOf(
     'missing' in attachment
       ? condition('Accepted', false, 'NoMatchingParent', attachment.missing)
       : isRefused
-        ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules answer 500: ${listed(refusals)}`)
+        ? condition('Accepted', false, refusals[0]?.reason ?? '', `All rules return 500: ${listed(refusals)}`)
         : condition('Accepted', true, 'Accepted', portsOf(attachment.ports));
   const [first] = references;
   return [
@@ -63,18 +74,19 @@ function conditionsOf(
       : []),
     first
       ? condition('ResolvedRefs', false, first.reason, listed(references))
-      : condition('ResolvedRefs', true, 'ResolvedRefs', 'All references are to Services that exist'),
-    ...(programmed && !('missing' in attachment)
-      ? [
-          condition(
-            PROGRAMMED,
-            programmed.sidecars >= programmed.of,
-            programmed.sidecars >= programmed.of ? 'Programmed' : 'Pending',
-            `${programmed.sidecars} of ${programmed.of} sidecars`,
-          ),
-        ]
-      : []),
+      : condition('ResolvedRefs', true, 'ResolvedRefs', 'All Services exist'),
+    ...(programmed && !('missing' in attachment) ? [programmedBy(programmed, condition)] : []),
   ];
+}
+
+function programmedBy(
+  { sidecars, of, obstacle }: Programmed,
+  condition: (type: string, isTrue: boolean, reason: string, message: string) => Condition,
+): Condition {
+  const count = `${sidecars} of ${of} sidecars`;
+  if (sidecars >= of && !obstacle) return condition(PROGRAMMED, true, 'Programmed', count);
+  const why = obstacle ? `${count}: ${obstacle.message}` : count;
+  return condition(PROGRAMMED, false, obstacle?.reason ?? 'Pending', why);
 }
 
 function listed(faults: readonly RouteFault[]): string {
@@ -83,7 +95,7 @@ function listed(faults: readonly RouteFault[]): string {
 
 function portsOf(ports: readonly { readonly service: string; readonly port: number }[]): string {
   const [first] = ports;
-  return `Holds for Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
+  return `Applies to Service ${first?.service}, port ${ports.map(({ port }) => port).join(', ')}`;
 }
 
 /**
@@ -101,7 +113,7 @@ export function nextParents(
     const known = before.find((each) => isOurs(each) && sameReference(each.parentRef, parent.parentRef));
     return { ...parent, conditions: parent.conditions.map((each) => dated(each, known, now)) };
   });
-  const next = [...before.filter((each) => !isOurs(each)), ...ours];
+  const next = [...before.filter((each) => !isOurs(each)), ...ours].slice(0, MAX_PARENTS);
   return sameJson(asJson(before), asJson(next)) ? undefined : next;
 }
 

@@ -23,6 +23,9 @@ export interface Keys {
   readonly overrides: Readonly<Record<Override, string>>;
 }
 
+/** The label of pods and namespaces, and the annotation of pods, that keeps rollouts away with the value `false`. */
+export const ROLLOUT_KEY = 'initializer.kubernetes.io/rollout';
+
 export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
 
 /** The keys derived from the value of `--annotation`. */

@@ -32,9 +32,11 @@ export type AddedKind =
 type Added = Readonly<Partial<Record<AddedKind, readonly string[]>>>;
 
 /** A template that a pod was injected with, and its state. */
-interface AppliedTemplate {
+export interface AppliedTemplate {
   readonly name: string;
   readonly sha256: string;
+  /** The shape of the template; absent in pods of earlier versions. */
+  readonly shape?: string;
 }
 
 /** The content of the status annotation of an injected pod. */
@@ -47,6 +49,14 @@ export interface Status {
   readonly moved: Moved;
   /** The pod's own requests (`spec.resources`) that grew, with their values before; null if there was none. */
   readonly requests: JsonObject;
+  /** sha256 in hex of the configurations that the sidecars read at their start, by ConfigMap, if they are known. */
+  readonly configs?: Readonly<Record<string, string>>;
+  /** When the sidecar was changed in the running pod, in RFC 3339; absent if it never was. */
+  readonly at?: string;
+  /** Whether the pod was Ready before that change: only such pods show whether the change was good. */
+  readonly wasReady?: boolean;
+  /** The restarts of the sidecar's containers before that change: more of them show that it has happened. */
+  readonly restarts?: number;
 }
 
 /** The version of the annotation's format, not of this program: pods outlive upgrades. */
@@ -91,7 +101,7 @@ export class StatusBuilder {
 
   build(templates: readonly Template[], before: Pod, after: Pod): Status {
     return {
-      templates: templates.map(({ name, hash }) => ({ name, sha256: hash })),
+      templates: templates.map(appliedTemplate),
       added: this.#added,
       overlaid: this.#overlaid,
       moved: findMoved(before, after, Object.keys(this.#overlaid)),
@@ -100,8 +110,14 @@ export class StatusBuilder {
   }
 }
 
+/** A template as the status names it. */
+export function appliedTemplate({ name, hash, shape }: Template): AppliedTemplate {
+  return { name, sha256: hash, shape };
+}
+
 /** The text of the status annotation. Omits empty parts. */
-export function formatStatus({ templates, added, overlaid, moved, requests }: Status): string {
+export function formatStatus(status: Status): string {
+  const { templates, added, overlaid, moved, requests, configs = {}, at, wasReady, restarts } = status;
   const said = {
     version: VERSION,
     templates,
@@ -109,6 +125,10 @@ export function formatStatus({ templates, added, overlaid, moved, requests }: St
     overlaid: unlessEmpty(overlaid),
     moved: unlessEmpty(moved),
     requests: unlessEmpty(requests),
+    configs: unlessEmpty(configs),
+    at,
+    wasReady,
+    restarts,
   };
   return JSON.stringify(said);
 }
@@ -121,20 +141,33 @@ function unlessEmpty<T extends object>(object: T): T | undefined {
 export function parseStatus(text: string | undefined): Status | undefined {
   const status = text === undefined ? undefined : parseAnnotation(text);
   if (own(status, 'version') !== VERSION) return undefined;
-  const templates = ownObjects(status, 'templates').map((template) => ({
-    name: ownString(template, 'name') ?? '',
-    sha256: ownString(template, 'sha256') ?? '',
-  }));
+  const templates = ownObjects(status, 'templates').map((template) => {
+    const shape = ownString(template, 'shape');
+    const [name = '', sha256 = ''] = [ownString(template, 'name'), ownString(template, 'sha256')];
+    return { name, sha256, ...(shape !== undefined && { shape }) };
+  });
   const added = own(status, 'added');
   const overlaid = own(status, 'overlaid');
   const requests = own(status, 'requests');
+  const [configs, at] = [own(status, 'configs'), ownString(status, 'at')];
+  const [wasReady, restarts] = [own(status, 'wasReady'), own(status, 'restarts')];
   return {
     templates,
     added: isObject(added) ? namesOf(added) : {},
     overlaid: isObject(overlaid) ? overlaid : {},
     moved: parseMoved(own(status, 'moved')),
     requests: isObject(requests) ? requests : {},
+    ...(isObject(configs) && { configs: stringsIn(configs) }),
+    ...(at !== undefined && !Number.isNaN(Date.parse(at)) && { at }),
+    ...(typeof wasReady === 'boolean' && { wasReady }),
+    ...(typeof restarts === 'number' && { restarts }),
   };
+}
+
+function stringsIn(object: JsonObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
 }
 
 /**

@@ -83,7 +83,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     });
     await new OperatorInCluster({ kubectl: (...args) => cluster.kubectl(...args), own: cluster }).install();
     await run(`apply --server-side -k ${join(deploy, 'transparent')}`);
-    await run(`apply -f ${join(examples, 'canary')} -f ${join(examples, 'helloworld.yaml')}`);
+    await run(`apply -f ${join(examples, 'canary-without-capture')} -f ${join(examples, 'helloworld.yaml')}`);
     // Beside HTTP, an echo, and a server that speaks first.
     const others = 'nc -ll -p 9000 -e cat & nc -ll -p 9001 -e hostname &';
     const spec = { initContainers: [WITH_IPV6], containers: [serving('plain', [8080, 8083], others)] };
@@ -265,7 +265,7 @@ describeWithNode('the traffic of pods with a sidecar', () => {
 
   test('is shared among versions by the weights that are applied, and no request fails meanwhile', async () => {
     const url = await urlOf('app');
-    const manifest = await readFile(join(examples, 'canary/weights.yaml'), 'utf8');
+    const manifest = await readFile(join(examples, 'canary-without-capture/weights.yaml'), 'utf8');
     const pods = [...(await podsOf('app=app,version=v1')), ...(await podsOf('app=app,version=v2'))];
     expect(pods).toHaveLength(4);
     const load = new HttpLoad(url, 25);
@@ -293,6 +293,51 @@ describeWithNode('the traffic of pods with a sidecar', () => {
     say(`${load.answered} requests during the shifts, ${load.failures.length} failed`);
     expect(load.failures).toEqual([]);
     expect(load.answered).toBeGreaterThan(100);
+  });
+
+  test('of a client that follows HTTPRoutes is shared by them, as soon as the status says so', async () => {
+    const inRoutes = (line: string) => run(`${line} --namespace=routes`);
+    await run(`apply --server-side -k ${join(deploy, 'overlays/gateway-api')}`);
+    await run('create namespace routes');
+    await inRoutes(`apply -f ${join(examples, 'canary/app.yaml')}`);
+    for (const name of ['app-v1', 'app-v2'])
+      await inRoutes(`rollout status deployment/${name} --timeout=180s`);
+    await inRoutes('wait pod/client --for=condition=Ready --timeout=120s');
+    for (const [v1, v2] of [
+      [90, 10],
+      [0, 100],
+    ] as const) {
+      await inRoutes(`apply -f ${join(examples, `canary/route-${v1}-${v2}.yaml`)}`);
+      await eventually(`${v1}/${v2} is in use`, async () => {
+        const { metadata, status } = JSON.parse(await inRoutes('get httproute/app -o json'));
+        const conditions: readonly Record<string, unknown>[] = status?.parents[0]?.conditions ?? [];
+        return conditions.some(
+          ({ type, status, observedGeneration, message }) =>
+            type === 'initializer.kubernetes.io/Programmed' &&
+            status === 'True' &&
+            observedGeneration === metadata.generation &&
+            message === '1 of 1 sidecars',
+        );
+      });
+      const loop = 'for i in $(seq 400); do wget -qO- http://app; done | sort | uniq -c';
+      const counts = await kubectl(cluster, [
+        'exec',
+        'client',
+        '-n',
+        'routes',
+        '-c',
+        'client',
+        '--',
+        'sh',
+        '-c',
+        loop,
+      ]);
+      const count = (version: string) => Number(new RegExp(`(\\d+) ${version}`).exec(counts)?.[1] ?? 0);
+      say(`${count('v1')} to v1, ${count('v2')} to v2, of 400 at ${v1}/${v2}`);
+      expect(count('v1') + count('v2')).toBe(400);
+      // Five standard deviations of a share of 0.9.
+      expect(Math.abs(count('v1') - 4 * v1)).toBeLessThanOrEqual(v1 === 0 ? 0 : 30);
+    }
   });
 
   test('does not fail while an application is rolled over under 50 requests a second', async () => {

@@ -18,7 +18,7 @@ export const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** The path of each webhook of deploy/base. */
 const WEBHOOKS = {
   MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
-  ValidatingWebhookConfiguration: ['/validate', '/validate-envoy'],
+  ValidatingWebhookConfiguration: ['/validate', '/validate-envoy', '/validate-route'],
 };
 
 export interface OperatorOptions {

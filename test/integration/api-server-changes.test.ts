@@ -104,7 +104,7 @@ test('policies are kept once the API server knows them, by a process that starte
     namespace: 'envoy-initializer',
     requireAnnotation: true,
     policy: 'auto',
-    template: { templates, onAdopted() {} },
+    revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
   });
   const stop = new AbortController();
   const running = manager.run(stop.signal);

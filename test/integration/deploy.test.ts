@@ -1,7 +1,10 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
+import { deploy as runDeploy } from '../../hack/deploy/deploy.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -139,6 +142,88 @@ test.each(['node-agent', 'networks'])('%s is accepted, and labels all that it ma
   // One of them has the CRD of users' objects.
   const unlabelled = overlay === 'networks' ? [undefined] : [];
   expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
+});
+
+const COMPONENTS = ['all-pods', 'cert-manager', 'networks', 'repair', 'without-policies'];
+
+describe('components', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), 'components-')));
+  });
+  afterAll(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  /** What kustomize makes of the default overlay with these, in this order. */
+  async function combined(components: readonly string[]): Promise<readonly KubeObject[]> {
+    const kustomization = {
+      resources: [relative(directory, join(deploy, 'overlays/default'))],
+      components: components.map((name) => relative(directory, join(deploy, 'components', name))),
+    };
+    await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const { stdout } = await must(controlPlane, ['kustomize', directory]);
+    return loadAll(stdout) as KubeObject[];
+  }
+
+  const argsOf = (objects: readonly KubeObject[]) =>
+    objects.flatMap((object) => {
+      if (object.kind !== 'Deployment') return [];
+      const { spec } = object as unknown as {
+        spec: { template: { spec: { containers: [{ args: string[] }] } } };
+      };
+      return spec.template.spec.containers[0].args;
+    });
+
+  test.each([
+    ['in order', COMPONENTS],
+    ['in reverse', COMPONENTS.toReversed()],
+  ])('add up %s, to what the API server accepts', async (_, components) => {
+    const args = argsOf(await combined(components));
+    expect(args).toEqual(
+      expect.arrayContaining([
+        '--require-annotation=false',
+        '--tls-cert-file=/tls/tls.crt',
+        '--node-agent-namespace=envoy-initializer-node-agent',
+        '--repair=evict',
+        '--policy=off',
+      ]),
+    );
+    const { code, stderr } = await apply('-k', directory, '--validate=strict');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('make deploy takes several, and refuses unknown ones with those that there are', async () => {
+    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say: () => {} };
+    const applied: string[] = [];
+    const kubectl = async (args: readonly string[]) => {
+      const [verb, , path = ''] = args;
+      if (verb === 'apply') applied.push(await readFile(join(path, 'kustomization.yaml'), 'utf8'));
+      return { code: 0, stdout: '', stderr: '' };
+    };
+    await runDeploy({ ...options, kubectl, overlay: 'repair all-pods' });
+    expect(applied.at(-1)).toMatch(
+      /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/repair","[^"]*components\/all-pods"\]/,
+    );
+    await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
+      'no component everything: to combine overlays, write some of all-pods, cert-manager, networks, repair, without-policies',
+    );
+  });
+
+  test('make deploy applies nothing of cert-manager’s overlay without cert-manager', async () => {
+    const verbs: string[] = [];
+    const kubectl = async (args: readonly string[]) => {
+      verbs.push(args.includes('--dry-run=client') ? 'dry run' : String(args[0]));
+      const stderr =
+        'error: resource mapping not found for name: "a": no matches for kind "Issuer" in version "cert-manager.io/v1"';
+      return { code: 1, stdout: '', stderr };
+    };
+    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say: () => {} };
+    await expect(runDeploy({ ...options, kubectl, overlay: 'cert-manager' })).rejects.toThrow(
+      'the cluster has no Issuer of cert-manager.io/v1, so nothing was applied: install cert-manager with its cainjector first',
+    );
+    expect(verbs).toEqual(['dry run']);
+  });
 });
 
 test('install.yaml is what the default overlay makes', async () => {

@@ -19,7 +19,7 @@ const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--repair=evict'] });
-  const repair = (file: string) => join(projectDirectory(), 'deploy/overlays/repair', file);
+  const repair = (file: string) => join(projectDirectory(), 'deploy/components/repair', file);
   await fixture.kubectl('apply', '-f', repair('eviction.yaml'));
   await kubectl(`patch validatingadmissionpolicy ${FENCE} --type=json --patch-file=${repair('fence.yaml')}`);
   await eventually('the fence lets evictions through', async () => {

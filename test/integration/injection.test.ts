@@ -89,7 +89,13 @@ describe('a pod gets the sidecar', () => {
     expect(pod).toMatchObject(INJECTED);
     expect(pod.warnings).toBe('');
     expect(JSON.parse(pod.metadata.annotations[`${KEY}-status`])).toMatchObject({
-      templates: [{ name: 'config', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+      templates: [
+        {
+          name: 'config',
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          shape: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+      ],
     });
   });
 

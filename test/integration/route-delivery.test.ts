@@ -89,6 +89,13 @@ const condition = async (type: string, name: string, inNamespace: string) =>
     .flatMap(({ conditions }) => conditions)
     .find((each) => each.type === type);
 
+async function cli(...args: readonly string[]) {
+  const terminal = new MemoryTerminal({});
+  const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const code = await runCli(['node', 'envoy-initializer', ...args, ...kubeconfig], terminal);
+  return { code, text: `${terminal.stdout}${terminal.stderr}` };
+}
+
 test('without the CRD there are no routes, and with it there are at once', async () => {
   await namespace('clients');
   await pod('clients');
@@ -162,7 +169,22 @@ test('a running sidecar is touched when its routes change, and counts when it ha
   const server = createServer((_, response) => response.end(mounted));
   await new Promise<void>((resolve) => server.listen(15_021, ADDRESS, resolve));
   try {
-    const ready = { phase: 'Running', podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] };
+    // Its Envoy is older than the ConfigMap `envoy` of the namespace.
+    const running = { startedAt: '2026-01-01T00:00:00Z' };
+    const container = {
+      name: 'envoy',
+      ready: true,
+      restartCount: 0,
+      image: 'envoy',
+      imageID: '',
+      state: { running },
+    };
+    const ready = {
+      phase: 'Running',
+      podIP: ADDRESS,
+      podIPs: [{ ip: ADDRESS }],
+      initContainerStatuses: [container],
+    };
     const patch = 'patch pod a --namespace=running --subresource=status --type=merge -p';
     await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: ready }));
     await eventually('it is behind', async () =>
@@ -195,6 +217,14 @@ test('a running sidecar is touched when its routes change, and counts when it ha
     const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain('envoy_initializer_routes_sidecars_behind 0');
     expect(metrics).toMatch(/envoy_initializer_routes_programmed_seconds_count [1-9]/);
+    expect(metrics).toContain('envoy_initializer_routes_sidecars_with_older_configuration 1\n');
+    expect(await cli('drift', '-n', 'running')).toMatchObject({
+      code: 1,
+      text: 'running/a runs an older configuration of Envoy than the ConfigMap envoy (standalone pod: recreate it yourself)\n',
+    });
+    expect((await cli('check', 'pod/a', '-n', 'running')).text).toContain(
+      '! old-configuration: pod a has an older configuration of Envoy than the ConfigMap envoy, which Envoy reads only when it starts: recreate it',
+    );
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -226,20 +256,115 @@ test('the file is there before the configuration that the first pod waits for', 
   expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
 });
 
-test('check says what a route does, and which rule takes a request', async () => {
-  const check = async (...args: readonly string[]) => {
-    const terminal = new MemoryTerminal({});
-    const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
-    const code = await runCli(['node', 'envoy-initializer', 'check', ...args, ...kubeconfig], terminal);
-    return { code, text: `${terminal.stdout}${terminal.stderr}` };
+const grpcRoute = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'GRPCRoute',
+  metadata: { name: 'rpc', namespace: 'default' },
+  spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }] },
+};
+
+const grpcRouteDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'grpcroutes.gateway.networking.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/4958' },
+  },
+  spec: {
+    group: 'gateway.networking.k8s.io',
+    names: { kind: 'GRPCRoute', plural: 'grpcroutes' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+test('kubectl apply of a route that does nothing, or not all that it says, warns its author', async () => {
+  const apply = async (...objects: readonly object[]) => {
+    const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+    const { code, stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input });
+    return { code, warnings: stderr.split('\n').filter((line) => line !== '') };
   };
+  const none = { code: 0, warnings: [] };
+  const missing = { ...route('warned', 'default', 'nobody') };
+  expect(await apply(missing)).toEqual({
+    code: 0,
+    warnings: ['Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist'],
+  });
+  // The Service comes just before its route.
+  expect(await apply(service('just-now', 'default'), route('warned', 'default', 'just-now'))).toEqual(none);
+  expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
+    none,
+  );
+  const [, copy] = [
+    0,
+    { ...route('twice', 'default', 'web-2'), metadata: { name: 'copy', namespace: 'default' } },
+  ];
+  expect(await apply(copy)).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: RuleNeverMatches: rules[0] gets no request with path below "/twice": default/twice rules[0] has the same match and comes first',
+    ],
+  });
+  await namespace('lonely');
+  const consumer = { ...copy, metadata: { name: 'consumer', namespace: 'lonely' } };
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  expect(await apply({ ...consumer, spec: { ...consumer.spec, parentRefs, rules: [{}] } })).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: NoBackend: rules[0]: no backend has a weight above 0, so requests get 500',
+      'Warning: NoSidecar: no running pod follows this route: its clients need the template transparent',
+    ],
+  });
+  // A route for a Gateway is no business of ours.
+  const gateway = { ...missing, spec: { ...missing.spec, parentRefs: [{ name: 'gateway' }] } };
+  expect(await apply({ ...gateway, metadata: { name: 'gateway', namespace: 'default' } })).toEqual(none);
+  await kubectl('delete httproute warned twice copy gateway --namespace=default');
+});
+
+test('check says what a route does, and which rule takes a request', async () => {
+  const check = (...args: readonly string[]) => cli('check', ...args);
   await fixture.apply(route('lost', 'default', 'nobody'));
   expect(await check('httproute/first', '-n', 'default')).toEqual({
-    code: 0,
-    text: expect.stringMatching(
-      /Service default\/web port 80: holds for clients in all namespaces\n[\s\S]*taken by /,
+    code: 1,
+    text: expect.stringContaining(
+      '! no-ready-endpoints: Service default/web-2 has no ready endpoint: its share of requests gets 503',
     ),
   });
+  await fixture.apply({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-2-a', namespace: 'default', labels: { 'kubernetes.io/service-name': 'web-2' } },
+    addressType: 'IPv4',
+    ports: [{ port: 80 }],
+    endpoints: [
+      { addresses: ['10.9.9.1'], conditions: { ready: true } },
+      { addresses: ['10.9.9.2'], conditions: { ready: false } },
+    ],
+  });
+  const report = await check('httproute/first', '-n', 'default');
+  expect(report.text).toMatch(
+    /Service default\/web port 80: applies to clients in all namespaces except lonely.*\n.*Service default\/web-2 has 1 ready endpoint\n[\s\S]*in use by /,
+  );
+  expect(report.text).not.toContain('no-ready-endpoints');
+  await fixture.apply(grpcRouteDefinition);
+  await kubectl('wait crd/grpcroutes.gateway.networking.k8s.io --for=condition=Established');
+  await eventually('a GRPCRoute can be made', async () => {
+    const made = await fixture.controlPlane.kubectl(['apply', '-f', '-'], {
+      input: JSON.stringify(grpcRoute),
+    });
+    return made.code === 0;
+  });
+  expect((await check('httproute/first', '-n', 'default')).text).toContain(
+    '! grpc-route: GRPCRoute default/rpc is for Service default/web, too. Sidecars follow HTTPRoutes only',
+  );
+  await kubectl('delete crd grpcroutes.gateway.networking.k8s.io');
   expect(await check('httproute/lost', '-n', 'default')).toEqual({
     code: 1,
     text: expect.stringContaining(
@@ -257,12 +382,105 @@ test('check says what a route does, and which rule takes a request', async () =>
       'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
     ),
   });
-  expect(asked.text).toContain('default/lost rules[0] does not: path is "/first/x", not below "/lost"');
+  expect(asked.text).toContain('default/lost rules[0] is not used: path is "/first/x", not below "/lost"');
   expect(await check('pod/a', '-n', 'clients', '--to', 'http://elsewhere/')).toEqual({
     code: 0,
     text: expect.stringContaining('no Service has the name or address elsewhere'),
   });
+  // Without capture, a pod gets nothing of it.
+  const containers = [{ name: 'app', image: 'app' }];
+  const plain = (name: string, metadata: object) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', ...metadata },
+    spec: { containers },
+  });
+  await fixture.apply(plain('bare', {}), plain('plain', { labels: { [OPT_IN]: 'true' } }));
+  for (const [name, why] of [
+    ['bare', '! no-sidecar: the pod has no sidecar'],
+    ['plain', '! no-capture: the sidecar (template default) does not capture the requests of the pod'],
+  ] as const) {
+    expect(await check(`pod/${name}`, '-n', 'default', '--to', 'http://web/first')).toEqual({
+      code: 1,
+      text: expect.stringContaining(why),
+    });
+  }
+  const exclude = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
+  await kubectl(`annotate pod a --namespace=clients ${exclude}=80`);
+  expect((await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first')).text).toContain(
+    '! excluded-port: port 80 bypasses the sidecar',
+  );
+  await kubectl(`annotate pod a --namespace=clients ${exclude}-`);
   await kubectl('delete httproute lost --namespace=default');
+});
+
+test('a tenant reaches no other with its routes, and keeps none from theirs', async () => {
+  await namespace('tenant');
+  await pod('tenant');
+  await eventually('the tenant has a file', async () => (await file('tenant')) !== '');
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  const consumer = {
+    ...route('consumer', 'tenant', 'web-2'),
+    metadata: { name: 'consumer', namespace: 'tenant' },
+  };
+  await fixture.apply({ ...consumer, spec: { ...consumer.spec, parentRefs } });
+  await eventually('the tenant has its route', async () =>
+    (await file('tenant')).includes('"tenant/consumer'),
+  );
+  // Compiled, each would take seconds.
+  const value = 'a{1,333}'.repeat(120);
+  const matches = Array.from({ length: 8 }, (_, i) => ({
+    path: { type: 'RegularExpression', value: `/${i}${value}` },
+  }));
+  const rules = Array.from({ length: 8 }, () => ({ matches, backendRefs: [{ name: 'web-2', port: 80 }] }));
+  await fixture.apply(service('web', 'tenant'), {
+    ...route('giant', 'tenant', 'web-2'),
+    spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }], rules },
+  });
+  await eventually('it is refused', async () => {
+    const accepted = await condition('Accepted', 'giant', 'tenant');
+    return accepted?.status === 'False' && accepted.message.includes('is too large');
+  });
+  await fixture.apply(route('after', 'default', 'web-2'));
+  await eventually('others go on', async () => (await file('clients')).includes('/after'));
+  expect(await file('clients')).not.toContain('consumer');
+  // The port is none of the Service.
+  const ported = { ...route('ported', 'default', 'web-2') };
+  const [parent] = ported.spec.parentRefs;
+  const warned = await fixture.apply({
+    ...ported,
+    spec: { ...ported.spec, parentRefs: [{ ...parent, port: 81 }] },
+  });
+  expect(warned.stderr).toBe('Warning: NoMatchingParent: Service default/web has no port 81\n');
+  expect(await file('clients')).not.toContain('/ported');
+  await kubectl('delete httproute after ported --namespace=default');
+});
+
+test('a status in our name that is not ours is written again', async () => {
+  const forged = (await parents('first', 'default')).map((parent) => ({
+    ...parent,
+    conditions: parent.conditions.map((each) => ({ ...each, status: 'False', message: 'forged' })),
+  }));
+  const patch = 'patch httproute first --namespace=default --subresource=status --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: { parents: forged } }));
+  await eventually(
+    'it is right',
+    async () => (await condition('Accepted', 'first', 'default'))?.status === 'True',
+  );
+});
+
+test('an immutable ConfigMap is said, and is made again once it is deleted', async () => {
+  const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), '{"immutable":true}');
+  await fixture.apply(route('fifth', 'default', 'web-2'));
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
+      'is immutable: delete it',
+    ),
+  );
+  expect(await file('clients')).not.toContain('/fifth');
+  await kubectl('delete configmap envoy-routes --namespace=clients');
+  await eventually('the route is there', async () => (await file('clients')).includes('/fifth'));
 });
 
 test('an operator that was killed goes on where it was', async () => {

@@ -54,6 +54,7 @@ async function adopted(
     namespace: HOME,
     configMap: 'template',
     prover,
+    forecast: () => undefined,
     log: memoryLog().log,
   });
   const { signal } = new AbortController();

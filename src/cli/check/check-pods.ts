@@ -1,10 +1,12 @@
 import { own, ownString } from '../../json/json.ts';
 import type { PodSite } from '../../podspec/workload.ts';
+import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
+import { EnvoyConfigurations } from './envoy-configuration.ts';
 
 const MAX_NAMES = 3;
 
@@ -33,6 +35,13 @@ export async function existingPods(
   if (absent.length > 0) {
     const message = `${podsCalled(absent)} no sidecar, because of a later opt-in or a webhook that did not answer: ${again}`;
     findings.push({ reason: 'pod-without-sidecar', message });
+  }
+  const configurations = new EnvoyConfigurations(client, keys);
+  const old = await Promise.all(found.map((pod) => configurations.isOlderIn(pod, namespace)));
+  const names = list.flatMap(({ name }, index) => (old[index] ? [name] : []));
+  if (names.length > 0) {
+    const message = `${podsCalled(names)} an older configuration of Envoy than the ConfigMap ${ENVOY_CONFIG_MAP}, which Envoy reads only when it starts: ${again}`;
+    findings.push({ reason: 'old-configuration', message });
   }
   return { list, findings };
 }

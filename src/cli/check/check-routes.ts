@@ -5,6 +5,7 @@ import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { MAX_BYTES } from '../../route-delivery/file-plan.ts';
 import {
   HTTP_ROUTES,
   type LiveService,
@@ -12,11 +13,10 @@ import {
   SERVICES,
 } from '../../route-delivery/resources.ts';
 import { type Compilation, compileRoutes } from '../../routing/compile.ts';
-import { explainRequest, explainRoute, type Request } from '../../routing/explain.ts';
+import { explainRequest, type Request } from '../../routing/explain.ts';
 import type { Entry } from '../../routing/model.ts';
 import type { RoutedPort } from '../../routing/port-table.ts';
 import { entryName } from '../../routing/route-configuration.ts';
-import { PROGRAMMED } from '../../routing/status.ts';
 import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
@@ -38,6 +38,8 @@ export interface AskedRequest {
   readonly headers: readonly string[];
 }
 
+/** The ports of other hosts that capture.sh leaves out. */
+const EXCLUDED_PORTS = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
 const KINDS = ['httproute', 'httproutes', 'httproutes.gateway.networking.k8s.io'];
 
 /** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
@@ -57,38 +59,6 @@ export function parseUrl(value: string): URL {
   return url;
 }
 
-/** Says what a route does, and what keeps it from doing more. */
-export async function checkRoute(client: KubeClient, namespace: string, name: string): Promise<RouteReport> {
-  const { compilation } = await compileLive(client);
-  const key = `${namespace}/${name}`;
-  const route = compilation.routes.get(key);
-  if (!route) throw new UsageError(`httproute/${name} does not exist in namespace ${namespace}`);
-  const findings = [
-    ...route.attachments.flatMap((attachment) =>
-      'missing' in attachment ? [{ reason: 'NoMatchingParent', message: attachment.missing }] : [],
-    ),
-    ...route.faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
-  ];
-  const said = new Set(findings.map(({ message }) => message));
-  const statuses = (route.object.status?.parents ?? []).flatMap(({ controllerName, conditions }) => {
-    const of = (type: string) => conditions.find((each) => each.type === type);
-    const programmed = of(PROGRAMMED);
-    return [
-      `${of('Accepted')?.status === 'True' ? 'accepted' : 'not accepted'} by ${controllerName}`,
-      ...(programmed ? [`taken by ${programmed.message}`] : []),
-    ];
-  });
-  return {
-    object: `httproute/${name}`,
-    namespace,
-    because: [
-      ...explainRoute(compilation, key).filter((line) => !said.has(line.replace('holds nowhere: ', ''))),
-      ...statuses,
-    ],
-    findings,
-  };
-}
-
 /** Says which rule takes a request of a pod, and why the others do not. */
 export async function checkRequest(
   client: KubeClient,
@@ -102,27 +72,57 @@ export async function checkRequest(
       throw new UsageError(`pod/${name} does not exist in namespace ${namespace}`, { cause });
     throw cause;
   });
+  const object = `pod/${name} to ${to.href}`;
+  const bypass = bypassOf(pod, to, keys);
+  if (bypass) {
+    const because = ['no HTTPRoute applies: the request goes straight to its destination'];
+    return { object, namespace, because, findings: [bypass] };
+  }
   const { compilation, services } = await compileLive(client);
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
-  const port = to.port === '' ? 80 : Number(to.port);
+  const port = portOf(to);
   const findings: CheckFinding[] = [];
-  const mounts = parseStatus(pod.metadata.annotations?.[keys.status])?.added.volumes?.includes(
-    ROUTES_CONFIG_MAP,
-  );
-  if (!mounts) {
-    const message = `the sidecar of the pod follows no routes: its template must mount ${ROUTES_CONFIG_MAP}, as transparent does`;
-    findings.push({ reason: 'no-routes', message });
-  } else if ((await liveFile(client, namespace)) !== compilation.file(namespace).text) {
-    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: see the log of the operator`;
+  const { text } = compilation.file(namespace);
+  if (Buffer.byteLength(text) > MAX_BYTES) {
+    const message = `the routes for namespace ${namespace} take ${Buffer.byteLength(text)} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
+    findings.push({ reason: 'RoutesTooLarge', message });
+  } else if ((await liveFile(client, namespace)) !== text) {
+    const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: see the Events of that ConfigMap`;
     findings.push({ reason: 'routes-behind', message });
   }
   const routed = compilation
     .ports(namespace)
     .find((each) => service && each.service === keyOf(service) && each.port === port);
   const because = routed
-    ? explain(routed, { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) })
+    ? explain(
+        routed,
+        { method, path: `${to.pathname}${to.search}`, headers: headersOf(headers, to) },
+        namespace,
+      )
     : [unrouted(service, to, port)];
-  return { object: `pod/${name} to ${to.href}`, namespace, because, findings };
+  return { object, namespace, because, findings };
+}
+
+/** Why the requests of a pod do not go through routes at all; undefined if they do. */
+function bypassOf({ metadata }: KubeObject, to: URL, keys: Keys): CheckFinding | undefined {
+  const status = parseStatus(metadata.annotations?.[keys.status]);
+  if (!status)
+    return { reason: 'no-sidecar', message: `the pod has no sidecar: run check pod/${metadata.name}` };
+  if (!status.added.volumes?.includes(ROUTES_CONFIG_MAP)) {
+    const templates = status.templates.map(({ name }) => name).join(', ');
+    const message = `the sidecar (template ${templates}) does not capture the requests of the pod: HTTPRoutes need the template transparent (docs/routing.md)`;
+    return { reason: 'no-capture', message };
+  }
+  const excluded = metadata.annotations?.[EXCLUDED_PORTS] ?? '';
+  if (!excluded.split(',').some((port) => Number(port.trim()) === portOf(to))) return undefined;
+  return {
+    reason: 'excluded-port',
+    message: `port ${portOf(to)} bypasses the sidecar: see the annotation ${EXCLUDED_PORTS}`,
+  };
+}
+
+function portOf({ port }: URL): number {
+  return port === '' ? 80 : Number(port);
 }
 
 /** The lines of the report for people. */
@@ -135,13 +135,17 @@ export function formatRouteReport({ object, namespace, because, findings }: Rout
   ];
 }
 
-function explain(port: RoutedPort, request: Request): readonly string[] {
+function explain(port: RoutedPort, request: Request, namespace: string): readonly string[] {
   const verdicts = explainRequest(port, request);
   const winner = verdicts.find(({ wins }) => wins);
   return [
-    winner ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}` : 'no rule matches: 404',
-    ...verdicts.filter(({ wins }) => !wins).map(({ entry, why }) => `${entryName(entry)} does not: ${why}`),
-    `these are the routes ${port.isConsumer ? "of the client's namespace" : `of namespace ${port.namespace}`}`,
+    winner
+      ? `${entryName(winner.entry)} ${winner.why}: ${actionText(winner.entry)}`
+      : 'no rule matches, so the answer is 404',
+    ...verdicts
+      .filter(({ wins }) => !wins)
+      .map(({ entry, why }) => `${entryName(entry)} is not used: ${why}`),
+    `the routes are in namespace ${port.isConsumer ? namespace : port.namespace}`,
   ];
 }
 
@@ -160,8 +164,8 @@ function actionText({ action }: Entry): string {
 }
 
 function unrouted(service: LiveService | undefined, { hostname }: URL, port: number): string {
-  if (!service) return `no Service has the name or address ${hostname}: the request goes where it was going`;
-  return `no route holds for Service ${keyOf(service)} port ${port}: the request goes where it was going`;
+  if (!service) return `no Service has the name or address ${hostname}: it goes there as without routes`;
+  return `no route holds for Service ${keyOf(service)} port ${port}: it goes there as without routes`;
 }
 
 /** Whether a host is a name or an address of the Service, as a pod in the namespace says it. */
@@ -181,7 +185,8 @@ function headersOf(given: readonly string[], { host }: URL): Readonly<Record<str
   return { host, ':authority': host, ...Object.fromEntries(pairs) };
 }
 
-async function compileLive(
+/** Compiles the routes of the cluster. @throws UsageError if it serves none. */
+export async function compileLive(
   client: KubeClient,
 ): Promise<{ readonly compilation: Compilation; readonly services: readonly LiveService[] }> {
   const routes = await all(client, HTTP_ROUTES).catch((cause: unknown) => {
@@ -199,7 +204,11 @@ async function compileLive(
   return { compilation, services };
 }
 
-async function all<T extends KubeObject>(client: KubeClient, resource: Resource<T>): Promise<readonly T[]> {
+/** All objects of a kind, in all namespaces. */
+export async function all<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+): Promise<readonly T[]> {
   const { items } = await client.list(resource, {});
   return items.map((item) => resource.decode(item));
 }

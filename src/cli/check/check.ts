@@ -23,10 +23,10 @@ import {
   podTemplateOption,
 } from '../tool-options.ts';
 import { type CheckReport, formatReport } from './check-report.ts';
+import { checkRoute } from './check-route.ts';
 import {
   type AskedRequest,
   checkRequest,
-  checkRoute,
   formatRouteReport,
   parseUrl,
   type RouteReport,

@@ -113,10 +113,13 @@ export class Reflector<T extends KubeObject> implements ObjectSource<T> {
     } catch (error) {
       await events.return();
       if (signal.aborted || isPutOff(error) || isNotFound(error)) throw error;
+      if (isInvalid(error)) {
+        // A server without WatchList, or with it turned off, refuses the parameter. The list finds any other fault.
+        this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
+        return undefined;
+      }
       this.#options.onError(error, 'list');
       if (isUnavailable(error)) this.#resourceVersion = '';
-      // A server with WatchList turned off refuses the parameter.
-      if (isInvalid(error)) this.#streamFrom = clock.now() + ASK_FOR_STREAM_AGAIN_MS;
       return undefined;
     }
   }

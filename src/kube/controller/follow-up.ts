@@ -1,10 +1,13 @@
-import { retryAfterMs } from '../api/api-error.ts';
+import { isConflict, retryAfterMs } from '../api/api-error.ts';
 import type { ObjectKey } from '../api/object.ts';
 import type { Logger } from '../util/log.ts';
 import type { RateLimitingQueue } from '../workqueue/rate-limiting-queue.ts';
 import type { ReconcileResult } from './controller-metrics.ts';
 import type { ReconcileHistory } from './reconcile-history.ts';
 import { TerminalError } from './terminal-error.ts';
+
+/** Conflicts in a row that are no reason to look. */
+const EXPECTED_CONFLICTS = 3;
 
 export interface FollowUpOptions {
   readonly queue: RateLimitingQueue<ObjectKey>;
@@ -47,7 +50,9 @@ export class FollowUp {
     }
     const retryInMs = this.#queue.addRateLimited(key, retryAfterMs(error));
     const { attempts, result } = this.#history.record(key, { result: 'error', error, retryInMs });
-    this.#log.warn({ key, err: error, attempts, retryInMs }, 'reconcile failed');
+    // Another writer was faster, which the next attempt sees.
+    const level = isConflict(error) && attempts <= EXPECTED_CONFLICTS ? 'debug' : 'warn';
+    this.#log[level]({ key, err: error, attempts, retryInMs }, 'reconcile failed');
     return result;
   }
 

@@ -10,11 +10,14 @@ import type { Keys } from '../keys.ts';
 import type { NamespaceSettings } from '../namespace-settings.ts';
 import { DEFAULT_OPTIONS, type InjectionOptions, parseOptions } from './options.ts';
 import { parseTemplate } from './parse-template.ts';
+import { parseStrategy, type Strategy } from './strategy.ts';
 import type { Template } from './template.ts';
 
 /** The ConfigMap key of the default template, and its name. */
 export const DEFAULT_TEMPLATE = 'config';
 const OPTIONS_KEY = 'options';
+/** The ConfigMap key of the strategy. */
+export const ROLLOUT_KEY = 'rollout';
 const FURTHER_PREFIX = 'config.';
 
 /** The templates and options of one ConfigMap. */
@@ -24,6 +27,8 @@ export interface TemplateSet {
   readonly options: InjectionOptions;
   /** sha256 of the content in hex. It differs if and only if injection differs. */
   readonly hash: string;
+  /** How running pods get these templates; undefined: not at all. It is not part of the hash. */
+  readonly rollout?: Strategy | undefined;
 }
 
 /** The current templates; or what is wrong, until the first valid ones. */
@@ -41,22 +46,39 @@ export interface Selection {
 /** The templates that a pod selects by its annotation, else its namespace, else the default one. */
 export function selectTemplates(
   pod: Pod,
-  { namespaceTemplates }: NamespaceSettings,
+  namespace: NamespaceSettings,
   keys: Keys,
   state: TemplateState,
 ): Selection {
   const own = annotation(pod, keys.templates);
-  const selected = own ?? namespaceTemplates;
-  const selectedBy = own !== undefined ? 'pod' : selected === undefined ? 'default' : 'namespace';
+  if ('set' in state) return templatesNamed(own, namespace, state.set);
+  return { selectedBy: selectedBy(own, namespace), templates: [], unknownTemplates: [] };
+}
+
+/** As `selectTemplates`, for the value of the pod's annotation. */
+export function templatesNamed(
+  own: string | undefined,
+  namespace: NamespaceSettings,
+  set: TemplateSet,
+): Selection {
+  const selected = own ?? namespace.namespaceTemplates;
+  const by = { selectedBy: selectedBy(own, namespace) };
   const templates: Template[] = [];
-  if ('fault' in state) return { selectedBy, templates, unknownTemplates: [] };
   for (const name of selected === undefined ? [DEFAULT_TEMPLATE] : namesIn(selected)) {
-    const template = state.set.templates.get(name);
+    const template = set.templates.get(name);
     // A pod can name any number, and one unknown name is enough to skip it.
-    if (!template) return { selectedBy, templates, unknownTemplates: [name] };
+    if (!template) return { ...by, templates, unknownTemplates: [name] };
     templates.push(template);
   }
-  return { selectedBy, templates, unknownTemplates: [] };
+  return { ...by, templates, unknownTemplates: [] };
+}
+
+function selectedBy(
+  own: string | undefined,
+  { namespaceTemplates }: NamespaceSettings,
+): Selection['selectedBy'] {
+  if (own !== undefined) return 'pod';
+  return namespaceTemplates === undefined ? 'default' : 'namespace';
 }
 
 function namesIn(selected: string): Iterable<string> {
@@ -74,7 +96,7 @@ type ParsedTemplateSet =
   | { readonly faults: readonly Fault[] };
 
 /**
- * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, and `options`. One fault makes
+ * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
  * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
 export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
@@ -104,10 +126,14 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
     : { options: DEFAULT_OPTIONS };
-  if ('faults' in options) return { faults: [...faults, ...options.faults] };
-  return faults.length > 0
-    ? { faults }
-    : { set: { templates, ...options, hash: hashOf(templates, options.options) }, advice };
+  const rollout = Object.hasOwn(data, ROLLOUT_KEY)
+    ? parseStrategy(ROLLOUT_KEY, data[ROLLOUT_KEY] ?? '')
+    : { strategy: undefined };
+  if ('faults' in options) faults.push(...options.faults);
+  if ('faults' in rollout) faults.push(...rollout.faults);
+  if (faults.length > 0 || 'faults' in options || 'faults' in rollout) return { faults };
+  const hash = hashOf(templates, options.options);
+  return { set: { templates, ...options, hash, rollout: rollout.strategy }, advice };
 }
 
 function hashOf(templates: ReadonlyMap<string, Template>, options: InjectionOptions): string {
@@ -130,10 +156,10 @@ export function templateName(key: string): string | undefined {
 
 /** Warns about an unknown key that resembles a known one. */
 function keyAdvice(key: string): readonly Fault[] {
-  if (key === OPTIONS_KEY) return [];
+  if (key === OPTIONS_KEY || key === ROLLOUT_KEY) return [];
   const meant = /^config[-_]./.test(key)
     ? `${FURTHER_PREFIX}${key.slice(FURTHER_PREFIX.length)}`
-    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY]);
+    : suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]);
   if (meant === undefined) return [];
   return [{ source: key, path: '', message: `unknown key: did you mean ${meant}?` }];
 }

@@ -9,6 +9,7 @@ import {
   withoutNulls,
 } from '../../json/json.ts';
 import type { Misfit } from './pod-shapes.ts';
+import { shapeHash } from './shape.ts';
 
 /** The placeholder for the name of the pod's workload. */
 export const WORKLOAD_NAME = `\${workload.name}`;
@@ -22,6 +23,8 @@ export interface Template {
   readonly name: string;
   /** sha256 of the content in hex. Comments and layout do not change it. */
   readonly hash: string;
+  /** The hash without what a rollout can change in a running pod: see shapeHash. */
+  readonly shape: string;
   readonly labels: JsonObject;
   readonly annotations: JsonObject;
   readonly containers: readonly JsonObject[];
@@ -47,6 +50,7 @@ export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonVal
   return Object.freeze({
     name,
     hash: createHash('sha256').update(canonicalJson(content)).digest('hex'),
+    shape: shapeHash(content.metadata, content.spec),
     labels: fields(content.metadata, 'labels'),
     annotations: fields(content.metadata, 'annotations'),
     containers: objects('containers'),

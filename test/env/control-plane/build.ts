@@ -13,7 +13,7 @@ import { cacheDirectory, hostTarget, type Target } from './cache-directory.ts';
 import { requireDiskSpace } from './disk-space.ts';
 import { goBuild } from './go-build.ts';
 import { findGo } from './go-toolchain.ts';
-import { type PinnedModule, readPinnedModule } from './pinned-module.ts';
+import { type PinnedModule, readChosenModule, readPinnedModule } from './pinned-module.ts';
 import { type ProgressStream, withProgress } from './progress.ts';
 import { startSupervisor } from './supervisor.ts';
 
@@ -43,7 +43,7 @@ const GROWTH_BYTES = { buildCache: 2.4e9, moduleCache: 0.9e9, binaries: 1.1e9 };
 
 /** Finds the binaries without building: rejects, saying how to get them, where some are missing. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
-  const directory = cacheDirectory(env, await readPinnedModule(), hostTarget());
+  const directory = cacheDirectory(env, await readChosenModule(env), hostTarget());
   const { binaries, missing } = lookUpBinaries(env, directory);
   if (missing.length === 0) return binaries;
   throw new Error(
@@ -71,7 +71,7 @@ async function ensure<T>(
   progress: ProgressStream,
   lookUp: (directory: string) => { readonly binaries: T; readonly missing: readonly Name[] },
 ): Promise<T> {
-  const module = await readPinnedModule();
+  const module = await readChosenModule(env);
   const target = hostTarget();
   const directory = cacheDirectory(env, module, target);
   const findMissing = () => lookUp(directory).missing;
@@ -110,15 +110,18 @@ async function buildEach(context: BuildContext, names: readonly Name[]): Promise
   const { env, module, target, directory, progress } = context;
   const supervisor = await startSupervisor();
   try {
+    const ours = await readPinnedModule();
     // In the cache itself: a rename within one file system is atomic, so a binary is there whole or not at all.
     const temporaryDirectory = await supervisor.makeDirectory(join(directory, BUILDING));
     for (const [index, name] of names.entries()) {
       const output = join(temporaryDirectory, name);
+      // Each version of Kubernetes runs with the etcd of ours.
+      const from = name === 'etcd' ? ours : module;
       const label = `building the control plane, ${index + 1} of ${names.length}, ${name}`;
       await withProgress(progress, label, (detail) =>
         goBuild(
           supervisor,
-          { env, module, target, name, package: packageOf(name), output, temporaryDirectory },
+          { env, module: from, target, name, package: packageOf(name), output, temporaryDirectory },
           detail,
         ),
       );

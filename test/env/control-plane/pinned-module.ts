@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectDirectory } from './project-directory.ts';
 
@@ -14,10 +14,10 @@ export interface PinnedModule {
   readonly digest: string;
 }
 
-/** Reads test/env/control-plane/go.mod, the one place where versions are written. */
-export async function readPinnedModule(
-  directory: string = join(projectDirectory(), 'test', 'env', 'control-plane'),
-): Promise<PinnedModule> {
+const DIRECTORY = join(projectDirectory(), 'test', 'env', 'control-plane');
+
+/** Reads a go.mod, by default test/env/control-plane/go.mod, which has the version that all tests use. */
+export async function readPinnedModule(directory = DIRECTORY): Promise<PinnedModule> {
   const [goMod, goSum] = await Promise.all(
     ['go.mod', 'go.sum'].map((name) => readFile(join(directory, name), 'utf8')),
   );
@@ -29,9 +29,28 @@ export async function readPinnedModule(
   };
 }
 
+/**
+ * Reads the module of the version in `KUBERNETES`, as in `1.31`: those other than ours are in versions/.
+ * @throws for a version that is not there, with those that are.
+ */
+export async function readChosenModule(env: NodeJS.ProcessEnv): Promise<PinnedModule> {
+  const ours = await readPinnedModule();
+  const chosen = env.KUBERNETES;
+  const minor = minorOf(ours);
+  if (!chosen || chosen === minor) return ours;
+  const versions = join(DIRECTORY, 'versions');
+  const others = await readdir(versions);
+  if (others.includes(chosen)) return readPinnedModule(join(versions, chosen));
+  throw new Error(`KUBERNETES=${chosen}: expected one of ${[...others, minor].sort().join(', ')}`);
+}
+
+/** As in `1.36`. */
+export function minorOf({ kubernetesVersion }: PinnedModule): string {
+  return kubernetesVersion.slice(1).split('.', 2).join('.');
+}
+
 function find(goMod: string | undefined, pattern: RegExp, what: string): string {
   const version = goMod?.match(pattern)?.[1];
-  if (version === undefined)
-    throw new Error(`expected a line for ${what} in test/env/control-plane/go.mod, got none`);
+  if (version === undefined) throw new Error(`expected a line for ${what} in go.mod, got none`);
   return version;
 }

@@ -42,7 +42,7 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'node agents write these; test/e2e/mesh.test.ts reads them',
   'docs/envoy.md # All connections of a pod':
     'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
-  'docs/envoy.md # Canary by weights':
+  'docs/envoy.md # Canary without capture':
     'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
   'docs/install.md # With kind':
     'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
@@ -60,7 +60,10 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
     'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
-  'docs/routing.md # Is it there yet?': 'test/integration/route-delivery.test.ts does the same',
+  'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
+  'docs/routing.md # Canary':
+    'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
+  'docs/routing.md # Is it in use?': 'test/integration/route-delivery.test.ts does the same',
   'docs/troubleshooting.md # Troubleshooting, by message':
     'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import { explainRoute } from '../../../src/routing/explain.ts';
+import { routeProblems } from '../../../src/routing/problems.ts';
 import { parentsOf } from '../../../src/routing/status.ts';
 import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
 import { routingInput } from '../../support/routes.ts';
@@ -24,7 +25,11 @@ test.each(cases)('%s', async (name) => {
   });
   const routes = [...compilation.routes].map(([key, route]) => [
     key,
-    { says: explainRoute(compilation, key), parents: parentsOf(route) },
+    {
+      says: explainRoute(compilation, key),
+      problems: routeProblems(compilation, key),
+      parents: parentsOf(route),
+    },
   ]);
   const outcome = { clients: Object.fromEntries(hosts), routes: Object.fromEntries(routes) };
   await golden.expect('expected.json', `${JSON.stringify(outcome, null, 2)}\n`);

@@ -87,6 +87,7 @@ export const validatingTemplates = () =>
     namespace: NAMESPACE,
     configMap: 'envoy-initializer',
     prover: trustingProver,
+    forecast: () => undefined,
     log,
   });
 export const validatingEnvoy = createEnvoyHandler;

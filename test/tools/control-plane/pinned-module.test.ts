@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { cacheDirectory, hostTarget } from '../../env/control-plane/cache-directory.ts';
-import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';
+import { minorOf, readChosenModule, readPinnedModule } from '../../env/control-plane/pinned-module.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -47,6 +47,24 @@ describe('the pinned module', () => {
     const module = await readPinnedModule();
     expect(module.kubernetesVersion).toMatch(/^v1\.\d+\.\d+$/);
     expect(module.directory).toMatch(/(?<!build\/)test\/env\/control-plane$/);
+  });
+});
+
+describe('the version in KUBERNETES', () => {
+  test.each([[{}], [{ KUBERNETES: '' }], [{ KUBERNETES: '1.36' }]])('%j is ours', async (env) => {
+    expect(await readChosenModule(env)).toEqual(await readPinnedModule());
+  });
+
+  test('is one of test/env/control-plane/versions', async () => {
+    const module = await readChosenModule({ KUBERNETES: '1.31' });
+    expect(minorOf(module)).toBe('1.31');
+    expect(module.digest).not.toBe((await readPinnedModule()).digest);
+  });
+
+  test('is refused with the versions that there are', async () => {
+    await expect(readChosenModule({ KUBERNETES: '1.30' })).rejects.toThrow(
+      'KUBERNETES=1.30: expected one of 1.31, 1.33, 1.35, 1.36, 1.37',
+    );
   });
 });
 

@@ -34,6 +34,7 @@ test.each([
     /has host bits set or is not in canonical form: use 10\.0\.0\.0\/8/,
   ],
   [['serve', '--webhook-url=x'], /Use a URL such as https:\/\/webhook\.example\.com:8443/],
+  [['serve', '--webhook-url=http://a.example'], /Use a URL such as https:\/\/webhook\.example\.com:8443/],
   [['inject', '--al'], /unknown option '--al'/],
   [['inject'], /option '-f, --filename <file>' is missing/],
   [['uninject'], /option '-f, --filename <file>' is missing/],

@@ -13,12 +13,16 @@ const GOOD =
   'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]';
 const BAD = 'containers: [{name: a, imag: b}]\nvolume: []';
 
-function setUp(prover: TemplateHandlerOptions['prover'] = trustingProver) {
+function setUp(
+  prover: TemplateHandlerOptions['prover'] = trustingProver,
+  forecast: TemplateHandlerOptions['forecast'] = () => undefined,
+) {
   const logged = memoryLog();
   const handler = createTemplateHandler({
     namespace: 'ours',
     configMap: 'template',
     prover,
+    forecast,
     log: logged.log,
   });
   const review = (config: string | undefined, request: Partial<AdmissionRequest> = {}) =>
@@ -37,6 +41,11 @@ function setUp(prover: TemplateHandlerOptions['prover'] = trustingProver) {
 }
 
 describe('createTemplateHandler', () => {
+  test('tells what the templates would do to running pods', async () => {
+    const { review } = setUp(trustingProver, ({ templates }) => `rollout of ${[...templates.keys()].join()}`);
+    expect(await review(GOOD)).toMatchObject({ allowed: true, warnings: ['rollout of config'] });
+  });
+
   test.each(['CREATE', 'UPDATE'])(
     'rejects an invalid template at %s, with the place of each fault',
     async (operation) => {

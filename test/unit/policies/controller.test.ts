@@ -62,7 +62,7 @@ function controllerOf({
   const controller = new PolicyController({
     client: client as unknown as KubeClient,
     live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
-    templates: () => state,
+    templates: () => ({ state }),
     compile: {
       keys: keysFor(),
       requireAnnotation: true,

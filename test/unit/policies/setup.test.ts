@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { LiveTemplates } from '../../../src/injector/live-templates.ts';
 import { apiErrorFrom } from '../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
@@ -34,9 +33,9 @@ function policiesOf(discovery: () => unknown) {
     namespace: 'envoy-initializer',
     requireAnnotation: true,
     policy: 'auto',
-    template: {
-      templates: new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template'),
-      onAdopted() {},
+    revisions: {
+      forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }),
+      onChanged() {},
     },
   });
   const kept = async () =>

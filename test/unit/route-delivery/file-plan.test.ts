@@ -26,6 +26,12 @@ test.each([
     'update',
   ],
   ['it is a user’s', { text: 'a', found: map('b', {}), isNeeded: true }, 'foreign'],
+  ['it is immutable', { text: 'a', found: { ...map('b'), immutable: true }, isNeeded: true }, 'immutable'],
+  [
+    'it is immutable and right',
+    { text: 'a', found: { ...map('a'), immutable: true }, isNeeded: true },
+    'in-place',
+  ],
   [
     'it is going',
     { text: 'a', found: map('b', { labels, deletionTimestamp: 'now' }), isNeeded: true },

@@ -32,7 +32,15 @@ function setUp() {
       const version = running.get(namespace);
       return new Map(version === undefined ? [] : [[version, 1]]);
     });
-  return { compile, take, of };
+  const obstacleOf = (key: string) =>
+    progress.of(
+      key,
+      compilation,
+      ['shop', 'office'],
+      (namespace) => new Map([[running.get(namespace) ?? '', 1]]),
+      (namespace) => (namespace === 'office' ? { reason: 'RoutesTooLarge', message: namespace } : undefined),
+    ).obstacle;
+  return { compile, take, of, obstacleOf };
 }
 
 test('a sidecar has a route once it runs a file with it', () => {
@@ -78,4 +86,12 @@ test('sidecars in namespaces where a route does not hold do not count', () => {
     { sidecars: 1, of: 1 },
     { sidecars: 1, of: 1 },
   ]);
+});
+
+test('an obstacle counts in a namespace whose sidecars are behind', () => {
+  const { compile, take, obstacleOf } = setUp();
+  compile(routeFor('shop/a', 'shop/echo', rule('/a')));
+  expect(obstacleOf('shop/a')).toEqual({ reason: 'RoutesTooLarge', message: 'office' });
+  take('office');
+  expect(obstacleOf('shop/a')).toBeUndefined();
 });

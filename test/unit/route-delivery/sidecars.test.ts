@@ -10,7 +10,11 @@ const signal = new AbortController().signal;
 /** A sidecar that answers `version`, or nothing. Its kubelet mounts `mounted` at the n-th touch. */
 function setUp({ touch = true }: { touch?: boolean } = {}) {
   const clock = new FakeClock();
-  const pod = { version: 'old' as string | undefined, address: '10.0.0.1' as string | undefined };
+  const pod = {
+    version: 'old' as string | undefined,
+    address: '10.0.0.1' as string | undefined,
+    startedAt: 200,
+  };
   const touches: unknown[] = [];
   const seconds: number[] = [];
   const sidecars = new Sidecars({
@@ -25,6 +29,8 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     now: () => clock.now(),
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
+    read: () => ({ at: pod.startedAt }),
+    configuration: (namespace) => (namespace === 'shop' ? { hash: '', changedAt: 100 } : undefined),
   });
   /** Reconciles until there is no more to do, `ms` at most. */
   const settle = async (ms: number) => {
@@ -114,4 +120,16 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
   clock.advance(1);
   expect(await settle(1000)).toBe('settled');
   expect(touches).toEqual([]);
+});
+
+test('one that started before the configuration of Envoy changed counts until it has started again', async () => {
+  const { pod, sidecars, settle } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  pod.startedAt = 50;
+  await settle(1000);
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  pod.startedAt = 150;
+  expect(sidecars.withOlderConfiguration()).toBe(1);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.withOlderConfiguration()).toBe(0);
 });

@@ -57,24 +57,26 @@ describe('a request', () => {
 });
 
 describe('a route', () => {
-  test('that does not exist, or is not for sidecars', () => {
-    const gateway = routeFor('shop/g', 'shop/echo', [], {
-      group: 'gateway.networking.k8s.io',
-      kind: 'Gateway',
-    });
-    expect(explainRoute(compile(gateway), 'shop/r')).toEqual(['HTTPRoute shop/r does not exist']);
-    expect(explainRoute(compile(gateway), 'shop/g')).toEqual([
-      'does nothing in sidecars: no parentRef has group "" and kind Service',
+  const producer = routeFor('shop/r', 'shop/echo', [{ backendRefs }]);
+  const consumer = routeFor('office/r', 'shop/echo', [
+    { backendRefs: [{ namespace: 'shop', name: 'echo', port: 80 }] },
+  ]);
+
+  test('says to which clients it applies', () => {
+    expect(explainRoute(compile(producer), 'shop/r')).toEqual([
+      'Service shop/echo port 80: applies to clients in all namespaces',
+    ]);
+    expect(explainRoute(compile(producer, consumer), 'shop/r')).toEqual([
+      'Service shop/echo port 80: applies to clients in all namespaces except office, which have routes of their own',
+    ]);
+    expect(explainRoute(compile(producer, consumer), 'office/r')).toEqual([
+      'Service shop/echo port 80: applies to clients in office only, instead of the routes in shop',
     ]);
   });
 
-  test('whose Service has the address of another', () => {
-    const [a, b] = ['echo', 'twin'].map((name) =>
-      routeFor(`shop/${name}`, `shop/${name}`, [{ backendRefs }]),
-    );
-    const compilation = a && b && compile(a, b);
-    expect(compilation && explainRoute(compilation, 'shop/twin')).toEqual([
-      'holds nowhere: another Service has the addresses of Service shop/twin port 80',
-    ]);
+  test('that does not exist, or is for a Gateway, applies nowhere', () => {
+    const gateway = routeFor('shop/g', 'shop/echo', [], { kind: 'Gateway' });
+    expect(explainRoute(compile(gateway), 'shop/r')).toEqual([]);
+    expect(explainRoute(compile(gateway), 'shop/g')).toEqual([]);
   });
 });

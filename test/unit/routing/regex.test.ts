@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { regexFault, regexMatches } from '../../../src/routing/regex.ts';
+import { regexCost, regexFault, regexMatches } from '../../../src/routing/regex.ts';
 
 test.each([
   '/v[0-9]+/.*',
@@ -32,4 +32,30 @@ test('matches the whole text, byte by byte', () => {
   expect(regexMatches('a+', 'aab')).toBe(false);
   expect(regexMatches('..', 'é')).toBe(true);
   expect(regexMatches('é', 'é')).toBe(true);
+});
+
+test.each([
+  ['abc', 3],
+  ['a{10}', 10],
+  ['(ab){3}', 9],
+  ['((a{2}b){2}c){3}', 30],
+  ['[a-z]{2}', 10],
+  ['\\pL', 21],
+  ['a\\{3}', 5],
+  ['[(]{2}', 6],
+  ['(a', 1],
+  ['a)', 2],
+  ['(a{1,31}){1,31}', 992],
+])('%s costs %d to compile', (pattern, cost) => {
+  expect(regexCost(pattern)).toBe(cost);
+});
+
+test.each([
+  'a{1,333}'.repeat(500),
+  '((a{1,99}){1,99}){1,99}',
+  `(?i)${'\\pL'.repeat(1300)}`,
+  'a'.repeat(6000),
+  '['.repeat(1_000_000),
+])('refuses %.20s before it is compiled', (pattern) => {
+  expect(regexFault(pattern)).toBe('is too large: make it shorter, or its repetitions smaller');
 });

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import type { HTTPRoute, RouteParentStatus } from '../../../src/routing/http-route.ts';
-import { CONTROLLER_NAME, nextParents, type Programmed, parentsOf } from '../../../src/routing/status.ts';
+import {
+  CONTROLLER_NAME,
+  nextParents,
+  PROGRAMMED,
+  type Programmed,
+  parentsOf,
+} from '../../../src/routing/status.ts';
 import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7')]);
@@ -49,6 +55,23 @@ describe('the next parents', () => {
       ['Accepted', early],
       ['ResolvedRefs', late],
     ]);
+  });
+
+  test('are never more than the API server accepts, and those of others come first', () => {
+    const others = Array.from({ length: 32 }, (_, i) => ({ ...other, controllerName: `example.org/c${i}` }));
+    expect(nextParents(others, wanted(), early)).toBeUndefined();
+    expect(nextParents(others.slice(1), wanted(), early)).toHaveLength(32);
+  });
+
+  test('say what keeps routes from sidecars', () => {
+    const obstacle = { reason: 'RoutesTooLarge', message: 'they are too large' } as const;
+    const conditions = wanted(route, { sidecars: 1, of: 2, obstacle })[0]?.conditions;
+    expect(conditions?.at(-1)).toMatchObject({
+      type: PROGRAMMED,
+      status: 'False',
+      reason: 'RoutesTooLarge',
+      message: '1 of 2 sidecars: they are too large',
+    });
   });
 
   test('leave out a parent that is gone', () => {

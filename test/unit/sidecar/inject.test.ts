@@ -14,6 +14,8 @@ import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject
 
 /** sha256 of the template as JSON with sorted keys, computed by another program. */
 const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';
+/** The same without image and resources. */
+const DEMO_SHAPE = 'a8666d747cdd860162a16afa60d59717997ce4bccfa51519a2ecc3f477d1259e';
 
 const ENVOY = {
   name: 'envoy',
@@ -25,7 +27,7 @@ const ENVOY = {
   volumeMounts: [{ name: 'envoy-conf', mountPath: '/etc/envoy' }],
 };
 const VOLUME = { name: 'envoy-conf', configMap: { name: 'envoy' } };
-const STATUS_TEXT = `{"version":1,"templates":[{"name":"config","sha256":"${DEMO_HASH}"}],"added":{"containers":["envoy"],"volumes":["envoy-conf"]}}`;
+const STATUS_TEXT = `{"version":1,"templates":[{"name":"config","sha256":"${DEMO_HASH}","shape":"${DEMO_SHAPE}"}],"added":{"containers":["envoy"],"volumes":["envoy-conf"]}}`;
 const STATUS_POINTER = '/metadata/annotations/initializer.kubernetes.io~1envoy-status';
 
 describe("the demo's pod and template", () => {

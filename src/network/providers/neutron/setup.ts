@@ -36,7 +36,9 @@ export function setUpNeutron(manager: Manager, context: ProviderContext): Provid
     onChange(problem) {
       store.reset();
       if (problem === undefined) log.info({ secret: secretName }, 'credentials of OpenStack read');
-      else log.info({ secret: secretName, reason: problem }, 'provider neutron is not set up');
+      // Without a Secret, most clusters do not use OpenStack: a Network of the provider says it in its status.
+      else if (connection.hasBeenConfigured)
+        log.warn({ secret: secretName, reason: problem }, 'provider neutron is not set up');
       enqueueAll();
     },
   });

@@ -129,6 +129,19 @@ describe('a reconcile that fails', () => {
     ]);
   });
 
+  test('of a conflict is logged from the fourth in a row on', async () => {
+    const conflict = apiErrorFrom(409, { reason: 'Conflict' }, undefined);
+    const { reconcile } = scripted(conflict, conflict, conflict, conflict);
+    const { clock, queue, log, metrics } = startController(reconcile);
+    queue.add(key);
+    for (const [index, delayMs] of [5, 10, 20, 40].entries()) {
+      await until(() => metrics.results.length === index + 1);
+      await clock.advanceAsync(delayMs);
+    }
+    await until(() => metrics.results.length === 5);
+    expect(log).toMatchObject([{ level: 40, msg: 'reconcile failed', attempts: 4 }]);
+  });
+
   test('is not retried before Retry-After', async () => {
     const { reconcile, keys } = scripted(apiErrorFrom(429, {}, '30'));
     const { clock, queue, metrics } = startController(reconcile);

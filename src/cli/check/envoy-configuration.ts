@@ -1,0 +1,43 @@
+import { isObject } from '../../json/json.ts';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Pod } from '../../podspec/pod.ts';
+import {
+  type ConfigurationAge,
+  configurationAge,
+  configurationRead,
+  ENVOY_CONFIG_MAP,
+  isOlder,
+} from '../../sidecar/envoy/configuration-age.ts';
+import type { Keys } from '../../sidecar/keys.ts';
+
+/** Knows whether sidecars run an older configuration of Envoy than their namespace has. Reads each ConfigMap once. */
+export class EnvoyConfigurations {
+  readonly #client: KubeClient;
+  readonly #keys: Keys;
+  readonly #ages = new Map<string, Promise<ConfigurationAge | undefined>>();
+
+  constructor(client: KubeClient, keys: Keys) {
+    this.#client = client;
+    this.#keys = keys;
+  }
+
+  /** False if the user may not read the ConfigMap. */
+  async isOlderIn(pod: Pod, namespace: string): Promise<boolean> {
+    const age = this.#ages.get(namespace) ?? this.#read(namespace);
+    this.#ages.set(namespace, age);
+    const known = await age;
+    return known !== undefined && isOlder(configurationRead(pod, this.#keys), known);
+  }
+
+  async #read(namespace: string): Promise<ConfigurationAge | undefined> {
+    try {
+      const found: unknown = await this.#client.get(CONFIG_MAPS, { namespace, name: ENVOY_CONFIG_MAP });
+      return isObject(found) ? configurationAge(found) : undefined;
+    } catch (err) {
+      if (isNotFound(err) || isForbidden(err)) return undefined;
+      throw err;
+    }
+  }
+}

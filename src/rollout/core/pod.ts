@@ -1,0 +1,90 @@
+import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
+import type { Status } from '../../sidecar/status.ts';
+import type { Revision } from './revision.ts';
+
+/** A pod as a rollout sees it: what can be read of its metadata and its status. Times are milliseconds since 1970. */
+export interface RolloutPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  /** The settings of its namespace. */
+  readonly namespace: NamespaceSettings;
+  /** Its annotation that selects templates. */
+  readonly selects: string | undefined;
+  /** Its controller. */
+  readonly owner: { readonly uid: string; readonly kind: string } | undefined;
+  /** Its node; empty until it is scheduled. */
+  readonly node: string;
+  readonly createdAt: number;
+  /** Whether it is being deleted. */
+  readonly isGoing: boolean;
+  /** Its condition Ready; `unknown` if its node does not answer. */
+  readonly ready: boolean | 'unknown';
+  /** Since when the condition Ready has that value. */
+  readonly readySince: number;
+  /** Whether all containers of the sidecar are ready. */
+  readonly isSidecarReady: boolean;
+  /** Since when all containers of the sidecar run; undefined if one does not. */
+  readonly sidecarStartedAt: number | undefined;
+  /** The parsed status annotation; undefined for a pod without a sidecar. */
+  readonly status: Status | undefined;
+  /** Whether its sidecar reads a configuration that has changed since it started. */
+  readonly isConfigStale: boolean;
+  /** Whether a label or annotation of the pod keeps rollouts away from it. */
+  readonly isOptedOut: boolean;
+  /** Whether its annotation `drain` is set. */
+  readonly isDraining: boolean;
+  /** Since when it has been out of its Services, or could not be drained; undefined before that. */
+  readonly drainedSince: number | undefined;
+  /** What the kubelet says where a container of the sidecar cannot run or has ended, such as `ErrImagePull: …`. */
+  readonly trouble: string | undefined;
+  /** What only a read of the whole pod, or the API server, could tell. */
+  readonly verdict: { readonly how: 'replace' | 'refused'; readonly why: string } | undefined;
+  /** Until when the API server does not allow its disruption: ask no earlier. */
+  readonly blocked: { readonly until: number; readonly why: string } | undefined;
+}
+
+/** What to do with a pod next. */
+export interface Action {
+  /**
+   * `drain`: take it out of its Services. `change`: patch it in place. `evict`: have its controller replace it.
+   * `undrain`: put it back, unchanged.
+   */
+  readonly do: 'drain' | 'change' | 'evict' | 'undrain';
+  readonly pod: RolloutPod;
+  /** The templates that it gets. */
+  readonly to: Revision;
+}
+
+/** Why a pod that does not have the target yet is not changed now, or at all. */
+export const REASONS = {
+  'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
+  'no-controller': 'it would have to be replaced, and has no controller that would do it',
+  job: 'it belongs to a Job and ends by itself',
+  'single-replica':
+    'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
+  'not-in-place': 'it would have to be replaced, which the mode `in-place` does not do',
+  'unknown-template': 'it selects a template that does not exist',
+  refused: 'the new template does not fit the pod',
+  paused: 'the rollout is paused',
+  halted: 'the breaker has stopped the rollout',
+  canary: 'it waits for the canary',
+  hold: 'the canary is good, and is held',
+  unproven: 'it waits until the pods that were changed before are Ready',
+  rate: 'it waits for its turn in `perMinute`',
+  workload: 'enough pods of its workload are not Ready',
+  budget: 'a PodDisruptionBudget does not allow it now',
+  node: 'its node does not answer',
+} as const;
+
+export type Reason = keyof typeof REASONS;
+
+/** The state of a pod in a rollout. */
+export interface PodState {
+  readonly pod: RolloutPod;
+  /** `left`: a user must act. `waiting`: its turn will come. */
+  readonly is: 'current' | 'under-way' | 'waiting' | 'left' | 'refused';
+  readonly why?: Reason | undefined;
+  /** Further words, if any. */
+  readonly message?: string | undefined;
+}

@@ -1,0 +1,342 @@
+import type { Status } from '../../sidecar/status.ts';
+import { isCanary } from '../../sidecar/template/canary.ts';
+import type { PodShare, Strategy } from '../../sidecar/template/strategy.ts';
+import { canaryScope } from './canary-scope.ts';
+import { assess, type Change, changeOf, type Health, unsettledUntil } from './health.ts';
+import { type Candidate, pick } from './order.ts';
+import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
+import type { Decision, Revision, Revisions } from './revision.ts';
+import { relate, type Standing, standingOf } from './standing.ts';
+import { freeIn, type Workload, Workloads } from './workloads.ts';
+
+/** Where a rollout is. */
+export type Phase = 'off' | 'begin' | 'canary' | 'hold' | 'rest' | 'paused' | 'halted' | 'back' | 'done';
+
+export interface Step {
+  readonly phase: Phase;
+  /** At most one for each pod. The same pods give the same actions. */
+  readonly actions: readonly Action[];
+  /** Each pod with a sidecar. */
+  readonly pods: readonly PodState[];
+  readonly health: Health;
+  /** What to write into the ControllerRevision of the target. */
+  readonly decision: Decision | undefined;
+  /** When to call again if nothing changes, in milliseconds from now; undefined: not at all. */
+  readonly wakeInMs: number | undefined;
+}
+
+/** How long a pod stays drained, for connections that are kept alive, before its sidecar restarts. */
+const DRAIN_MS = 6_000;
+/** The time of `perMinute`. */
+const MINUTE_MS = 60_000;
+
+/** What the passes over the pods find. */
+interface Survey {
+  /** Pods with the target's templates that say something about it. */
+  readonly changes: readonly Change[];
+  /** When pods were changed in the last minute. */
+  readonly recent: readonly number[];
+  /** Pods that were changed and must stay Ready for a while. */
+  readonly settling: number;
+  /** Candidates that are drained, and those that are not touched yet. */
+  readonly draining: readonly Candidate[];
+  readonly candidates: readonly Candidate[];
+  /** All other pods. */
+  readonly states: readonly PodState[];
+  /** Pods that are drained although they stay as they are. */
+  readonly stray: readonly RolloutPod[];
+}
+
+/**
+ * The next step of a rollout. It is a pure function without a memory: the pods themselves say which of them are under
+ * way and which have failed. So a new leader goes on where the last one was.
+ */
+export function step(
+  pods: Iterable<RolloutPod>,
+  revisions: Revisions,
+  strategy: Strategy,
+  now: number,
+): Step {
+  const goesBack = revisions.target.state === 'halted';
+  const to = goesBack ? revisions.promoted : revisions.target;
+  const wake = new Wake(now);
+  const survey = surveyOf([...pods], revisions, strategy, now, wake);
+  const health = assess(survey.changes, strategy.breaker);
+  const { phase, decision, mayStart } = plan(survey, health, revisions, strategy, now, wake);
+  const actions: Action[] = survey.stray.map((pod) => ({ do: 'undrain', pod, to }));
+  const states = [...survey.states];
+  const wait = (pod: RolloutPod, why: Reason, message?: string) =>
+    states.push({ pod, is: 'waiting', why, ...(message !== undefined && { message }) });
+
+  for (const candidate of survey.draining) {
+    const { pod } = candidate;
+    const may = mayStart(candidate);
+    if (may === true) states.push({ pod, is: 'under-way' });
+    else wait(pod, may);
+    const next = may === true ? afterDrain(candidate, now, wake) : 'undrain';
+    if (next) actions.push({ do: next, pod, to });
+  }
+  const open: Candidate[] = [];
+  for (const candidate of survey.candidates) {
+    const { pod } = candidate;
+    const may = mayStart(candidate);
+    if (may !== true) wait(pod, may);
+    else if (pod.ready === 'unknown') wait(pod, 'node');
+    else if (pod.blocked !== undefined && pod.blocked.until > now) {
+      wait(pod, 'budget', pod.blocked.why);
+      wake.at(pod.blocked.until);
+    } else open.push(candidate);
+  }
+  const rate = strategy.perMinute - survey.recent.length - survey.draining.length;
+  const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(survey, health, strategy);
+  const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable };
+  const started = new Set(
+    goesBack ? chooseBack(open, survey, limits) : choose(open, survey, health.good > 0, limits),
+  );
+  // A failed pod of the canary keeps the others of its workload from proving more.
+  const isStuck =
+    phase === 'canary' &&
+    health.failing.length > 0 &&
+    health.pending + survey.draining.length + started.size === 0;
+  for (const candidate of open) {
+    const { pod, workload } = candidate;
+    if (started.has(candidate)) continue;
+    const isFull = pod.ready === true && freeIn(workload, strategy.maxUnavailable) <= 0;
+    wait(pod, isFull ? 'workload' : rate <= slots ? 'rate' : 'unproven');
+  }
+  for (const candidate of started) {
+    states.push({ pod: candidate.pod, is: 'under-way' });
+    actions.push({ do: firstOf(candidate), pod: candidate.pod, to });
+  }
+  if (open.length > started.size) wake.at(minimum(survey.recent, MINUTE_MS));
+  return {
+    phase,
+    actions,
+    pods: states,
+    health,
+    decision: isStuck ? { do: 'halt' } : decision,
+    wakeInMs: wake.inMs,
+  };
+}
+
+/** The earliest time to look again. */
+class Wake {
+  readonly #now: number;
+  #at = Number.POSITIVE_INFINITY;
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  at(time: number | undefined): void {
+    if (time !== undefined && time < this.#at) this.#at = time;
+  }
+
+  get inMs(): number | undefined {
+    return this.#at === Number.POSITIVE_INFINITY ? undefined : Math.max(0, this.#at - this.#now);
+  }
+}
+
+/** The first action for a candidate. A pod that serves nothing, or whose workload has no other pod, needs no drain. */
+function firstOf({ how, pod, workload }: Candidate): Action['do'] {
+  if (how === 'evict') return 'evict';
+  return pod.ready === true && workload.replicas > 1 ? 'drain' : 'change';
+}
+
+/** What follows the drain of a pod; undefined: it goes on. */
+function afterDrain({ pod, how }: Candidate, now: number, wake: Wake): Action['do'] | undefined {
+  if (how === 'evict') return 'undrain';
+  if (pod.trouble !== undefined) return 'change';
+  if (pod.drainedSince === undefined) return undefined;
+  const end = pod.drainedSince + DRAIN_MS;
+  if (now >= end) return 'change';
+  wake.at(end);
+  return undefined;
+}
+
+/**
+ * How many more pods may start. Before anything is proved, as many as may fail: so a template that always fails reaches
+ * no more pods than that. Each good pod makes room for one more.
+ */
+function slotsOf(
+  { draining }: Survey,
+  { good, pending, failing, lost }: Health,
+  { breaker }: Strategy,
+): number {
+  return breaker.failures - failing.length + good - pending - lost - draining.length;
+}
+
+interface Limits {
+  /** Pods that may start. */
+  readonly slots: number;
+  readonly maxUnavailable: PodShare;
+}
+
+const UNLIMITED = () => Number.POSITIVE_INFINITY;
+const isBroken = ({ pod }: Candidate) => pod.ready === false;
+const isServing = ({ pod }: Candidate) => pod.ready !== false;
+
+/**
+ * The candidates that start now. Pods that do not serve come first, and take nothing from their workload. But they
+ * prove little, so that the first proof comes from others.
+ */
+function choose(
+  open: readonly Candidate[],
+  { changes }: Survey,
+  isProved: boolean,
+  { slots, maxUnavailable }: Limits,
+): readonly Candidate[] {
+  const touched = touchedNodes(changes);
+  const serving = open.filter(isServing);
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const broken = isProved || serving.length === 0 ? open.filter(isBroken) : [];
+  const first = pick(broken, { slots, free: UNLIMITED, touched });
+  return [...first, ...pick(serving, { slots: slots - first.length, free, touched })];
+}
+
+/** The candidates that go back now: all that do not serve, at once. */
+function chooseBack(
+  open: readonly Candidate[],
+  { changes }: Survey,
+  { slots, maxUnavailable }: Limits,
+): readonly Candidate[] {
+  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
+  const serving = pick(open.filter(isServing), { slots, free, touched: touchedNodes(changes) });
+  return [...open.filter(isBroken), ...serving];
+}
+
+function touchedNodes(changes: readonly Change[]): ReadonlyMap<string, number> {
+  const touched = new Map<string, number>();
+  for (const { pod, at } of changes) touched.set(pod.node, Math.max(at, touched.get(pod.node) ?? 0));
+  return touched;
+}
+
+function minimum(times: readonly number[], plus: number): number | undefined {
+  const least = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  return Number.isFinite(least) ? least + plus : undefined;
+}
+
+function surveyOf(
+  pods: readonly RolloutPod[],
+  revisions: Revisions,
+  strategy: Strategy,
+  now: number,
+  wake: Wake,
+): Survey {
+  const { target } = revisions;
+  const workloads = new Workloads();
+  const changes: Change[] = [];
+  const recent: number[] = [];
+  const settling = new Set<RolloutPod>();
+  for (const pod of pods) {
+    const workload = workloads.of(pod);
+    const unsettled = unsettledUntil(pod, now);
+    wake.at(unsettled);
+    if (unsettled !== undefined) settling.add(pod);
+    if (!pod.isGoing) workload.replicas += 1;
+    const change = hasSet(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
+    if (change) {
+      changes.push(change);
+      workload.changed += 1;
+      wake.at(change.until);
+    }
+    const at = pod.status?.at === undefined ? change?.at : Date.parse(pod.status.at);
+    if (at !== undefined && at > now - MINUTE_MS) recent.push(at);
+    if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
+  }
+  const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
+  const states: PodState[] = [];
+  const stray: RolloutPod[] = [];
+  for (const pod of pods) {
+    const { status } = pod;
+    if (status === undefined || pod.isGoing) continue;
+    const workload = workloads.of(pod);
+    const standing =
+      target.state === 'halted'
+        ? standingBack(pod, status, revisions, strategy)
+        : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
+    if (standing.is === 'candidate') {
+      (pod.isDraining ? draining : candidates).push({ pod, how: standing.how, workload });
+      continue;
+    }
+    states.push(settling.has(pod) ? { pod, is: 'under-way' } : { pod, ...standing });
+    if (pod.isDraining) stray.push(pod);
+  }
+  return { changes, recent, settling: settling.size, draining, candidates, states, stray };
+}
+
+/** Whether the pod has the templates of a revision. */
+function hasSet({ status, selects, namespace }: RolloutPod, { set }: Revision): boolean {
+  return status !== undefined && relate(status, selects, namespace, set) === 'current';
+}
+
+/** The standing of a pod after the target was halted: pods that have it go back, others stay as they are. */
+function standingBack(
+  pod: RolloutPod,
+  status: Status,
+  { target, promoted }: Revisions,
+  strategy: Strategy,
+): Standing {
+  if (hasSet(pod, promoted)) return { is: 'current' };
+  if (!hasSet(pod, target) || strategy.breaker.onHalt === 'stop') return { is: 'left', why: 'halted' };
+  // What was changed in place goes back in place, also if it is the only pod of its workload.
+  const back = { ...strategy, singleReplica: 'change' as const };
+  return standingOf({ ...pod, isConfigStale: false }, status, {
+    set: promoted.set,
+    strategy: back,
+    replicas: 1,
+  });
+}
+
+interface Plan {
+  readonly phase: Phase;
+  readonly decision: Decision | undefined;
+  /** Whether a candidate may start, or what it waits for. */
+  readonly mayStart: (candidate: Candidate) => true | Reason;
+}
+
+/** The phase, the decision about the target's revision, and which candidates may start. */
+function plan(
+  { draining, candidates, settling }: Survey,
+  health: Health,
+  { target, paused }: Revisions,
+  strategy: Strategy,
+  now: number,
+  wake: Wake,
+): Plan {
+  const rest = [...draining, ...candidates];
+  const nothing = (phase: Phase, why: Reason, decision?: Decision): Plan => ({
+    phase,
+    decision,
+    mayStart: () => why,
+  });
+  const all = (phase: Phase): Plan => ({ phase, decision: undefined, mayStart: () => true });
+  if (strategy.mode === 'new-pods') return nothing('off', 'paused');
+  const isPaused = strategy.paused || paused;
+  if (target.state === 'halted') {
+    if (isPaused) return nothing('paused', 'paused');
+    return all(rest.length + settling > 0 ? 'back' : 'halted');
+  }
+  const inCanary = ({ pod }: Candidate) =>
+    isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
+  const isTried =
+    target.state === 'canary' &&
+    health.pending === 0 &&
+    !rest.some((candidate) => inCanary(candidate) && candidate.pod.ready !== 'unknown');
+  if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
+    // A changed configuration of Envoy has no revision to go back to.
+    const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));
+    return nothing('halted', 'halted', isNew ? { do: 'halt' } : undefined);
+  }
+  if (isPaused) return nothing('paused', 'paused');
+  if (target.state === 'new')
+    return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
+  if (target.state === 'promoted') return all(rest.length + health.pending + settling > 0 ? 'rest' : 'done');
+  if (!isTried) return { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
+  const holdMs = strategy.canary?.holdMs ?? 0;
+  if (holdMs > 0 && target.heldSince === undefined) return nothing('hold', 'hold', { do: 'hold' });
+  const end = (target.heldSince ?? now) + holdMs;
+  if (now >= end) return nothing('hold', 'hold', { do: 'promote' });
+  wake.at(end);
+  return nothing('hold', 'hold');
+}

@@ -1,0 +1,34 @@
+import type { PodShare } from '../../sidecar/template/strategy.ts';
+import type { RolloutPod } from './pod.ts';
+
+/** The pods of one controller. */
+export interface Workload {
+  readonly key: string;
+  /** Pods that are not being deleted. */
+  replicas: number;
+  /** Pods that do not serve: not Ready, being deleted, drained, or changed a moment ago. */
+  busy: number;
+  /** Pods that have been changed in this rollout. */
+  changed: number;
+}
+
+/** The pods by their controllers; a pod without a controller is a workload of its own. */
+export class Workloads {
+  readonly #byKey = new Map<string, Workload>();
+
+  /** The workload of a pod. */
+  of({ owner, uid }: Pick<RolloutPod, 'owner' | 'uid'>): Workload {
+    const key = owner?.uid ?? uid;
+    const known = this.#byKey.get(key);
+    if (known) return known;
+    const workload = { key, replicas: 0, busy: 0, changed: 0 };
+    this.#byKey.set(key, workload);
+    return workload;
+  }
+}
+
+/** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */
+export function freeIn({ replicas, busy }: Workload, share: PodShare): number {
+  const most = 'count' in share ? share.count : Math.max(1, Math.ceil((share.percent * replicas) / 100));
+  return most - busy;
+}

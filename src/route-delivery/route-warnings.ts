@@ -1,0 +1,108 @@
+import { isObject, own, sameJson } from '../json/json.ts';
+import type { ReviewHandler } from '../kube/admission/response.ts';
+import type { AdmissionRequest } from '../kube/admission/review.ts';
+import type { Lister } from '../kube/cache/store.ts';
+import { sleep } from '../kube/util/sleep.ts';
+import type { Clock } from '../kube/workqueue/clock.ts';
+import type { AttachedPort } from '../routing/attach.ts';
+import { compileRoutes } from '../routing/compile.ts';
+import { keyOf } from '../routing/objects.ts';
+import { NO_SIDECAR, type RouteProblem, routeProblems } from '../routing/problems.ts';
+import { HTTP_ROUTES, type LiveRoute, type LiveService } from './resources.ts';
+
+export interface RouteWarningsOptions {
+  /** With the index PARENT. */
+  readonly routes: Pick<Lister<LiveRoute>, 'byIndex'>;
+  readonly services: Pick<Lister<LiveService>, 'get'>;
+  hasSynced(): boolean;
+  /** Whether sidecars follow routes in a namespace, or anywhere if it is undefined. */
+  hasSidecars(namespace: string | undefined): boolean;
+  readonly clock: Clock;
+}
+
+/** The index of routes by the Services that are their parents. */
+export const PARENT = 'parent';
+
+/** More routes of one Service are not compared with a new one. */
+const MAX_OTHERS = 500;
+/** A Service that was applied just before its route may not be in the cache yet. */
+const LOOKS = 4;
+const LOOK_MS = 100;
+
+/** The keys of the Services that are parents of a route. */
+export function parentsIn({ metadata, spec }: LiveRoute): readonly string[] {
+  const services = (spec.parentRefs ?? []).filter(({ group, kind }) => group === '' && kind === 'Service');
+  return services.map(({ namespace = metadata.namespace, name }) => `${namespace}/${name}`);
+}
+
+/**
+ * The webhook that warns the author of a route of what `status` and `check` would say later. It never rejects a route:
+ * what is missing may come later, and other controllers may know more.
+ */
+export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler {
+  return async (request, signal) => {
+    const route = changedRoute(request);
+    if (route === undefined || !options.hasSynced()) return { allowed: true };
+    let problems: readonly RouteProblem[] = [];
+    for (let look = 0; look < LOOKS; look += 1) {
+      problems = problemsOf(route, options);
+      if (!problems.some(isAboutAService)) break;
+      if (look < LOOKS - 1) await sleep(options.clock, LOOK_MS, signal());
+    }
+    return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
+  };
+}
+
+/** The route that the request creates, or whose spec it changes; undefined for any other request. */
+function changedRoute({
+  kind,
+  operation,
+  subResource,
+  namespace,
+  name = '',
+  object,
+  oldObject,
+}: AdmissionRequest): LiveRoute | undefined {
+  const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
+  if (!isChange || kind.group !== HTTP_ROUTES.group || kind.kind !== HTTP_ROUTES.kind) return undefined;
+  if (!isObject(object) || sameJson(own(object, 'spec') ?? null, own(oldObject, 'spec') ?? null))
+    return undefined;
+  const route = HTTP_ROUTES.decode(object);
+  return { ...route, metadata: { creationTimestamp: NEWEST, ...route.metadata, namespace, name } };
+}
+
+/** Comes after all times. */
+const NEWEST = '9999';
+
+function problemsOf(
+  route: LiveRoute,
+  { routes, services, hasSidecars }: RouteWarningsOptions,
+): readonly RouteProblem[] {
+  const key = keyOf(route);
+  const others = new Map(
+    parentsIn(route)
+      .flatMap((parent) => routes.byIndex(PARENT, parent))
+      .map((other) => [keyOf(other), other]),
+  );
+  others.delete(key);
+  const compared = others.size > MAX_OTHERS ? [] : others.values();
+  const compilation = compileRoutes({ routes: [route, ...compared], services });
+  const attachments = compilation.routes.get(key)?.attachments ?? [];
+  const ports = attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
+  return [...routeProblems(compilation, key), ...withoutSidecars(route, ports, hasSidecars)];
+}
+
+function withoutSidecars(
+  { metadata: { namespace = '' } }: LiveRoute,
+  ports: readonly AttachedPort[],
+  hasSidecars: RouteWarningsOptions['hasSidecars'],
+): readonly RouteProblem[] {
+  if (ports.length === 0) return [];
+  const isConsumer = ports.every((port) => port.namespace !== namespace);
+  return hasSidecars(isConsumer ? namespace : undefined) ? [] : [NO_SIDECAR];
+}
+
+/** Whether waiting may help. */
+function isAboutAService({ reason }: RouteProblem): boolean {
+  return reason === 'NoMatchingParent' || reason === 'BackendNotFound';
+}

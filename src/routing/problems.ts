@@ -1,0 +1,105 @@
+import type { AttachedPort } from './attach.ts';
+import type { Compilation } from './compile.ts';
+import type { FaultReason } from './findings.ts';
+import type { HTTPRoute } from './http-route.ts';
+import { matchText } from './match-text.ts';
+import type { Entry } from './model.ts';
+import type { ObjectKey } from './objects.ts';
+import type { RoutedPort } from './port-table.ts';
+import { entryName } from './route-configuration.ts';
+
+/** What keeps a route from doing what it says. */
+export interface RouteProblem {
+  readonly reason:
+    | FaultReason
+    | 'NoMatchingParent'
+    | 'NoServiceParent'
+    | 'AddressTaken'
+    | 'RuleNeverMatches'
+    | 'NoBackend'
+    | 'HostnamesIgnored'
+    | 'NoSidecar';
+  readonly message: string;
+}
+
+export const NO_SIDECAR: RouteProblem = {
+  reason: 'NoSidecar',
+  message: 'no running pod follows this route: its clients need the template transparent',
+};
+
+/** All problems of a route: those of its status, and rules that never match. */
+export function routeProblems(compilation: Compilation, key: ObjectKey): readonly RouteProblem[] {
+  const route = compilation.routes.get(key);
+  if (route === undefined) return [];
+  const { object, attachments, faults } = route;
+  if (attachments.length === 0) {
+    const message = 'sidecars ignore this route: no parentRef has group "" and kind Service';
+    return [{ reason: 'NoServiceParent', message }];
+  }
+  const routed = compilation.ports(object.metadata.namespace ?? '');
+  const problems = [
+    ...attachments.flatMap((attachment): readonly RouteProblem[] =>
+      'missing' in attachment
+        ? [{ reason: 'NoMatchingParent', message: attachment.missing }]
+        : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
+    ),
+    ...faults.map(({ reason, path, message }) => ({ reason, message: `${path}: ${message}` })),
+    ...unusedHostnames(object),
+  ];
+  // Several ports have the same ones.
+  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+}
+
+/** For a Service, the API ignores host names. A Gateway beside it uses them. */
+function unusedHostnames({ spec }: HTTPRoute): readonly RouteProblem[] {
+  const isUsed = spec.parentRefs?.some(({ kind }) => kind !== 'Service');
+  if (isUsed || !spec.hostnames?.length) return [];
+  const message = 'hostnames: sidecars ignore them, because requests belong to a Service by their address';
+  return [{ reason: 'HostnamesIgnored', message }];
+}
+
+function portProblems(
+  key: ObjectKey,
+  port: AttachedPort,
+  routed: readonly RoutedPort[],
+): readonly RouteProblem[] {
+  const found = findPort(routed, port);
+  if (found) return [...unreachable(key, found), ...withoutBackend(key, found)];
+  return [{ reason: 'AddressTaken', message: `another Service has the addresses of ${portText(port)}` }];
+}
+
+/** The matches of a route that never win, because an earlier one is the same. */
+function unreachable(key: ObjectKey, { entries }: RoutedPort): readonly RouteProblem[] {
+  const first = new Map<string, Entry>();
+  return entries.flatMap((entry) => {
+    const text = matchText(entry.match);
+    const earlier = first.get(text);
+    if (earlier === undefined) first.set(text, entry);
+    if (earlier === undefined || entry.route !== key) return [];
+    const message = `rules[${entry.rule}] gets no request with ${text}: ${entryName(earlier)} has the same match and comes first`;
+    return [{ reason: 'RuleNeverMatches', message }];
+  });
+}
+
+/** The rules that answer 500, because no backend has a share. */
+function withoutBackend(key: ObjectKey, { entries }: RoutedPort): readonly RouteProblem[] {
+  return entries.flatMap(({ route, rule, action }) => {
+    if (route !== key || action.kind !== 'forward' || action.backends.some(({ weight }) => weight > 0))
+      return [];
+    const message = `rules[${rule}]: no backend has a weight above 0, so requests get 500`;
+    return [{ reason: 'NoBackend', message }];
+  });
+}
+
+/** The port with the routes that apply to it; undefined if another Service has its addresses. */
+export function findPort(
+  routed: readonly RoutedPort[],
+  { service, port }: AttachedPort,
+): RoutedPort | undefined {
+  return routed.find((each) => each.service === service && each.port === port);
+}
+
+/** Such as `Service default/web port 80`. */
+export function portText({ service, port }: AttachedPort): string {
+  return `Service ${service} port ${port}`;
+}
