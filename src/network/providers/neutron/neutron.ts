@@ -104,20 +104,21 @@ export class NeutronProvider implements Provider<NeutronReason> {
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    let ensured: Ensured<NeutronReason>;
     try {
       await this.#store.refreshed(signal);
-      const ensured = await this.#ensure(network, shape, signal);
-      return ensured.kind === 'ready' ? await this.#attachable(network, ensured, signal) : ensured;
+      ensured = await this.#ensure(network, shape, signal);
     } catch (error) {
       if (!signal.aborted && isUnavailable(error)) return unavailable(error);
       throw error;
     }
+    return ensured.kind === 'ready' ? this.#attachable(network, ensured, signal) : ensured;
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    const definition = await this.#attaching?.attachments.remove(network, retain, signal);
+    if (definition?.kind === 'blocked') return definition;
     try {
-      const definition = await this.#attaching?.attachments.remove(network, retain, signal);
-      if (definition?.kind === 'blocked') return definition;
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
     } catch (error) {
