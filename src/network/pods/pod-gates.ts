@@ -43,6 +43,8 @@ export class PodGates {
   readonly #reported = new Map<ObjectKey, string>();
   /** The same for pods whose address another pod has, too. */
   readonly #rivals = new Map<ObjectKey, string>();
+  /** The version of each pod that was patched last: the cache may not show the result yet. */
+  readonly #patched = new Map<ObjectKey, string>();
 
   constructor(options: PodGatesOptions) {
     this.#options = options;
@@ -53,8 +55,11 @@ export class PodGates {
     if (!pod || pod.metadata.deletionTimestamp) {
       this.#reported.delete(key);
       this.#rivals.delete(key);
+      this.#patched.delete(key);
       return {};
     }
+    // The event of the patch queues the pod again.
+    if (this.#patched.get(key) === versionOf(pod)) return {};
     if (!isGated(pod)) return this.#serve(pod, signal);
     const decision = this.#decide(pod);
     if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
@@ -142,13 +147,15 @@ export class PodGates {
 
   /** Returns when to try again if the pod has changed; undefined if it is patched. */
   async #patch(
-    { metadata: { name, namespace } }: NetworkPod,
+    pod: NetworkPod,
     operations: readonly Operation[],
     signal: AbortSignal,
   ): Promise<Result | undefined> {
+    const { name, namespace } = pod.metadata;
     try {
       const options = { fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
       await this.#options.client.jsonPatch(PODS, { name, namespace }, operations, options);
+      this.#patched.set(keyOf(pod), versionOf(pod));
       return undefined;
     } catch (error) {
       if (isNotFound(error)) return {};
@@ -207,6 +214,10 @@ function liftingPatch(pod: NetworkPod): readonly Operation[] {
     { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
     { op: 'remove', path },
   ];
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: NetworkPod): string {
+  return `${uid} ${resourceVersion}`;
 }
 
 function testOfUid({ metadata }: NetworkPod): Operation {

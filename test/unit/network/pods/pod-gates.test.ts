@@ -68,6 +68,16 @@ const refusal = (status: number) =>
   new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
 
 describe('a pod whose Networks are Ready', () => {
+  test('is not patched again while the cache has the version that was patched', async () => {
+    const { world, did, reconcile } = stage();
+    await reconcile();
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(1);
+    world.pod = { ...gatedPod(), metadata: { ...gatedPod().metadata, resourceVersion: 'newer' } };
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(2);
+  });
+
   test('loses the gate with the right name, and counts as a user before that', async () => {
     const { did, patches, notices, reconcile } = stage();
     await expect(reconcile()).resolves.toEqual({});
