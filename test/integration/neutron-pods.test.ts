@@ -11,6 +11,8 @@ const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s', '--neutron-p
 /** `make neutron-fleet` has more. */
 const PODS = Number(process.env.NEUTRON_PODS ?? 20);
 const NETWORKS = Number(process.env.NEUTRON_NETWORKS ?? 2);
+/** The second byte of the first Network's range. */
+const FIRST_RANGE = 100;
 /** Pods that are created at once. */
 const BATCH = 50;
 const OWNER = 'envoy-initializer:pod';
@@ -38,6 +40,8 @@ interface ApiPod {
 describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
   let lab: NeutronLab;
   let fixture: OperatorFixture;
+  /** How many Networks there have been, so that each has its own range. */
+  const made = 0;
 
   beforeAll(async () => {
     lab = await NeutronLab.start(environment);
@@ -172,17 +176,18 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
 
   test('a pod chooses its address, its security groups, or a port', async () => {
     await networks('chosen');
+    const range = `10.${FIRST_RANGE + made - 1}`;
     const { security_group: group } = await lab.call('POST', '/security-groups', {
       security_group: { name: 'web' },
     });
     const id = await fixture.kubectl('get', 'network', 'chosen', '-o', 'jsonpath={.status.externalID}');
     const { port: own } = await lab.call('POST', '/ports', { port: { network_id: id, name: 'mine' } });
     await fixture.apply(
-      pod('fixed', { name: 'chosen', ips: ['10.100.7.7/16'], mac: '02:00:00:00:07:07' }),
+      pod('fixed', { name: 'chosen', ips: [`${range}.7.7/16`], mac: '02:00:00:00:07:07' }),
       pod('grouped', { name: 'chosen', 'security-groups': [group?.id] }),
       pod('ported', { name: 'chosen', port: own?.id }),
     );
-    expect(await opened('fixed')).toMatchObject({ ips: ['10.100.7.7/16'], mac: '02:00:00:00:07:07' });
+    expect(await opened('fixed')).toMatchObject({ ips: [`${range}.7.7/16`], mac: '02:00:00:00:07:07' });
     await opened('grouped');
     expect((await ports('name=default/grouped'))[0]?.security_groups).toEqual([group?.id]);
     expect(await opened('ported')).toMatchObject({ 'cni-args': { OvnPort: own?.id } });
@@ -203,7 +208,7 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
   });
 
   test('what Neutron refuses is told to the pod, and to the Network if it meets all pods', async () => {
-    const tiny = network('tiny', '10.150.0.0/30', '10.150.0.1');
+    const tiny = network('tiny', '192.168.77.0/30', '192.168.77.1');
     await fixture.apply(tiny);
     await networks('roomy');
     await fixture.kubectl('wait', 'network/tiny', '--for=condition=Ready', '--timeout=300s');

@@ -48,6 +48,8 @@ export class PortRemover {
   readonly #options: PortRemoverOptions;
   /** The ports of each pod, by their IDs. */
   readonly #ports = new Map<ObjectKey, Map<string, NeutronPort>>();
+  /** IDs of removed ports that the lists may still have. */
+  readonly #removed = new Set<string>();
 
   constructor(options: PortRemoverOptions) {
     this.#options = options;
@@ -57,6 +59,7 @@ export class PortRemover {
   learn(port: NeutronPort): void {
     const pod = podOf(port);
     if (!pod) return;
+    this.#removed.delete(port.id);
     const known = this.#ports.get(pod.key) ?? new Map<string, NeutronPort>();
     this.#ports.set(pod.key, known.set(port.id, port));
     if (this.#isSuspect(pod.key)) this.#options.enqueue(pod.key);
@@ -71,9 +74,15 @@ export class PortRemover {
   async sweep(signal: AbortSignal): Promise<void> {
     const { store, clusterId } = this.#options;
     const cluster = await clusterId(signal);
+    const listed = new Set<string>();
     for (const { owner, found } of store.owned()) {
-      if (owner.cluster === cluster) for (const port of found.ports) this.learn(port);
+      if (owner.cluster !== cluster) continue;
+      for (const port of found.ports) {
+        listed.add(port.id);
+        if (!this.#removed.has(port.id)) this.learn(port);
+      }
     }
+    for (const id of this.#removed) if (!listed.has(id)) this.#removed.delete(id);
   }
 
   readonly reconcile: Reconcile = async (key, signal) => {
@@ -84,6 +93,7 @@ export class PortRemover {
       if (isUsed(port, live, known)) continue;
       try {
         await this.#remove(port, signal);
+        this.#removed.add(port.id);
       } catch (error) {
         // The sweep finds it again.
         if (!isStaleRevision(error)) {

@@ -105,6 +105,17 @@ test('a sweep finds ports without a pod, and never those of others', async () =>
   expect(left()).toEqual(foreign);
 });
 
+test('a list from before the removal of a port causes no second request', async () => {
+  const port = addOurs();
+  await remover.sweep(signal);
+  await remover.reconcile('red/p', signal);
+  neutron.ports.set(port.id, port);
+  neutron.calls.length = 0;
+  await remover.sweep(signal);
+  await remover.reconcile('red/p', signal);
+  expect(neutron.calls).toEqual([]);
+});
+
 test('a sweep leaves networks of other clusters alone', async () => {
   owners = ['another'];
   addOurs();
