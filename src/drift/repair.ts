@@ -1,8 +1,6 @@
-import { ApiError, isNotFound } from '../kube/api/api-error.ts';
-import { PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
-import { resourcePath } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { evict } from '../kube/client/evict.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { RepairBreaker } from './repair-breaker.ts';
@@ -50,7 +48,7 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     }
     const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller)?.uid ?? '';
     const siblings = podsOf(controller);
-    const outcome = await evict(client, pod, signal);
+    const outcome = await evict(client, pod, { signal });
     if (outcome === 'refused') return { requeueAfterMs: STOPPED_RETRY_MS };
     if (outcome === 'evicted') {
       breaker.evicted(controller, siblings, now());
@@ -62,32 +60,6 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     }
     return {};
   };
-}
-
-/**
- * Evicts a pod by the Eviction API (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/), if it
- * still has this UID. Returns `refused` if a PodDisruptionBudget does not allow it now.
- */
-async function evict(
-  client: Pick<KubeClient, 'request'>,
-  { metadata: { namespace, name, uid } }: KubeObject,
-  signal: AbortSignal,
-): Promise<'evicted' | 'refused' | 'gone'> {
-  const body = {
-    apiVersion: 'policy/v1',
-    kind: 'Eviction',
-    metadata: { namespace, name },
-    deleteOptions: { preconditions: { uid } },
-  };
-  try {
-    await client.request('POST', resourcePath(PODS, { namespace, name }, 'eviction'), { body, signal });
-    return 'evicted';
-  } catch (err) {
-    if (err instanceof ApiError && err.status === 429) return 'refused';
-    // 409: another pod has the name now.
-    if (isNotFound(err) || (err instanceof ApiError && err.status === 409)) return 'gone';
-    throw err;
-  }
 }
 
 /** Why a missed pod is only reported. */

@@ -56,6 +56,14 @@ containers:
         readOnly: true
 volumes:
   - name: envoy-conf
-    configMap:
-      name: envoy
+    projected:
+      sources:
+        - configMap:
+            name: envoy
+        # Takes the pod out of its Services before a rollout changes the sidecar.
+        - downwardAPI:
+            items:
+              - path: drain/drain
+                fieldRef:
+                  fieldPath: metadata.annotations['initializer.kubernetes.io/drain']
 `;

@@ -26,6 +26,7 @@ export type { EventHandler, Registration } from './cache/listener.ts';
 export type { Selection } from './cache/shared-informers.ts';
 export type { IndexFunction, Lister } from './cache/store.ts';
 export { KubeClient } from './client/client.ts';
+export type { Served } from './client/discovery.ts';
 export { loadKubeConfig } from './client/kubeconfig/load-config.ts';
 export { Transport } from './client/transport.ts';
 export type { Reconcile, Result } from './controller/controller.ts';

@@ -87,12 +87,15 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     nodes,
     pods: pods.lister,
     ranges: cluster,
+    allowed: options.networkRanges,
     onNetwork: (key) => {
       if (networks.lister.get(key)) controllers.queue.addAfter(key, GATHER_MS);
     },
     onMtu: () => {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
+    onWideRanges: (node, ranges) =>
+      log.warn({ node, ranges }, 'node reports more than its share of the ranges for Networks, ignored'),
   });
   const { users, ...onPods } = setUpNetworkPods(manager, {
     ...{ workers, resyncMs, access, events, networks, pods, nodes },

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED, SLICES } from './cni/ipam-script.ts';
 import { type NodeLinks, parseLinks } from './links.ts';
 import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
+import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
-import { isMissing, replaceFile } from './replace-file.ts';
+import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
 import { parseRoutes } from './routes.ts';
 
 /** Where host-local, which the previous release used, stores assigned addresses: one directory for each network. */
@@ -17,8 +18,12 @@ const COUNTERS = /"(valid_life_time|preferred_life_time|\w+_timer)":[\d.]+/g;
 /** The files of a book that are not addresses. */
 const NO_ADDRESS = /^(lock|last_reserved_ip\.\d+)$/;
 
-/** Gives a setting of the kernel's network, as `ipv4/ip_forward`, this value. */
-export type Settings = (name: string, value: string) => Promise<void>;
+/** The settings of the kernel's network, by names such as `ipv4/ip_forward`. */
+export interface Settings {
+  /** Undefined if the kernel has no such setting. */
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
+}
 
 /** What programs have printed about a node. To parse it takes longer than to print it. */
 export interface Look {
@@ -38,11 +43,12 @@ export interface HostOptions {
   readonly settings: Settings;
 }
 
-/** The settings of this process's network. Writes only what differs, because they may be read-only. */
+/** The settings of this process's network. */
 export function settingsOf(root: string): Settings {
-  return async (name, value) => {
-    const path = join(root, 'proc/sys/net', name);
-    if ((await readFile(path, 'utf8')).trim() !== value) await writeFile(path, value);
+  const path = (name: string) => join(root, 'proc/sys/net', name);
+  return {
+    get: async (name) => (await readIfThere(path(name)))?.trim(),
+    set: (name, value) => writeFile(path(name), value),
   };
 }
 
@@ -101,18 +107,30 @@ export class Host {
     }
   }
 
-  /** Makes the node forward packets. */
-  async forward({ ipv4, ipv6 }: { readonly ipv4: boolean; readonly ipv6: boolean }): Promise<void> {
-    if (ipv4) await this.#settings('ipv4/ip_forward', '1');
-    if (ipv6) await this.#settings('ipv6/conf/all/forwarding', '1');
+  /**
+   * Makes the node forward packets: of IPv4, and those of IPv6 that come from these devices. The setting for all devices
+   * makes the node a router, which ignores the router advertisements that its own routes may come from. So it is used
+   * only if the kernel has none for one device (before Linux 6.17).
+   */
+  async forward({ ipv4, ipv6 }: Forwards): Promise<void> {
+    if (ipv4) await this.#enable('ipv4/ip_forward');
+    if (ipv6.length === 0 || (await this.#settings.get('ipv6/conf/all/forwarding')) === '1') return;
+    const isPerDevice = (await this.#settings.get('ipv6/conf/all/force_forwarding')) !== undefined;
+    if (!isPerDevice) return this.#enable('ipv6/conf/all/forwarding');
+    for (const device of ipv6) await this.#enable(`ipv6/conf/${device}/force_forwarding`);
+  }
+
+  /** Writes only what differs, because settings may be read-only. A device may be gone. */
+  async #enable(name: string): Promise<void> {
+    if ((await this.#settings.get(name)) === '0') await this.#settings.set(name, '1');
   }
 
   /** Takes the steps. Resolves with the failures by bridge. */
   async take(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
     for (const { bridge } of steps.filter(({ movesGateway }) => movesGateway)) {
       // Pods hear of the new hardware address at once.
-      await this.#settings(`ipv4/conf/${bridge}/arp_notify`, '1');
-      await this.#settings(`ipv6/conf/${bridge}/ndisc_notify`, '1');
+      await this.#enable(`ipv4/conf/${bridge}/arp_notify`);
+      await this.#enable(`ipv6/conf/${bridge}/ndisc_notify`);
     }
     const ip = steps.map(({ bridge, ip: lines }) => ({ bridge, lines }));
     const failed = await runBatch(this.#programs, 'ip', ip);

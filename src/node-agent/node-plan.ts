@@ -22,13 +22,19 @@ export interface NodePlanInput {
   readonly due: ReadonlySet<string>;
 }
 
+/** What a node forwards. */
+export interface Forwards {
+  readonly ipv4: boolean;
+  /** The devices whose packets of IPv6 are forwarded. */
+  readonly ipv6: readonly string[];
+}
+
 /** What a node lacks. */
 export interface NodePlan {
   readonly rules: Rules;
   readonly remove: readonly Step[];
   readonly join: readonly Step[];
-  /** Whether the node forwards packets of a family. */
-  readonly forwards: { readonly ipv4: boolean; readonly ipv6: boolean };
+  readonly forwards: Forwards;
   /** The Networks that are not made on this node, and why, by bridge. */
   readonly refused: ReadonlyMap<string, string>;
   /** What is wrong with other Networks of this node, by bridge. */
@@ -94,8 +100,10 @@ export function nodePlan(input: NodePlanInput): NodePlan {
     })),
     ...kept.map((name) => ({ name, ranges: rangesOf(name, links) })),
   ];
-  const forwards = (kind: 'ipv4' | 'ipv6') =>
-    bridges.some(({ ranges }) => ranges.some(({ address }) => address.kind() === kind));
+  const having = (kind: 'ipv4' | 'ipv6') =>
+    bridges
+      .filter(({ ranges }) => ranges.some(({ address }) => address.kind() === kind))
+      .map(({ name }) => name);
   return {
     rules: rulesOf({
       bridges,
@@ -105,7 +113,7 @@ export function nodePlan(input: NodePlanInput): NodePlan {
     }),
     remove: [...removed].map((bridge) => removeStep(bridge, links)),
     join: made.map(({ network, mesh }) => joinStep(network, mesh, links)),
-    forwards: { ipv4: forwards('ipv4'), ipv6: forwards('ipv6') },
+    forwards: { ipv4: having('ipv4').length > 0, ipv6: forwardersOf(having('ipv6'), links) },
     refused,
     warnings,
     kept,
@@ -137,4 +145,16 @@ function meshOf(
 function rangesOf(bridge: string, { bridges }: NodeLinks): readonly Range[] {
   const addresses = bridges.get(bridge)?.addresses ?? [];
   return addresses.flatMap((address) => readRange(address) ?? []);
+}
+
+/** The bridges, and the devices by which answers come back to the node for their pods. */
+function forwardersOf(bridges: readonly string[], { devices }: NodeLinks): readonly string[] {
+  if (bridges.length === 0) return [];
+  const others = devices.filter(({ addresses }) => addresses.some(({ address }) => isOutside(address)));
+  return [...bridges, ...others.map(({ name }) => name)];
+}
+
+/** Whether the address is of IPv6, and packets from other hosts may come to it. */
+function isOutside(address: string): boolean {
+  return address.includes(':') && address !== '::1';
 }

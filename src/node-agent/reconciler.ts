@@ -194,13 +194,13 @@ export class Reconciler {
     const { host } = this.#options;
     // First, so that no bridge is open to others.
     await host.setRules(plan.rules);
-    await host.forward(plan.forwards);
     const joined = await host.joined();
     const removed = await this.#remove(plan.remove, wanted);
     const steps = plan.join.filter(({ bridge, ip, fdb }) => {
       return ip.length + fdb.length > 0 && (only?.includes(bridge) ?? true);
     });
     const failed = await this.#take(steps, 'joined a Network');
+    await host.forward(plan.forwards);
     const there = new Set([...bridgeNames(links)].filter((bridge) => !removed.has(bridge)));
     const made = new Set(plan.join.map(({ bridge }) => bridge));
     for (const network of wanted.networks.filter(({ bridge }) => made.has(bridge))) {

@@ -1,12 +1,10 @@
 import { bitsOf, formatRange, type Range, readRange } from '../network/ipam/cidr.ts';
 import { type ClusterRange, overlapText } from '../network/ipam/cluster-ranges.ts';
 import { RangeTree } from '../network/ipam/range-tree.ts';
-import { MAX_REPORTED_RANGES } from '../network/nodes/node-report.ts';
+import { LONGEST_DEFAULT, MAX_REPORTED_RANGES } from '../network/nodes/node-report.ts';
 import type { NodeNetwork } from './desired.ts';
 import { type Device, entries, isOurs, type Json } from './links.ts';
 
-/** A VPN may write a default route as its two halves. */
-const LONGEST_DEFAULT = 1;
 /** Every node has these. */
 const EVERYWHERE = ['linkLocal', 'loopback', 'multicast', 'unspecified', 'broadcast'];
 
@@ -50,7 +48,10 @@ export function reportedRanges(
   );
   const widest = [...routes.map(({ range }) => range), ...links]
     .filter(
-      ({ address, prefixLength }) => prefixLength < bitsOf(address) && !EVERYWHERE.includes(address.range()),
+      ({ address, prefixLength }) =>
+        prefixLength > LONGEST_DEFAULT &&
+        prefixLength < bitsOf(address) &&
+        !EVERYWHERE.includes(address.range()),
     )
     .toSorted((a, b) => a.prefixLength - b.prefixLength || compare(a, b));
   const tree = new RangeTree<Range>();

@@ -13,6 +13,7 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../network/setup.ts';
 import { setUpPolicies } from '../policies/setup.ts';
 import { setUpRevisions } from '../rollout/revisions.ts';
+import { setUpRollout } from '../rollout/setup.ts';
 import { setUpRouteDelivery } from '../route-delivery/setup.ts';
 import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
@@ -54,6 +55,7 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   const fleet = setUpDrift(manager, { ...options, template, namespaces });
   const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });
   setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
+  setUpRollout(manager, { ...options, revisions, namespaces });
   setUpRouteDelivery(manager, { ...options, fleet });
   setUpPolicies(manager, { ...options, revisions });
   setUpCertificates(manager, options);

@@ -15,6 +15,8 @@ export interface RouteStatusOptions {
   readonly routes: Pick<Lister<LiveRoute>, 'get'>;
   compiled(route: ObjectKey): CompiledRoute | undefined;
   programmed(route: ObjectKey): Programmed;
+  /** Whether all sidecars were asked in this term, so that the numbers are right. */
+  isSurveyed(): boolean;
   readonly events: EventRecorder;
   /** A monotonic time in milliseconds. */
   now(): number;
@@ -28,6 +30,8 @@ const SETTLED_NUMBERS_MS = 300_000;
 const LOOK_MS = 1000;
 const LATE_LOOK_MS = 30_000;
 const LATE_MS = 120_000;
+/** Not none. */
+const UNKNOWN: Programmed = { sidecars: 0, of: 1 };
 
 /** Writes the statuses of routes, and Events about what is wrong. */
 export class RouteStatus {
@@ -48,21 +52,27 @@ export class RouteStatus {
     }
     // A newer generation is compiled soon, and comes here then.
     if (route.object.metadata.generation !== object.metadata.generation) return {};
+    // A new leader writes no numbers before it has asked all sidecars: they would be too low.
+    const isSurveyed = this.#options.isSurveyed();
     const programmed = this.#options.programmed(key);
     const [before, date] = [object.status?.parents ?? [], wallClock().toISOString().replace(/\.\d+/, '')];
-    const after = nextParents(before, parentsOf(route, programmed), date);
-    const isFar = programmed.sidecars < programmed.of;
+    const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
+    const isFar = !isSurveyed || programmed.sidecars < programmed.of;
     const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
     const again = isFar
       ? { requeueAfterMs: since > LATE_MS && since < Infinity ? LATE_LOOK_MS : LOOK_MS }
       : {};
     if (after === undefined) return again;
+    if (!isSurveyed && onlyProgrammedDiffers(before, after)) return again;
     if (onlyNumbersDiffer(before, after)) {
       const leftMs = (isFar ? NUMBERS_MS : SETTLED_NUMBERS_MS) - since;
       if (leftMs > 0 && !hasNobody(before)) return { requeueAfterMs: isFar ? LOOK_MS : leftMs };
     }
-    this.#written.set(key, now());
-    if (await this.#write(object, after, signal)) this.#tell(object, before, after, programmed);
+    if (isSurveyed) this.#written.set(key, now());
+    else this.#written.delete(key);
+    if (await this.#write(object, after, signal)) {
+      this.#tell(object, before, after, isSurveyed ? programmed : UNKNOWN);
+    }
     return again;
   }
 
@@ -108,6 +118,18 @@ function hasNobody(parents: readonly RouteParentStatus[]): boolean {
   return parents.some(({ conditions }) =>
     conditions.some(({ type, message }) => type === PROGRAMMED && message.startsWith('0 of 0 ')),
   );
+}
+
+/** Whether statuses differ in nothing but the condition Programmed. */
+function onlyProgrammedDiffers(
+  before: readonly RouteParentStatus[],
+  after: readonly RouteParentStatus[],
+): boolean {
+  const others = (parents: readonly RouteParentStatus[]) =>
+    JSON.stringify(parents, (_, value: unknown) =>
+      Array.isArray(value) ? value.filter((each) => !isProgrammed(each)) : value,
+    );
+  return others(before) === others(after);
 }
 
 function textOf(parents: readonly RouteParentStatus[]): string {

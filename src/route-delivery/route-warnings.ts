@@ -1,4 +1,4 @@
-import { isObject, own, sameJson } from '../json/json.ts';
+import { isArray, isObject, type JsonValue, own, sameJson } from '../json/json.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
 import type { AdmissionRequest } from '../kube/admission/review.ts';
 import type { Lister } from '../kube/cache/store.ts';
@@ -23,6 +23,8 @@ export interface RouteWarningsOptions {
 /** The index of routes by the Services that are their parents. */
 export const PARENT = 'parent';
 
+/** The longest list of the CRD. */
+const MAX_ITEMS = 64;
 /** More routes of one Service are not compared with a new one. */
 const MAX_OTHERS = 500;
 /** A Service that was applied just before its route may not be in the cache yet. */
@@ -41,7 +43,7 @@ export function parentsIn({ metadata, spec }: LiveRoute): readonly string[] {
  */
 export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler {
   return async (request, signal) => {
-    const route = changedRoute(request);
+    const route = isAsDefined(own(request.object, 'spec')) ? changedRoute(request) : undefined;
     if (route === undefined || !options.hasSynced()) return { allowed: true };
     let problems: readonly RouteProblem[] = [];
     for (let look = 0; look < LOOKS; look += 1) {
@@ -51,6 +53,12 @@ export function createRouteHandler(options: RouteWarningsOptions): ReviewHandler
     }
     return { allowed: true, warnings: problems.map(({ reason, message }) => `${reason}: ${message}`) };
   };
+}
+
+/** Whether all lists are as short as the CRD has them. Others than the API server may call the webhook. */
+function isAsDefined(value: JsonValue | undefined): boolean {
+  if (isArray(value)) return value.length <= MAX_ITEMS && value.every(isAsDefined);
+  return !isObject(value) || Object.values(value).every(isAsDefined);
 }
 
 /** The route that the request creates, or whose spec it changes; undefined for any other request. */

@@ -16,7 +16,7 @@ import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummar
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { createRouteHandler, PARENT, parentsIn } from './route-warnings.ts';
-import { Served } from './served.ts';
+import { SharedTexts } from './shared-texts.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
@@ -54,14 +54,19 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     return;
   }
   const { fleet, namespace: home } = options;
-  const { client, leaderClient, clock, log, events } = manager;
+  const { leaderClient, clock, events } = manager;
   const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
-  const served = new Served({ client, clock, log, resource: HTTP_ROUTES });
+  const served = manager.served(HTTP_ROUTES);
   const startWhen = served.until;
   const routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
   const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
-  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen });
+  const texts = new SharedTexts();
+  const transform = ({ data = {}, ...rest }: RoutesMap): RoutesMap => ({
+    ...rest,
+    data: Object.fromEntries(Object.entries(data).map(([name, text]) => [name, texts.share(text)])),
+  });
+  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen, transform });
   // The same as for the copies of it.
   const envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
   const { pods } = fleet;
@@ -133,7 +138,10 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       if (!sidecars.delivered(namespace, file.version, isNew)) return;
       for (const pod of podsIn(namespace)) sidecarWork.queue.add(keyOf(pod));
     },
-    refused: metrics.refused,
+    refused(namespace) {
+      metrics.refused();
+      sidecars.refused(namespace);
+    },
   });
   const status = new RouteStatus({
     client: leaderClient,
@@ -147,6 +155,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
         (namespace) => sidecars.tally(namespace),
         (namespace) => files.obstacles.get(namespace),
       ),
+    isSurveyed: () => sidecars.isSurveyed(namespacesOf(maps.lister.list())),
     events,
     now: () => clock.now(),
     wallClock: () => new Date(),

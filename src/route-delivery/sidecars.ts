@@ -43,6 +43,7 @@ const MAX_ASKS = 40;
 const MAX_ASKS_IN_VAIN = 12;
 const ASKS_BEFORE_BLIND_TOUCH = 4;
 const BLIND_TOUCHES = 2;
+const SURVEY_MS = 30_000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** What is known about a sidecar. */
@@ -55,6 +56,8 @@ interface Sidecar {
   version: string | undefined;
   /** The version that it should run, and what was done for it. */
   target: string;
+  /** Whether it was asked in this term, or has not started. */
+  isAsked: boolean;
   asks: number;
   touches: number;
   touchedAt: number;
@@ -77,6 +80,9 @@ export class Sidecars {
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
   readonly #tallies = new Map<string, Tally>();
+  /** Namespaces in which all sidecars were asked in this term. */
+  readonly #surveyed = new Set<string>();
+  #surveyEndsAt: number | undefined;
   #hasChanged = false;
 
   constructor(options: SidecarsOptions) {
@@ -99,7 +105,8 @@ export class Sidecars {
 
   /** Forgets all: the next term asks again. */
   clear(): void {
-    for (const map of [this.#known, this.#delivered, this.#tallies]) map.clear();
+    for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
+    this.#surveyEndsAt = undefined;
   }
 
   /** The versions in a namespace. */
@@ -113,6 +120,28 @@ export class Sidecars {
     }
     this.#tallies.set(namespace, tally);
     return tally;
+  }
+
+  /** Notes that the file of a namespace cannot be delivered. */
+  refused(namespace: string): void {
+    this.#surveyed.add(namespace);
+  }
+
+  /**
+   * Whether all sidecars in these namespaces were asked in this term. Until then, numbers are too low. A namespace whose
+   * file cannot be written holds up the numbers for 30 s at most.
+   */
+  isSurveyed(namespaces: Iterable<string>): boolean {
+    this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
+    if (this.#options.now() >= this.#surveyEndsAt) return true;
+    for (const namespace of namespaces) {
+      if (this.#surveyed.has(namespace)) continue;
+      if (!this.#delivered.has(namespace)) return false;
+      const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
+      if (!pods.every(({ metadata }) => this.#known.get(metadata.uid ?? '')?.isAsked)) return false;
+      this.#surveyed.add(namespace);
+    }
+    return true;
   }
 
   /** Whether a number has changed since the last call. */
@@ -158,9 +187,11 @@ export class Sidecars {
     }
     if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
     if (sidecar.address === undefined) await this.#look(pod, sidecar, signal);
+    const answer =
+      sidecar.address === undefined ? undefined : await this.#options.ask(sidecar.address, signal);
+    sidecar.isAsked = true;
     // The pod has not started. Its next update brings it here.
     if (sidecar.address === undefined) return {};
-    const answer = await this.#options.ask(sidecar.address, signal);
     if (answer === undefined) sidecar.address = undefined;
     else this.#answered(sidecar, answer, delivered);
     if (answer === sidecar.target) return {};
@@ -175,7 +206,10 @@ export class Sidecars {
     const known = this.#known.get(uid);
     const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
-    const sidecar = { namespace, address: undefined, read: {}, version: undefined, ...fresh };
+    const sidecar = {
+      ...{ namespace, address: undefined, read: {}, version: undefined, isAsked: false },
+      ...fresh,
+    };
     this.#known.set(uid, sidecar);
     return sidecar;
   }

@@ -113,6 +113,11 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await pods.a.reaches('192.0.2.200')).toBe(true);
     expect(await pods.other.reaches('192.0.2.3')).toBe(true);
     expect(await pinged(a.space, asked)).toBe(true);
+    // The same by IPv6. The node itself stays a host, which takes its routes from router advertisements.
+    await lab.wire.sh('ip address add 2001:db8::200/64 dev wire nodad');
+    await pods.a.space.sh('ip -6 route add default via fd00:20::fe');
+    expect(await pods.a.reaches('2001:db8::200')).toBe(true);
+    expect(await forwarding(a)).toEqual(['0', `${bridge} eth0`]);
     // It is the table that holds them off.
     await a.sh('nft delete table inet envoy-initializer');
     expect(await pinged(lab.wire, asked, AFTER_SILENCE)).toBe(true);
@@ -449,6 +454,14 @@ function pinged(space: Space, words: string, count = 1): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Whether the node is a router of IPv6, and the devices that forward it for themselves. */
+async function forwarding(node: LabNode): Promise<readonly string[]> {
+  const conf = '/proc/sys/net/ipv6/conf';
+  const devices = await node.sh(`grep -l 1 ${conf}/*/force_forwarding`);
+  const names = Array.from(devices.matchAll(/conf\/(.*)\/force/g), ([, name]) => name);
+  return [(await node.sh(`cat ${conf}/all/forwarding`)).trim(), names.toSorted().reverse().join(' ')];
 }
 
 function peersOf(tunnels: NodeLinks['tunnels']): unknown {

@@ -36,6 +36,8 @@ export interface OperatorOptions {
   readonly log: string;
   /** The operator keeps its own certificates, in place of files that are written here. */
   readonly ownCertificates?: boolean;
+  /** Where it is installed, as `deploy/namespace` says: by default where the manifests say. */
+  readonly namespace?: string;
   /** The manifests are there already and are left as they are: the webhooks call a Service, behind which is nobody. */
   readonly isInstalled?: boolean;
 }
@@ -56,7 +58,7 @@ export interface Operator {
  * and starts `serve` as it is started in a cluster. Resolves when it is ready.
  */
 export async function startOperator(controlPlane: ControlPlane, options: OperatorOptions): Promise<Operator> {
-  const { name = 'operator' } = options;
+  const { name = 'operator', namespace = OPERATOR_NAMESPACE } = options;
   const directory = join(controlPlane.directory, name);
   await mkdir(directory, { recursive: true });
   const [freePort = 0, metricsPort = 0] = await freePorts(2);
@@ -64,8 +66,11 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
   const webhookUrl = `https://127.0.0.1:${port}`;
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
   const files = options.ownCertificates ? undefined : await issueServingCertificate(directory);
-  if (!options.isInstalled) await applyOverlay(controlPlane, directory, webhookUrl, files?.caPem);
-  const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory);
+  if (!options.isInstalled) {
+    const overlay = await overlayIn(directory, namespace);
+    await applyOverlay(controlPlane, directory, overlay, webhookUrl, files?.caPem);
+  }
+  const kubeconfig = await serviceAccountKubeconfig(controlPlane, directory, namespace);
 
   const start = async (): Promise<SupervisedProcess> => {
     const started = await controlPlane.supervisor.start({
@@ -77,7 +82,7 @@ export async function startOperator(controlPlane: ControlPlane, options: Operato
         join(projectDirectory(), options.program ?? 'dist/main.js'),
         'serve',
         `--kubeconfig=${kubeconfig}`,
-        `--namespace=${OPERATOR_NAMESPACE}`,
+        `--namespace=${namespace}`,
         `--port=${port}`,
         `--metrics-port=${metricsPort}`,
         ...(files ? files.args : [`--webhook-url=${webhookUrl}`]),
@@ -126,10 +131,28 @@ async function issueServingCertificate(
   return { caPem: authority.certPem, args: [`--tls-cert-file=${certFile}`, `--tls-key-file=${keyFile}`] };
 }
 
+/** The overlay, or a kustomization in the directory that puts it into another namespace, as docs/install.md has it. */
+async function overlayIn(directory: string, namespace: string): Promise<string> {
+  const from = (parent: string, path: string) => relative(parent, join(projectDirectory(), 'deploy', path));
+  if (namespace === OPERATOR_NAMESPACE) return from(directory, 'overlays/dev');
+  const inner = join(directory, 'in-namespace');
+  await mkdir(inner, { recursive: true });
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    namespace,
+    resources: [from(inner, 'overlays/dev')],
+    transformers: [from(inner, 'namespace')],
+  };
+  await writeFile(join(inner, 'kustomization.yaml'), JSON.stringify(kustomization));
+  return 'in-namespace';
+}
+
 /** A kustomization over the overlay that points its webhooks at this process: files are left as they are. */
 async function applyOverlay(
   controlPlane: ControlPlane,
   directory: string,
+  overlay: string,
   url: string,
   caPem: string | undefined,
 ): Promise<void> {
@@ -147,16 +170,21 @@ async function applyOverlay(
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
-    resources: [relative(directory, join(projectDirectory(), 'deploy/overlays/dev'))],
+    resources: [overlay],
     patches,
   };
   await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
   await must(controlPlane, ['apply', '-k', directory]);
 }
 
-async function serviceAccountKubeconfig(controlPlane: ControlPlane, directory: string): Promise<string> {
+/** A kubeconfig with a token of the operator’s service account. */
+export async function serviceAccountKubeconfig(
+  controlPlane: ControlPlane,
+  directory: string,
+  namespace = OPERATOR_NAMESPACE,
+): Promise<string> {
   const { stdout: token } = await must(controlPlane, [
-    ...['create', 'token', SERVICE_ACCOUNT, '--namespace', OPERATOR_NAMESPACE, '--duration', '24h'],
+    ...['create', 'token', SERVICE_ACCOUNT, '--namespace', namespace, '--duration', '24h'],
   ]);
   const admin = await readFile(controlPlane.kubeconfigPath, 'utf8');
   const path = join(directory, 'kubeconfig');

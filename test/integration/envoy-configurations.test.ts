@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { ENVOY_CONFIGURATIONS } from '../../src/sidecar/envoy/configurations.ts';
 import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
+import { NO_ROUTES } from '../../src/sidecar/envoy/routed.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { describeWithEnvoy } from '../support/describe-with-envoy.ts';
@@ -87,6 +88,31 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     );
   });
 
+  test.each(['envoy.json', 'transparent.json'])(
+    '%s says that it is not ready while it is drained, and goes on serving',
+    async (name) => {
+      const routes = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
+      afterwards.push(() => rm(routes, { recursive: true }));
+      await writeFile(join(routes, 'rds.json'), NO_ROUTES);
+      const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS[name] ?? {}, {
+        [APP]: await application('web'),
+        '/etc/envoy-routes': routes,
+      });
+      afterwards.push(proxy.stop);
+      const ready = async () => (await fetch(`${proxy.url(READINESS_PORT)}/ready`)).status;
+      // The kubelet mounts an annotation that is not there as an empty file.
+      for (const [drain, status] of [
+        ['', 200],
+        ['100', 503],
+        ['', 200],
+      ] as const) {
+        await mount(proxy.directory, { 'drain/drain': drain });
+        await eventually(`/ready answers ${status}`, async () => (await ready()) === status);
+        if (name === 'envoy.json') expect((await fetch(proxy.url(80))).status).toBe(200);
+      }
+    },
+  );
+
   test('the canary follows the weights of its directory, and fails no request meanwhile', async () => {
     const weights = await mkdtemp(join(tmpdir(), 'envoy-initializer-weights-'));
     afterwards.push(() => rm(weights, { recursive: true }));
@@ -110,11 +136,20 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
   });
 });
 
-/** As the kubelet updates a ConfigMap's directory: a new one, and a link that is renamed to it. */
-async function shift(directory: string, weights: Readonly<Record<string, number>>): Promise<void> {
+function shift(directory: string, weights: Readonly<Record<string, number>>): Promise<void> {
+  return mount(
+    directory,
+    Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`canary.${name}`, `${weight}`])),
+  );
+}
+
+/** As the kubelet updates a volume's directory: a new one, and a link that is renamed to it. */
+async function mount(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
   const next = await mkdtemp(join(directory, 'state-'));
-  for (const [cluster, weight] of Object.entries(weights))
-    await writeFile(join(next, `canary.${cluster}`), `${weight}`);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(next, name)), { recursive: true });
+    await writeFile(join(next, name), text);
+  }
   await symlink(next, join(directory, '..data_tmp'));
   await rename(join(directory, '..data_tmp'), join(directory, '..data'));
 }

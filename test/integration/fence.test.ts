@@ -6,7 +6,14 @@ import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
 import { eventually } from '../env/eventually.ts';
 import { must } from '../env/operator.ts';
-import { FENCED_OBJECTS, type FencedCall, MISUSES, NEEDS } from '../support/fence-calls.ts';
+import {
+  FENCED_OBJECTS,
+  type FencedCall,
+  MISUSES,
+  NEEDS,
+  ROLLOUT_MISUSES,
+  ROLLOUT_NEEDS,
+} from '../support/fence-calls.ts';
 
 const ACCOUNT = 'system:serviceaccount:envoy-initializer:envoy-initializer';
 const REFUSAL =
@@ -69,6 +76,35 @@ describe('the operator', () => {
   test.each(NEEDS)('%s', async (_, need) => {
     const { code, stderr } = await call(need);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('Error') });
+  });
+});
+
+describe('with deploy/overlays/rollout', () => {
+  beforeAll(async () => {
+    const file = join(projectDirectory(), 'deploy/components/rollout/fence.yaml');
+    await admin([
+      'patch',
+      'validatingadmissionpolicy',
+      'envoy-initializer-fence',
+      '--type=json',
+      `--patch-file=${file}`,
+    ]);
+    const [, drain] = ROLLOUT_NEEDS[0] ?? [];
+    await eventually('the fence lets the operator drain a pod', async () => {
+      return drain !== undefined && (await call(drain)).code === 0;
+    });
+  });
+
+  test.each(ROLLOUT_NEEDS)('the operator %s', async (_, need) => {
+    const { code, stderr } = await call(need);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('Error') });
+  });
+
+  test.each(ROLLOUT_MISUSES)('a thief is refused where it %s', async (_, misuse, told) => {
+    const { code, stderr } = await call(misuse);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(REFUSAL) });
+    expect(stderr).toMatch(told);
+    expect(stderr).not.toContain('resulted in error');
   });
 });
 

@@ -210,8 +210,10 @@ test('without a free address a pod waits, its Network says so, and the next addr
 });
 
 test.each(['', '--subresource=status'])(
-  'nobody else rewords the addresses of a pod %s',
+  'a user who may change pods does not change the addresses of one %s',
   async (subresource) => {
+    await kubectl('create role pods --verb=get,patch --resource=pods,pods/status').catch(() => undefined);
+    await kubectl('create rolebinding pods --role=pods --user=alice').catch(() => undefined);
     await kubectl('get network guarded').catch(() => ready('guarded'));
     const name = `guarded${subresource.replaceAll(/[^a-z]/g, '')}`;
     await fixture.apply(pod(name, { asked: 'guarded' }));
@@ -224,6 +226,7 @@ test.each(['', '--subresource=status'])(
         '--type=merge',
         '-p',
         JSON.stringify({ metadata: { annotations } }),
+        '--as=alice',
         ...[subresource].filter(Boolean),
       );
     expect(await refusal(patch({ [MULTUS]: null }))).toContain('only the operator may change it');

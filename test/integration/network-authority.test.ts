@@ -9,7 +9,7 @@ import { must } from '../env/operator.ts';
 
 const AGENTS = 'envoy-initializer-node-agent';
 const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
-const ONLY_OPERATOR = 'only the account of envoy-initializer may write the status of a Network';
+const ONLY_OPERATOR = 'only envoy-initializer may write the status of a Network';
 const NETWORK = {
   apiVersion: 'samplecrd.k8s.io/v1',
   kind: 'Network',
@@ -67,19 +67,27 @@ beforeAll(async () => {
   await admin(
     'create rolebinding tenant -n tenant --clusterrole=envoy-initializer-network-tenant --serviceaccount=tenant:tenant',
   );
-  await admin('create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=tenant:thief');
-  await admin('create serviceaccount thief -n tenant');
+  await admin('create clusterrole all-of-networks --verb=* --resource=*.samplecrd.k8s.io');
+  await admin('create clusterrolebinding all --clusterrole=all-of-networks --serviceaccount=tenant:all');
+  await admin('create serviceaccount all -n tenant');
+  // A Role of everything in the namespace, for an account that is called as that of the operator.
+  await admin('create role everything -n tenant --verb=* --resource=*.*');
+  await admin(
+    'create rolebinding namesake -n tenant --role=everything --serviceaccount=tenant:envoy-initializer',
+  );
+  await admin('create serviceaccount envoy-initializer -n tenant');
   await addClient('agent of n1', AGENTS, AGENTS, '--bound-object-kind=Pod', '--bound-object-name=agent-n1');
   await addClient('token of no pod', AGENTS, AGENTS);
   await addClient('tenant', 'tenant', 'tenant');
-  await addClient('cluster-admin', 'tenant', 'thief');
+  await addClient('all of Networks', 'tenant', 'all');
+  await addClient('namesake', 'tenant', 'envoy-initializer');
   await addClient('operator', 'envoy-initializer', 'envoy-initializer');
   await admin('apply -f -', JSON.stringify(NETWORK));
   await eventually('the policies are up', async () => {
     const [report, status] = await Promise.all([
       call('token of no pod', 'create -f - --dry-run=server', reportOf('probe')),
       call(
-        'cluster-admin',
+        'all of Networks',
         'patch network blue -n tenant --subresource=status --type=merge -p {"status":{"vni":9000000}} --dry-run=server',
       ),
     ]);
@@ -145,13 +153,27 @@ describe('the status of a Network', () => {
     call(client, `${APPLY} --subresource=status`, { ...blue, status: { vni: 9_000_000 } });
 
   test('is written by the operator alone, also where a role allows everything', async () => {
-    expect(await write('cluster-admin')).toContain(ONLY_OPERATOR);
+    expect(await write('all of Networks')).toContain(ONLY_OPERATOR);
+    expect(await write('namesake')).toContain(ONLY_OPERATOR);
     expect(await write('operator')).toBe('');
+  });
+
+  test('is written by an operator that an administrator runs outside of the cluster', async () => {
+    const status = ['patch network blue -n tenant --subresource=status --type=merge'];
+    await admin([...status, '-p {"status":{"vni":9000001}}'].join(' '));
+    expect(await admin('get network blue -n tenant -o jsonpath={.status.vni}')).toBe('9000001');
   });
 
   test('is nothing that a tenant has the right to', async () => {
     expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
   });
+});
+
+test('an account of the operator’s name without its right is not fenced', async () => {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any', namespace: 'tenant' } };
+  expect(await call('namesake', 'create -f -', object)).toBe('');
+  const elsewhere = { ...object, metadata: { name: 'any', namespace: 'envoy-initializer' } };
+  expect(await call('operator', 'create -f -', elsewhere)).toContain('envoy-initializer-fence');
 });
 
 describe('a tenant', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { conditionOf } from '../../src/network/api/conditions.ts';
 import { NetworkLab } from '../support/network-lab.ts';
 
 jest.setTimeout(90_000);
@@ -117,7 +118,17 @@ test.each([
   expect(left?.spec).toEqual(before?.spec);
   expect(left?.metadata.finalizers).toBeUndefined();
   expect(left?.metadata.deletionTimestamp).toBeUndefined();
-  await lab.kubectl(['-n', ns, 'delete', 'net-attach-def', 'a', '--timeout=20s']);
+  // As a PersistentVolume that was retained, it serves the next of that name only if a user says so.
+  await lab.create({ namespace: ns, name: 'a', spec: { ...tenth(4), mtu: 1400 } });
+  const refused = await lab.waitFor(ns, 'a', 'False NameConflict');
+  expect(conditionOf(refused.status?.conditions, 'Ready')?.message).toMatch(/remains from a deleted Network/);
+  expect((await lab.attachment(ns, 'a'))?.spec).toEqual(before?.spec);
+  await lab.kubectl(['-n', ns, 'annotate', 'net-attach-def', 'a', 'samplecrd.k8s.io/network-uid-']);
+  await lab.waitFor(ns, 'a', 'True Ready');
+  const adopted = await lab.attachment(ns, 'a');
+  expect(adopted?.metadata.uid).toBe(before?.metadata.uid);
+  expect(adopted?.metadata.ownerReferences?.[0]?.uid).toBe(refused.metadata.uid);
+  expect(adopted?.spec?.config).toContain('"mtu":1400');
 });
 
 test('a Network whose finalizer somebody took off, and which was made anew, gets an attachment of its own', async () => {

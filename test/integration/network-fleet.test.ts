@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { CONFIG_MAPS, PODS } from '../../src/kube/api/core-resources.ts';
+import { Informer } from '../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
@@ -28,27 +30,48 @@ const MAX_OBJECT = 128 * 1024;
 const LEADER_MIB = 350;
 const AGENTS = 'envoy-initializer-node-agent';
 const WRITTEN = ['networks', 'networks/status', 'network-attachment-definitions'];
-jest.setTimeout(process.env.NETWORK_FLEET ? 1_200_000 : 60_000);
+jest.setTimeout(process.env.NETWORK_FLEET ? 1_800_000 : 120_000);
 
 let fixture: OperatorFixture;
 let client: KubeClient;
-const { signal } = new AbortController();
+let watched: Informer<Network>;
+/** Updates of the watched Networks: of nodes in the status, and of counts alone. */
+const updates = { nodes: 0, counts: 0 };
+/** What `make network-fleet` prints. */
+const figures: Record<string, unknown> = {};
+const stopping = new AbortController();
+const { signal } = stopping;
 const options = { fieldManager: 'test', force: true, signal };
 
 beforeAll(async () => {
-  fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`] });
+  fixture = await startOperatorFixture({ args: [`--node-agent-namespace=${AGENTS}`, '--resync=10s'] });
   const config = loadKubeConfig({ kubeconfig: fixture.controlPlane.kubeconfigPath, master: undefined });
   client = new KubeClient({ transport: new Transport(config, systemClock, 'test'), clock: systemClock });
   for (const file of ['node-agent/namespace.yaml', 'node-agent/rbac.yaml']) {
     await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/overlays', file));
   }
   await fixture.kubectl('wait', 'serviceaccount/default', '--for=create', '--timeout=30s');
+  watched = new Informer({ client, clock: systemClock, resource: NETWORKS, onError: () => {} });
+  watched.addEventHandler({ onUpdate: count });
+  void watched.run(signal);
   await eachOf(NODE_COUNT, addNode);
 });
 
 afterAll(async () => {
+  if (process.env.NETWORK_FLEET) process.stdout.write(`${JSON.stringify(figures)}\n`);
+  stopping.abort();
   await fixture?.stop();
 });
+
+function count({ status: before }: Network, { status: after }: Network): void {
+  if (isDeepStrictEqual(before, after)) return;
+  if (!isDeepStrictEqual(before?.nodes ?? [], after?.nodes ?? [])) updates.nodes++;
+  else if (
+    isDeepStrictEqual(conditionOf(before?.conditions, 'Ready'), conditionOf(after?.conditions, 'Ready'))
+  ) {
+    updates.counts++;
+  }
+}
 
 async function eachOf(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
@@ -59,6 +82,10 @@ async function eachOf(count: number, work: (index: number) => Promise<unknown>):
 }
 
 const addressOf = (node: number) => `172.31.${node >> 8}.${node & 255}`;
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await pause(100);
+}
 
 /** A node, and the report of its agent. */
 async function addNode(index: number): Promise<void> {
@@ -90,16 +117,8 @@ async function addPod(network: string, index: number, node: number): Promise<voi
   await client.create(PODS, pod, options);
 }
 
-async function networks(): Promise<readonly Network[]> {
-  const { items } = await client.list(NETWORKS, { signal });
-  return items.map(NETWORKS.decode).filter(({ metadata }) => metadata.name.startsWith('network-'));
-}
+const networks = () => watched.lister.list().filter(({ metadata }) => metadata.name.startsWith('network-'));
 const isReady = ({ status }: Network) => conditionOf(status?.conditions, 'Ready')?.status === 'True';
-
-/** Lists all Networks until it is so. Seldom, because the list is long. */
-async function untilListed(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(300);
-}
 
 /** The writes of the operator to what Networks are, by what they were. */
 async function writes(): Promise<Readonly<Record<string, number>>> {
@@ -112,50 +131,63 @@ async function writes(): Promise<Readonly<Record<string, number>>> {
   }
   return counts;
 }
-const statusWrites = async () => (await writes())['patch networks/status'] ?? 0;
 
 /** Waits until the operator has handled all that came before, as a Network and a pod that come last show. */
 async function untilHandled(name: string, index: number, node: number): Promise<void> {
   await addNetwork(name, index);
   await addPod(name, 0, node);
-  await untilListed(async () => {
-    const { status } = await client.get(NETWORKS, { namespace: 'default', name }, { signal });
-    return status?.nodes?.some((each) => each.name === `node-${node}`) ?? false;
-  });
+  const isOn = ({ status }: Network) => status?.nodes?.some((each) => each.name === `node-${node}`);
+  await until(() => watched.lister.list().some((each) => each.metadata.name === name && isOn(each)));
 }
 
 test('a Network takes three writes to be Ready, whatever nodes there are', async () => {
   await eachOf(NETWORK_COUNT, (index) => addNetwork(`network-${index}`, index));
-  await untilListed(async () => (await networks()).every(isReady));
-  expect(await writes()).toEqual({
+  await until(() => networks().length === NETWORK_COUNT && networks().every(isReady));
+  figures.writesToReady = await writes();
+  expect(figures.writesToReady).toEqual({
     'patch networks': NETWORK_COUNT,
     'create network-attachment-definitions': NETWORK_COUNT,
     'patch networks/status': NETWORK_COUNT,
   });
+  expect(new Set(networks().map(({ status }) => status?.capacity?.total))).toEqual(new Set([253]));
 });
 
-test('each node that a Network comes to is one write', async () => {
+test('each node that a Network comes to is one write, and counts are written seldom', async () => {
+  const [startedMs, before] = [performance.now(), (await writes())['patch networks/status'] ?? 0];
   for (let nth = 0; nth < NODES_OF_EACH; nth++) {
-    const before = await statusWrites();
     const nodeOf = (index: number) => (index + nth * 7) % NODE_COUNT;
     await eachOf(NETWORK_COUNT, (index) => addPod(`network-${index}`, nth, nodeOf(index)));
-    const isOn = ({ status }: Network) => status?.nodes?.length === nth + 1;
-    await untilListed(async () => (await networks()).every(isOn));
-    expect((await statusWrites()) - before).toBe(NETWORK_COUNT);
+    await until(() => networks().every(({ status }) => status?.nodes?.length === nth + 1));
   }
-});
-
-test('more pods on the same nodes change counts alone, which are written together', async () => {
-  const before = await statusWrites();
+  // More pods on the same nodes.
   const more = POD_COUNT - NETWORK_COUNT * NODES_OF_EACH;
   await eachOf(more, (index) => {
     const network = index % NETWORK_COUNT;
     return addPod(`network-${network}`, NODES_OF_EACH + index, network % NODE_COUNT);
   });
-  const sum = (all: readonly Network[]) =>
-    all.reduce((count, { status }) => count + (status?.attachedPods ?? 0), 0);
-  await untilListed(async () => sum(await networks()) === POD_COUNT);
-  expect((await statusWrites()) - before).toBeLessThanOrEqual(more);
+  const sum = (of: (network: Network) => number | undefined) =>
+    networks().reduce((total, network) => total + (of(network) ?? 0), 0);
+  await until(() => sum(({ status }) => status?.attachedPods) === POD_COUNT);
+  await until(() => sum(({ status }) => status?.capacity?.allocated) === POD_COUNT);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const written = ((await writes())['patch networks/status'] ?? 0) - before;
+  Object.assign(figures, { seconds, written, writesOfNodes: updates.nodes, writesOfCounts: updates.counts });
+  expect(updates.nodes).toBe(NETWORK_COUNT * NODES_OF_EACH);
+  expect(written).toBe(updates.nodes + updates.counts);
+  expect(updates.counts).toBeLessThanOrEqual(100 + 5 * seconds);
+});
+
+test('nothing is written while nothing changes', async () => {
+  const before = await writes();
+  const reconciled = async () => {
+    const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    return Number(
+      /^controller_runtime_reconcile_total\{controller="network",result="success"\} (\d+)$/m.exec(text)?.[1],
+    );
+  };
+  const enough = (await reconciled()) + 2 * NETWORK_COUNT;
+  while ((await reconciled()) < enough) await pause(300);
+  expect(await writes()).toEqual(before);
 });
 
 test('a node that comes or goes without pods of Networks, and a restart, write nothing', async () => {
@@ -164,6 +196,7 @@ test('a node that comes or goes without pods of Networks, and a restart, write n
   await eachOf(10, async (index) => fixture.kubectl('delete', 'node', `node-${NODE_COUNT + index}`));
   await untilHandled('after-nodes', 60_000, NODE_COUNT + 11);
   expect(await writes()).toEqual(before);
+  figures.firstLeaderMiB = (await memoryOf(fixture.operator.process.pid)).most;
   process.kill(fixture.operator.process.pid, 'SIGKILL');
   await fixture.operator.restart();
   await untilHandled('after-restart', 60_001, NODE_COUNT + 12);
@@ -176,7 +209,9 @@ test('no object is large, nor is the leader', async () => {
   );
   const objects = (await Promise.all(lists)).flatMap(({ items }) => items);
   const sizes = objects.map((object) => JSON.stringify(object).length);
-  expect(Math.max(...sizes)).toBeLessThan(MAX_OBJECT);
+  figures.largestObject = Math.max(...sizes);
+  expect(figures.largestObject).toBeLessThan(MAX_OBJECT);
   const { most } = await memoryOf(fixture.operator.process.pid);
+  figures.leaderMiB = most;
   expect(most).toBeLessThan(LEADER_MIB);
 });

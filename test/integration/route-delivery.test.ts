@@ -297,6 +297,15 @@ test('kubectl apply of a route that does nothing, or not all that it says, warns
     code: 0,
     warnings: ['Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist'],
   });
+  // The older version is the same route.
+  const older = { ...missing, apiVersion: 'gateway.networking.k8s.io/v1beta1' };
+  const changed = {
+    ...older,
+    spec: { ...older.spec, rules: [{ backendRefs: [{ name: 'nobody', port: 81 }] }] },
+  };
+  expect((await apply(changed)).warnings).toEqual([
+    'Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
+  ]);
   // The Service comes just before its route.
   expect(await apply(service('just-now', 'default'), route('warned', 'default', 'just-now'))).toEqual(none);
   expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
@@ -398,7 +407,7 @@ test('check says what a route does, and which rule takes a request', async () =>
   await fixture.apply(plain('bare', {}), plain('plain', { labels: { [OPT_IN]: 'true' } }));
   for (const [name, why] of [
     ['bare', '! no-sidecar: the pod has no sidecar'],
-    ['plain', '! no-capture: the sidecar (template default) does not capture the requests of the pod'],
+    ['plain', '! no-capture: the sidecar (template config) does not capture the requests of the pod'],
   ] as const) {
     expect(await check(`pod/${name}`, '-n', 'default', '--to', 'http://web/first')).toEqual({
       code: 1,

@@ -51,10 +51,15 @@ export class CapturedSpace {
   }
 
   /** What a client inside gets from an address. */
-  async get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+  get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+    return this.asClient(GET, url, JSON.stringify(headers));
+  }
+
+  /** Runs a script of Node as the client, whose connections are captured. Resolves with what it printed. */
+  async asClient(script: string, ...args: readonly string[]): Promise<string> {
     const user = ['setpriv', '--reuid', CLIENT, '--regid', CLIENT, '--clear-groups'];
-    const args = [...this.#inside, ...user, process.execPath, '-e', GET, url, JSON.stringify(headers)];
-    const { stdout } = await promisify(execFile)('nsenter', args, { env: { PATH: searchPath() } });
+    const all = [...this.#inside, ...user, process.execPath, '-e', script, ...args];
+    const { stdout } = await promisify(execFile)('nsenter', all, { env: { PATH: searchPath() } });
     return stdout;
   }
 

@@ -13,6 +13,8 @@ import { eventually } from '../env/eventually.ts';
 export interface EnvoyProcess {
   /** By a port of the configuration: the address at which this one really listens. */
   url(port: number): string;
+  /** The directory of its configuration. */
+  readonly directory: string;
   /** What it has printed: its log, and the access log of the configurations that come with the operator. */
   readonly output: readonly string[];
   stop(): Promise<void>;
@@ -36,8 +38,9 @@ export async function startEnvoy(
   for (const [from, to] of Object.entries(replace)) text = text.replaceAll(from, to);
   const supervisor = await startSupervisor();
   try {
-    const file = join(await supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-')), 'envoy.json');
-    await writeFile(file, text);
+    const directory = await supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-'));
+    const file = join(directory, 'envoy.json');
+    await writeFile(file, text.replaceAll('"/etc/envoy/..data"', JSON.stringify(join(directory, '..data'))));
     const output: string[] = [];
     await supervisor.start({
       name: 'envoy',
@@ -47,7 +50,7 @@ export async function startEnvoy(
       output: { onLine: (line) => output.push(line) },
     });
     await eventually('Envoy is ready', async () => (await fetch(`${url(READINESS_PORT)}/ready`)).ok);
-    return { url, output, stop: () => supervisor.stop() };
+    return { url, directory, output, stop: () => supervisor.stop() };
   } catch (err) {
     await supervisor.stop();
     throw err;

@@ -23,6 +23,18 @@ MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
 -----END CERTIFICATE-----
 `);
 const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+const STATUS = 'initializer.kubernetes.io/envoy-status';
+const DRAIN = 'initializer.kubernetes.io/drain';
+const injectedStatus = (sha256: string, containers: readonly string[] = ['envoy']) =>
+  JSON.stringify({
+    version: 1,
+    templates: [{ name: 'config', sha256 }],
+    added: { volumes: ['app'], containers },
+  });
+const INJECTED_SPEC = {
+  containers: ['app', 'envoy'].map((name) => ({ name, image: name, resources: { requests: { cpu: '1m' } } })),
+  initContainers: [{ name: 'app-init', image: 'app' }],
+};
 /** What keeps to the pod security of the operator's namespace. */
 const SAFE = {
   allowPrivilegeEscalation: false,
@@ -124,6 +136,13 @@ export const FENCED_OBJECTS: readonly object[] = [
     { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
   ),
   object('v1', 'Pod', 'plain', { spec: SPEC }),
+  object(
+    'v1',
+    'Pod',
+    'injected',
+    { spec: INJECTED_SPEC },
+    { annotations: { [STATUS]: injectedStatus('old') } },
+  ),
   slice('theirs', {}),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
@@ -177,11 +196,13 @@ const post = (path: string, input: object = {}): FencedCall => ({
   input,
 });
 const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
+const unset = (path: string) => [{ op: 'remove', path }];
 
 const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
 const PROOF = /may create pods of its own namespace as a dry run alone/;
 const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
+const REVISION = /may write those ControllerRevisions of its own namespace alone whose names begin with/;
 const SLICE = /may write those EndpointSlices alone that have its label/;
 const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
 const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
@@ -284,6 +305,18 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     'annotates a pod beside the touch',
     { args: ['annotate', 'pod', 'gated', 'a=b', 'initializer.kubernetes.io/envoy-routes=c'] },
     POD,
+  ],
+  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }, POD],
+  ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine')), POD],
+  [
+    'writes the status of a sidecar',
+    { args: ['annotate', '--overwrite', 'pod', 'injected', `${STATUS}=${injectedStatus('new')}`] },
+    POD,
+  ],
+  [
+    'resizes a pod',
+    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
+    MAY_NOT,
   ],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   [
@@ -591,4 +624,72 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('net-attach-def/theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
   ],
   ['deletes its definition', remove('net-attach-def/ours')],
+];
+
+const CHANGE = [
+  { op: 'replace', path: '/spec/containers/1/image', value: 'envoy:2' },
+  ...set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('new')),
+];
+const RESIZE = '--subresource=resize';
+const revision = (name: string, metadata: object = {}) =>
+  object('apps/v1', 'ControllerRevision', name, { data: {}, revision: 1 }, metadata);
+
+/** What the operator does with deploy/overlays/rollout alone. */
+export const ROLLOUT_NEEDS: readonly (readonly [what: string, FencedCall])[] = [
+  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }],
+  [
+    'changes the image of a sidecar, and ends the drain',
+    patch('pod/injected', [...CHANGE, ...unset(`/metadata/annotations/${DRAIN.replace('/', '~1')}`)]),
+  ],
+  [
+    'resizes a sidecar',
+    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), RESIZE),
+  ],
+  ['keeps the templates of a rollout', create(revision('envoy-initializer-a', inOurs))],
+];
+
+/** What a thief of the token tries, and what it is told, with deploy/overlays/rollout too. */
+export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
+  [
+    'changes the image of an application',
+    patch('pod/injected', set('/spec/containers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'changes the image of an init container of the application',
+    patch('pod/injected', set('/spec/initContainers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'changes it together with that of the sidecar',
+    patch('pod/injected', [...CHANGE, ...set('/spec/containers/0/image', 'mine')]),
+    POD,
+  ],
+  [
+    'calls the application a sidecar',
+    patch(
+      'pod/injected',
+      set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('old', ['app', 'envoy'])),
+    ),
+    POD,
+  ],
+  [
+    'changes the image of a pod that was not injected',
+    patch('pod/plain', set('/spec/containers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'writes the status of a pod that has none',
+    { args: ['annotate', 'pod', 'plain', `${STATUS}=${injectedStatus('a', ['app'])}`] },
+    POD,
+  ],
+  ['takes the status away', { args: ['annotate', 'pod', 'injected', `${STATUS}-`] }, POD],
+  [
+    'resizes an application',
+    patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
+    POD,
+  ],
+  ['labels an injected pod', { args: ['label', 'pod', 'injected', 'a=b'] }, POD],
+  ['writes a revision of another controller', create(revision('web-a', inOurs)), REVISION],
+  ['writes a revision elsewhere', create(revision('envoy-initializer-a')), REVISION],
 ];

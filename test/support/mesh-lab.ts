@@ -107,6 +107,8 @@ export interface LabPod {
   reaches(address: string, bytes?: number): Promise<boolean>;
 }
 
+const trimmed = (text: string) => text.trim();
+
 /** What CNI is told. */
 export type LabConfig = Readonly<Record<string, unknown>>;
 
@@ -126,8 +128,9 @@ export class LabNode {
     this.host = new Host({
       root: space.root,
       programs: space.programs,
-      settings: async (setting, value) => {
-        await space.sh(`echo ${value} >/proc/sys/net/${setting}`);
+      settings: {
+        get: (name) => space.sh(`cat /proc/sys/net/${name}`).then(trimmed, () => undefined),
+        set: async (name, value) => void (await space.sh(`echo ${value} >/proc/sys/net/${name}`)),
       },
     });
     this.#agent = this.#start(address);

@@ -4,6 +4,7 @@ import { type KubeObject, keyOf } from '../../src/kube/api/object.ts';
 import type { Resource } from '../../src/kube/api/resource.ts';
 import { type Selection, SharedInformers } from '../../src/kube/cache/shared-informers.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
+import { Discovery } from '../../src/kube/client/discovery.ts';
 import { loadKubeConfig } from '../../src/kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
 import { Controller } from '../../src/kube/controller/controller.ts';
@@ -50,8 +51,10 @@ export async function startNetworkOperator(
   const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
   const reconciled = new EventEmitter().setMaxListeners(0);
   const log = pino({ level: 'silent' });
+  const discovery = new Discovery({ client, clock, log });
   const manager = {
     leaderClient: client,
+    served: (resource: Resource<KubeObject>) => discovery.follow(resource),
     informer: <T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>) =>
       informers.informer(resource, selection),
   };
@@ -87,7 +90,7 @@ export async function startNetworkOperator(
   });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const watching = informers.run(signal);
+  const watching = Promise.all([informers.run(signal), discovery.run(signal)]);
   await networks.waitForSync(signal);
   const running = controller.run(signal);
   return {

@@ -26,8 +26,7 @@ export interface TermWrite {
 export async function prepareForOperators(controlPlane: ControlPlane): Promise<void> {
   const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
   const networks = join(projectDirectory(), 'crd/networks.yaml');
-  const claims = join(projectDirectory(), 'test/env/control-plane/ipam-claim-crd.yaml');
-  await must(controlPlane, ['apply', '-f', multus, '-f', claims, '-f', networks]);
+  await must(controlPlane, ['apply', '-f', multus, '-f', networks]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
   await must(controlPlane, ['create', 'serviceaccount', 'envoy-initializer', '-n', OPERATOR_NAMESPACE]);
 }

@@ -65,8 +65,8 @@ export async function forbiddenCalls(auditLogPath: string, user = OPERATOR): Pro
 }
 
 /** `VERB URI` of the operator's calls that the fence has refused, each once. */
-export async function fencedCalls(auditLogPath: string): Promise<readonly string[]> {
-  const fenced = (await operatorCalls(auditLogPath)).filter(({ isFenced }) => isFenced);
+export async function fencedCalls(auditLogPath: string, user = OPERATOR): Promise<readonly string[]> {
+  const fenced = (await operatorCalls(auditLogPath, user)).filter(({ isFenced }) => isFenced);
   return [...new Set(fenced.map(({ verb, uri }) => `${verb} ${uri}`))];
 }
 

@@ -1,4 +1,4 @@
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
 /** Lines are written in batches of this size, or after this time. */
@@ -39,12 +39,7 @@ export function createLogger(
     format === 'json'
       ? pino(
           options,
-          pino.destination({
-            sync: false,
-            minLength: BATCH_BYTES,
-            periodicFlush: BATCH_MS,
-            maxLength: MAX_WAITING_BYTES,
-          }),
+          inBatches(pino.destination({ sync: false, minLength: BATCH_BYTES, maxLength: MAX_WAITING_BYTES })),
         )
       : pino(
           options,
@@ -62,4 +57,34 @@ export function createLogger(
     },
   };
   return { log, verbosity };
+}
+
+/**
+ * Flushes the destination soon after each line. Its own `periodicFlush` would write ten times a second while nothing
+ * is logged.
+ */
+function inBatches(
+  destination: ReturnType<typeof pino.destination>,
+): DestinationStream & { flushSync(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let isAgain = false;
+  // A flush during a write does nothing, so another one follows the end of the write.
+  destination.on('drain', () => {
+    if (isAgain) destination.flush();
+    isAgain = false;
+  });
+  destination.on('close', () => clearTimeout(timer));
+  function flush(): void {
+    timer = undefined;
+    isAgain = true;
+    destination.flush();
+  }
+  return {
+    write(line) {
+      destination.write(line);
+      timer ??= setTimeout(flush, BATCH_MS).unref();
+    },
+    // pino calls it after a fatal line.
+    flushSync: () => destination.flushSync(),
+  };
 }

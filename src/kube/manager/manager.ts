@@ -9,6 +9,7 @@ import { informerLog } from '../cache/informer-log.ts';
 import { type Informers, type Selection, SharedInformers } from '../cache/shared-informers.ts';
 import { apiAccess } from '../client/access.ts';
 import type { KubeClient } from '../client/client.ts';
+import { Discovery, type Served } from '../client/discovery.ts';
 import { usableKubeConfig } from '../client/kubeconfig/usable-kube-config.ts';
 import { controllerMaker, type MakeController } from '../controller/leader-controller.ts';
 import { ReconcileWatchdog } from '../controller/reconcile-watchdog.ts';
@@ -56,6 +57,7 @@ export class Manager implements Informers {
   readonly #election: Leadership;
   readonly #watchdog: ReconcileWatchdog;
   readonly #informers: SharedInformers;
+  readonly #discovery: Discovery;
   readonly #webhooks: Webhooks | undefined;
   readonly #makeController: MakeController;
   readonly #controllers: ManagedController[] = [];
@@ -105,6 +107,7 @@ export class Manager implements Informers {
       clock,
       onError: (plural) => informerLog(log, plural),
     });
+    this.#discovery = new Discovery({ client: api.client, clock, log });
     this.#webhooks = webhook && new Webhooks({ ...webhook, clock, log, metrics: webhookMetrics(registry) });
     if (this.#webhooks) this.addReadyz('webhook', this.#webhooks.failure);
   }
@@ -128,12 +131,17 @@ export class Manager implements Informers {
 
   /** @throws Error without the option `webhook`. */
   get webhooks(): Pick<Webhooks, 'setKeyPair' | 'setClientAuthorities'> {
-    return this.#served();
+    return this.#withWebhook();
   }
 
   /** The informer of these objects on every replica, shared by all callers with the same selection. */
   informer<T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>): Informer<T> {
     return this.#informers.informer(resource, selection);
+  }
+
+  /** Whether the API server serves the resource. `until` is a `startWhen` of its informer. */
+  served(resource: Resource<KubeObject>): Served {
+    return this.#discovery.follow(resource);
   }
 
   /** Adds a controller of the leader. */
@@ -165,7 +173,7 @@ export class Manager implements Informers {
 
   /** @throws Error without the option `webhook`. */
   webhook(path: string, handler: ReviewHandler): void {
-    this.#served().add(path, handler);
+    this.#withWebhook().add(path, handler);
   }
 
   /** Adds a check to `/readyz`: `failure` returns what is missing, or undefined if the check passes. */
@@ -196,6 +204,7 @@ export class Manager implements Informers {
       background: [
         (signal) => this.#recorder.run(signal),
         (signal) => this.#informers.run(signal),
+        (signal) => this.#discovery.run(signal),
         ...this.#everywhere,
       ],
       lead: (ending) =>
@@ -204,7 +213,7 @@ export class Manager implements Informers {
     });
   }
 
-  #served(): Webhooks {
+  #withWebhook(): Webhooks {
     if (!this.#webhooks) throw new Error('expected a manager with the option webhook');
     return this.#webhooks;
   }

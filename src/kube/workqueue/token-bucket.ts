@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 export interface TokenBucketOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   readonly ratePerSecond: number;
   /** Tokens in the full bucket; it starts full. */
   readonly burst: number;
@@ -9,7 +9,7 @@ export interface TokenBucketOptions {
 
 /** Limits a rate over time, with bursts, like Reserve of Go's `x/time/rate`. */
 export class TokenBucket {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #ratePerMs: number;
   readonly #burst: number;
   #tokens: number;

@@ -3,6 +3,7 @@ import type { ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { Network } from '../api/types.ts';
+import type { Range } from '../ipam/cidr.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
 import { type NetworkPod, networksOf } from '../pods/network-pods.ts';
@@ -10,6 +11,7 @@ import type { NodesInUse } from '../providers/provider.ts';
 import { DefaultMtu } from './default-mtu.ts';
 import type { ReportObject } from './node-objects.ts';
 import { type KnownNode, nodesInUse } from './nodes-in-use.ts';
+import { ReportedRanges } from './reported-ranges.ts';
 
 type Source<T extends ClusterNode | ReportObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
 
@@ -22,20 +24,26 @@ export interface NetworkNodesOptions {
   /** With the indices POD_INDEXERS. */
   readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
+  /** The ranges that Networks may have. */
+  readonly allowed: readonly Range[];
   /** Called when the nodes of this Network may have changed. */
   readonly onNetwork: (key: ObjectKey) => void;
   /** Called when the default MTU has changed. */
   readonly onMtu: () => void;
+  /** Called when a node reports other ranges beyond its share: see ReportedRanges. */
+  readonly onWideRanges?: (node: string, ranges: readonly string[]) => void;
 }
 
 /** What Networks need to know of nodes. A node without pods of a Network does not concern it. */
 export class NetworkNodes {
   readonly #options: NetworkNodesOptions;
   readonly #mtu = new DefaultMtu();
+  readonly #reported: ReportedRanges;
 
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
+    this.#reported = new ReportedRanges(options.allowed, options.ranges);
     options.nodes.addEventHandler({
       onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
       onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
@@ -92,14 +100,15 @@ export class NetworkNodes {
 
   /** Records what the node has taken. A report without a Node is of a node that is gone. */
   #record(name: string): void {
-    const { nodes, ranges, onMtu } = this.#options;
+    const { nodes, ranges, onMtu, onWideRanges } = this.#options;
     const node = nodes.lister.get(name);
     const report = this.#reportOf(name);
     ranges.set(`node ${name}`, node?.addresses ?? []);
     ranges.set(`the pods of node ${name}`, node?.cidrs ?? []);
     // What cannot be read changes nothing.
-    if (!node || !report) ranges.set(`a network of node ${name}`, []);
-    else if (report.current) ranges.set(`a network of node ${name}`, report.current.ranges);
+    const reported = node && report ? report.current?.ranges : [];
+    const wide = reported ? this.#reported.set(name, reported) : [];
+    if (wide.length > 0) onWideRanges?.(name, wide);
     if (this.#mtu.set(name, node?.addresses[0], node && report?.current?.underlay)) onMtu();
   }
 

@@ -23,6 +23,8 @@ export interface Underlay {
 export const REPORT_KEY = 'report';
 /** The version of the reports that this release writes. Reports of earlier releases have none. */
 export const REPORT_VERSION = 2;
+/** The longest prefix of a default route: a VPN may write it as its two halves. Agents do not report it. */
+export const LONGEST_DEFAULT = 1;
 /** The most ranges in a report. */
 export const MAX_REPORTED_RANGES = 256;
 /** The longest report that the operator reads, in characters. */
@@ -71,10 +73,8 @@ function isUnderlay(value: unknown): value is Underlay {
   );
 }
 
-/** A range for all addresses would refuse every Network. */
 function isRange(value: unknown): value is string {
-  const range = isString(value) ? readRange(value) : undefined;
-  return range !== undefined && range.prefixLength > 0;
+  return isString(value) && readRange(value) !== undefined;
 }
 
 function isString(value: unknown): value is string {

@@ -1,7 +1,5 @@
-import { isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
-import { informerLog } from '../../kube/cache/informer-log.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
@@ -106,18 +104,15 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
 }
 
 function followClaims(manager: Manager, access: NetworkAccess) {
-  const absent = new AbortController();
-  const logged = informerLog(manager.log, IPAM_CLAIMS.plural);
+  const served = manager.served(IPAM_CLAIMS);
   const informer = manager.informer(IPAM_CLAIMS, {
     keep: (claim) => isAllowed(claim, access),
     indexers: CLAIM_INDEXERS,
-    onError(error, doing) {
-      if (isNotFound(error)) absent.abort();
-      else logged(error, doing);
-    },
+    startWhen: served.until,
   });
   return {
     informer,
-    known: (signal: AbortSignal) => waitForSync([informer], AbortSignal.any([signal, absent.signal])),
+    known: async (signal: AbortSignal) =>
+      (await served.known(signal)) === true && (await waitForSync([informer], signal)),
   };
 }

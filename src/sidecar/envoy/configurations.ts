@@ -11,7 +11,7 @@ import {
   READINESS_PORT,
   RENEWED,
 } from './parts.ts';
-import { fileRoutes, NO_ROUTES, READINESS, READY_ROUTE, ROUTES_BOOTSTRAP } from './routed.ts';
+import { DRAIN_LAYER, fileRoutes, NO_ROUTES, READINESS, READY_ROUTES, ROUTES_BOOTSTRAP } from './routed.ts';
 import { CAPTURE_CLUSTERS, CAPTURE_LISTENERS } from './transparent.ts';
 
 const ADMIN = address('127.0.0.1', 9901);
@@ -39,7 +39,7 @@ export const ENVOY_CONFIGURATIONS: Readonly<Record<string, JsonObject>> = {
     ),
     // The kubelet replaces the link `..data` when the ConfigMap changes, and Envoy watches it.
     layered_runtime: {
-      layers: [{ name: 'weights', disk_layer: { symlink_root: '/etc/envoy-weights/..data' } }],
+      layers: [{ name: 'weights', disk_layer: { symlink_root: '/etc/envoy-weights/..data' } }, DRAIN_LAYER],
     },
   },
   'transparent.json': {
@@ -63,7 +63,7 @@ export const ENVOY_FILES: Readonly<Record<string, string>> = {
 function bootstrap(
   listeners: readonly JsonObject[],
   clusters: readonly JsonObject[],
-  readiness = ownRoutes(READINESS, [READY_ROUTE]),
+  readiness = ownRoutes(READINESS, READY_ROUTES),
 ): JsonObject {
   return {
     admin: { address: ADMIN },
@@ -71,6 +71,7 @@ function bootstrap(
       listeners: [...listeners, listener(READINESS, READINESS_PORT, readiness)],
       clusters: [...clusters, cluster('admin', 'STATIC', ADMIN)],
     },
+    layered_runtime: { layers: [DRAIN_LAYER] },
   };
 }
 

@@ -17,8 +17,25 @@ export const MIRROR_HEADER = 'x-envoy-initializer-mirror';
 export const OUTBOUND = 'outbound';
 /** The host of the readiness listener. It has its routes in the same file, to say which version of it is in use. */
 export const READINESS = 'readiness';
+/** The runtime key of a drain, and the directory that the pod's annotation is mounted in. */
+const DRAIN = 'drain';
+/**
+ * Reads the drain from a directory that the pod mounts within that of this configuration. Envoy does without the
+ * directory, but not without the one above. The kubelet replaces the link `..data`, and Envoy watches it.
+ */
+export const DRAIN_LAYER: JsonObject = {
+  name: DRAIN,
+  disk_layer: { symlink_root: '/etc/envoy/..data', subdirectory: DRAIN },
+};
 /** Its routes: whether Envoy is ready, and which version of the file it has taken. */
-export const READY_ROUTE: JsonObject = { match: { path: '/ready' }, route: { cluster: 'admin' } };
+export const READY_ROUTES: readonly JsonObject[] = [
+  // The probability in percent, which the operator sets before it changes the sidecar.
+  {
+    match: { path: '/ready', runtime_fraction: { default_value: { numerator: 0 }, runtime_key: DRAIN } },
+    direct_response: { status: 503, body: { inline_string: 'draining' } },
+  },
+  { match: { path: '/ready' }, route: { cluster: 'admin' } },
+];
 
 /** Answers 500, for shares of requests whose backend does not exist. */
 const REFUSAL_HOST = '127.0.0.1';
@@ -48,7 +65,7 @@ const FRAME: JsonObject = {
 /** The file for hosts, each the text of a VirtualHost. Its last host sends all else to where it was going. */
 export function routesFile(hosts: readonly string[], version: string): string {
   const told = { status: 200, body: { inline_string: version } };
-  const ready = [READY_ROUTE, { match: { path: '/routes' }, direct_response: told }];
+  const ready = [...READY_ROUTES, { match: { path: '/routes' }, direct_response: told }];
   const all = [
     ...hosts,
     JSON.stringify({ name: READINESS, domains: [READINESS], routes: ready }),
@@ -158,6 +175,6 @@ export const ROUTES_BOOTSTRAP: JsonObject = {
   node: { id: 'sidecar', cluster: 'sidecar' },
   // By default, Envoy refuses all but short regular expressions. The operator checks them before.
   layered_runtime: {
-    layers: [{ name: 'regex', static_layer: { 're2.max_program_size.error_level': UNLIMITED } }],
+    layers: [{ name: 'regex', static_layer: { 're2.max_program_size.error_level': UNLIMITED } }, DRAIN_LAYER],
   },
 };

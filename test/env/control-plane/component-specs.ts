@@ -70,7 +70,14 @@ export function apiServerSpec(settings: ComponentSettings): ComponentSpec {
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     // Without it SIGTERM waits, up to a minute, until clients end their watches.
     '--shutdown-watch-termination-grace-period=1s',
-    ...(isAudited ? [`--audit-policy-file=${files.auditPolicy}`, `--audit-log-path=${files.auditLog}`] : []),
+    // In megabytes: it would begin a new log after 100, and tests count what is in one.
+    ...(isAudited
+      ? [
+          `--audit-policy-file=${files.auditPolicy}`,
+          `--audit-log-path=${files.auditLog}`,
+          '--audit-log-maxsize=10000',
+        ]
+      : []),
     // It asks for the service account `default`, which the controller manager would make.
     ...(binaries['kube-controller-manager'] ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...settings.extraApiServerArgs,

@@ -2,6 +2,7 @@ import type { GrowingInput } from './growing-input.ts';
 import { FLEET, LINTS, MANIFESTS } from './manifest-inputs.ts';
 import { NETWORK_PODS_INPUTS, NETWORKS, NODE_INPUTS } from './reconcile-inputs.ts';
 import { ANNOTATIONS, ATTACHMENTS, REVIEWS, SCHEMA_REVIEWS } from './review-inputs.ts';
+import { ROUTE_INPUTS } from './route-inputs.ts';
 import { ENVOY_INPUTS, PODS_AND_TEMPLATES, SCHEMA_TEMPLATES, TEMPLATES } from './template-inputs.ts';
 
 /** Every input that has a size, by what it is part of. */
@@ -12,4 +13,5 @@ export const INPUTS: Readonly<Record<string, readonly GrowingInput[]>> = {
   'fields of a template': SCHEMA_TEMPLATES,
   'command line': [...MANIFESTS, ...LINTS, ...FLEET],
   reconciles: [...NETWORKS, ...NETWORK_PODS_INPUTS, ...NODE_INPUTS],
+  routes: ROUTE_INPUTS,
 };

@@ -3,7 +3,7 @@ import { createEnvoyHandler } from '../../../src/injector/envoy-handler.ts';
 import { createInjectHandler } from '../../../src/injector/inject-handler.ts';
 import { reportInjection } from '../../../src/injector/injection-events.ts';
 import { createTemplateHandler } from '../../../src/injector/template-handler.ts';
-import type { JsonObject } from '../../../src/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
 import { HttpError } from '../../../src/kube/admission/http-error.ts';
 import { parseJson } from '../../../src/kube/admission/parse-json.ts';
 import { formatReview, type ReviewHandler } from '../../../src/kube/admission/response.ts';
@@ -12,6 +12,7 @@ import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { attachWith } from '../../../src/network/pods/attach-pod.ts';
 import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
 import { createAttachHandler } from '../../../src/network/pods/webhook.ts';
+import { createRouteHandler } from '../../../src/route-delivery/route-warnings.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, templateSet } from '../demo.ts';
@@ -91,6 +92,35 @@ export const validatingTemplates = () =>
     log,
   });
 export const validatingEnvoy = createEnvoyHandler;
+
+/** The webhook that warns of routes, of which each has a Service. */
+export const validatingRoutes = () =>
+  createRouteHandler({
+    routes: { byIndex: () => [] },
+    services: {
+      get: () => ({ metadata: { name: 'web' }, spec: { clusterIPs: ['10.96.0.7'], ports: [{ port: 80 }] } }),
+    },
+    hasSynced: () => true,
+    hasSidecars: () => true,
+    clock: systemClock,
+  });
+
+/** The review of a route with rules. */
+export function routeReview(rules: JsonValue): JsonObject {
+  const [group, parentRefs] = ['gateway.networking.k8s.io', [{ group: '', kind: 'Service', name: 'web' }]];
+  return podReview({
+    kind: { group, version: 'v1', kind: 'HTTPRoute' },
+    resource: { group, version: 'v1', resource: 'httproutes' },
+    name: 'web',
+    namespace: NAMESPACE,
+    object: {
+      apiVersion: `${group}/v1`,
+      kind: 'HTTPRoute',
+      metadata: { name: 'web' },
+      spec: { parentRefs, rules },
+    },
+  });
+}
 
 /** The review of a ConfigMap that is created. */
 export function configMapReview(

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../../src/json/json.ts';
 import { podReview } from '../admission-review.ts';
 import { DEMO_TEMPLATE, podWith } from '../demo.ts';
 import {
@@ -5,7 +6,9 @@ import {
   callWith,
   configMapReview,
   injecting,
+  routeReview,
   validatingEnvoy,
+  validatingRoutes,
   validatingTemplates,
 } from './calls.ts';
 import type { GrowingInput } from './growing-input.ts';
@@ -210,5 +213,22 @@ const CONFIG_MAPS: readonly GrowingInput[] = [
   envoyOf('keys', (n) => keys(n, (i) => `c${i}.a`, '0')),
 ];
 
+const routeOf = (name: string, rules: (n: number) => JsonValue): GrowingInput => ({
+  name: `validate-route: ${name}`,
+  work: (n) => callWith(validatingRoutes(), JSON.stringify(routeReview(rules(n)))),
+});
+const fields = (n: number, value: JsonValue) =>
+  Object.fromEntries(Array.from({ length: n }, (_, i) => [`f${i}`, value]));
+const matching = (value: string) => ({ matches: [{ path: { type: 'RegularExpression', value } }] });
+
+const ROUTES: readonly GrowingInput[] = [
+  routeOf('rules', (n) => Array.from({ length: n }, () => ({}))),
+  routeOf('unknown fields', (n) => [fields(n, '')]),
+  routeOf('lists in lists', (n) => [fields(n, [[]])]),
+  routeOf('a regular expression', (n) => [matching('a{1,9}'.repeat(n))]),
+  routeOf('open brackets of a regular expression', (n) => [matching('['.repeat(n))]),
+  routeOf('a path', (n) => [{ matches: [{ path: { value: '/'.repeat(n) } }] }]),
+];
+
 /** The densest inputs of the webhooks, each of any size: what may hold the event loop for longest. */
-export const WORST: readonly GrowingInput[] = [...PODS, ...CONFIG_MAPS];
+export const WORST: readonly GrowingInput[] = [...PODS, ...CONFIG_MAPS, ...ROUTES];

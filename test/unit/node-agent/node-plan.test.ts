@@ -47,7 +47,13 @@ const linesOf = ({ remove, join }: NodePlan) =>
 test('an empty node gets a bridge with both gateways, a tunnel, and each peer', () => {
   const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
   const blue = network('blue', '10.20.0.0/24', 1, { secondary }, ['192.0.2.2', '192.0.2.3']);
-  const { join, rules, forwards } = plan([blue], none);
+  const addresses = ['192.0.2.1', '2001:db8::1'].map((address) => ({ address, prefixLength: 24 }));
+  const devices = [
+    { name: 'lo', mtu: 65_536, addresses: [{ address: '::1', prefixLength: 128 }] },
+    { name: 'eth0', mtu: 1500, addresses },
+    { name: 'eth1', mtu: 1500, addresses: addresses.slice(0, 1) },
+  ];
+  const { join, rules, forwards } = plan([blue], { ...none, devices });
   const { bridge } = blue;
   const tunnel = tunnelName(bridge);
   expect(join).toEqual([
@@ -74,7 +80,17 @@ test('an empty node gets a bridge with both gateways, a tunnel, and each peer', 
   ]);
   expect(rules.text).toContain(`@th,96,24 { 8388609 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop`);
   expect(rules.text).toContain(`ip6 saddr fd00:20::/64 oifname != "${bridge}" masquerade`);
-  expect(forwards).toEqual({ ipv4: true, ipv6: true });
+  expect(forwards).toEqual({ ipv4: true, ipv6: [bridge, 'eth0'] });
+});
+
+test('a Network with an address of the node is not made, also where no route leads to the address', () => {
+  const blue = network('blue', '10.20.0.0/24', 1);
+  const lo = { name: 'lo', mtu: 65_536, addresses: [{ address: '10.20.0.77', prefixLength: 32 }] };
+  const { join, refused } = plan([blue], { ...none, devices: [lo] });
+  expect(join).toEqual([]);
+  expect(refused.get(blue.bridge)).toBe(
+    '10.20.0.0/24 overlaps 10.20.0.77 of interface lo of this node: it is not created on this node',
+  );
 });
 
 test('a Network without an MTU gets the largest that fits, and a larger one is told', () => {

@@ -39,14 +39,19 @@ function stage(statuses: Readonly<Record<string, NetworkStatus>>) {
   const tell = (name: string, status: NetworkStatus) => networks.set(name, newNetwork({ name, status }));
   for (const [name, status] of Object.entries(statuses)) tell(name, status);
   const state = { nowMs: 0, removed: 0, isKnown: true };
-  const settings: string[] = [];
+  // Of a kernel without IPv6 forwarding of one device.
+  const settings = new Map([
+    ['ipv4/ip_forward', '0'],
+    ['ipv6/conf/all/forwarding', '0'],
+  ]);
   const reconciler = new Reconciler({
     node: 'a',
     host: new Host({
       root,
       programs: node.programs,
-      settings: async (name, value) => {
-        settings.push(`${name}=${value}`);
+      settings: {
+        get: async (name) => settings.get(name),
+        set: async (name, value) => void settings.set(name, value),
       },
     }),
     underlay: { device: undefined, address: '192.0.2.1' },
@@ -84,10 +89,25 @@ test('Networks with pods on the node are joined, marked and reported, and a seco
   });
   expect([...node.links().bridges.keys()]).toEqual([blue]);
   expect(await marks()).toEqual([blue]);
-  expect(settings).toEqual(['ipv4/ip_forward=1']);
+  expect([...settings.values()]).toEqual(['1', '0']);
   node.commands.splice(0);
   await later();
   expect(node.commands).toEqual([]);
+});
+
+test('IPv6 is forwarded for the bridges and the devices of the node alone, if the kernel can', async () => {
+  const secondary = { cidr: 'fd00:20::/64', gateway: 'fd00:20::1' };
+  const old = stage({ blue: { ...blueStatus, secondary } });
+  await old.round();
+  expect(old.settings.get('ipv6/conf/all/forwarding')).toBe('1');
+  const { settings, later, round } = stage({ blue: { ...blueStatus, secondary } });
+  for (const device of ['all', blue, 'eth0']) settings.set(`ipv6/conf/${device}/force_forwarding`, '0');
+  await round();
+  const on = () => [...settings].filter(([name, value]) => name.startsWith('ipv6') && value === '1');
+  expect(on()).toEqual([[`ipv6/conf/${blue}/force_forwarding`, '1']]);
+  settings.set(`ipv6/conf/${blue}/force_forwarding`, '0');
+  await later();
+  expect(on()).toHaveLength(1);
 });
 
 test('between two looks, the node is read only for Networks that have changed', async () => {

@@ -14,15 +14,22 @@ function setUp(service = 'shop/echo') {
   const clock = new FakeClock();
   const programmed = { sidecars: 0, of: 2 };
   const writes: (readonly RouteParentStatus[])[] = [];
+  /** Of the route as it was read: entries that others have written since must not be lost. */
+  const versions: string[] = [];
   const events: string[] = [];
-  const state = { isOvertaken: false };
+  const state = { isOvertaken: false, isSurveyed: true };
   const given = routeFor('shop/one', service, [{}]);
   let live: LiveRoute = { ...given, metadata: { ...given.metadata, generation: 1, resourceVersion: '1' } };
   const status = new RouteStatus({
     client: {
       async mergePatch(resource, _, patch) {
         if (state.isOvertaken) throw new ApiError({ status: 409, reason: 'Conflict', message: 'changed' });
-        const { parents } = (patch as { status: { parents: readonly RouteParentStatus[] } }).status;
+        const { metadata, status } = patch as {
+          metadata: { resourceVersion: string };
+          status: { parents: readonly RouteParentStatus[] };
+        };
+        const { parents } = status;
+        versions.push(metadata.resourceVersion);
         writes.push(parents);
         live = { ...live, status: { parents } };
         return resource.decode(live);
@@ -31,6 +38,7 @@ function setUp(service = 'shop/echo') {
     routes: { get: () => live },
     compiled: (key) => compileRoutes({ routes: [live], services }).routes.get(key),
     programmed: () => programmed,
+    isSurveyed: () => state.isSurveyed,
     events: { event: (_, { type, reason }) => void events.push(`${type} ${reason}`) },
     now: () => clock.now(),
     wallClock: () => new Date('2026-01-01T00:00:00.123Z'),
@@ -38,15 +46,19 @@ function setUp(service = 'shop/echo') {
   const reconcile = () => status.reconcile('shop/one', signal);
   const numbers = () =>
     writes.map((parents) => parents[0]?.conditions.find(({ type }) => type.endsWith('Programmed'))?.message);
-  return { clock, programmed, writes, events, state, reconcile, numbers };
+  return { clock, programmed, writes, versions, events, state, reconcile, numbers };
 }
 
 test('is written once, with an Event', async () => {
-  const { programmed, writes, events, reconcile } = setUp();
+  const { programmed, writes, versions, events, reconcile } = setUp();
   programmed.sidecars = 2;
   expect(await reconcile()).toEqual({});
   await reconcile();
-  expect({ writes: writes.length, events }).toEqual({ writes: 1, events: ['Normal Accepted'] });
+  expect({ writes: writes.length, versions, events }).toEqual({
+    writes: 1,
+    versions: ['1'],
+    events: ['Normal Accepted'],
+  });
 });
 
 test('numbers are written every 10 s at most, and at once when all have the route', async () => {
@@ -100,4 +112,31 @@ test('one that another client has written meanwhile is left for the next time, w
   state.isOvertaken = false;
   await reconcile();
   expect(writes).toHaveLength(1);
+});
+
+test('a new leader leaves the numbers alone until it has asked all sidecars, and then writes them at once', async () => {
+  const { programmed, writes, state, events, reconcile, numbers } = setUp();
+  Object.assign(programmed, { sidecars: 3, of: 3 });
+  await reconcile();
+  state.isSurveyed = false;
+  Object.assign(programmed, { sidecars: 1, of: 1 });
+  expect(await reconcile()).toEqual({ requeueAfterMs: 1000 });
+  expect(numbers()).toEqual(['3 of 3 sidecars']);
+  state.isSurveyed = true;
+  Object.assign(programmed, { sidecars: 2, of: 3 });
+  await reconcile();
+  expect(numbers()).toEqual(['3 of 3 sidecars', '2 of 3 sidecars']);
+  expect({ writes: writes.length, events }).toEqual({ writes: 2, events: ['Normal Accepted'] });
+});
+
+test('a route that is new to a new leader is accepted at once, without numbers, and is not said to be without sidecars', async () => {
+  const { programmed, state, events, reconcile, numbers } = setUp();
+  state.isSurveyed = false;
+  Object.assign(programmed, { sidecars: 0, of: 0 });
+  await reconcile();
+  expect({ numbers: numbers(), events }).toEqual({ numbers: [undefined], events: ['Normal Accepted'] });
+  state.isSurveyed = true;
+  Object.assign(programmed, { sidecars: 1, of: 1 });
+  await reconcile();
+  expect(numbers()).toEqual([undefined, '1 of 1 sidecars']);
 });

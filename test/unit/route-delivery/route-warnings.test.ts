@@ -112,3 +112,13 @@ test('a Service with very many routes is not compared with them', async () => {
   expect(await warningsFor(good, { routes })).toEqual([]);
   expect(await warningsFor(good, { routes: routes.slice(1) })).toHaveLength(1);
 });
+
+test('a list that the CRD does not allow is not read', async () => {
+  const set = Array.from({ length: 65 }, (_, i) => ({ name: `x-${i}`, value: '' }));
+  const withHeaders = (headers: typeof set) =>
+    routeFor('shop/new', 'shop/none', [
+      { filters: [{ type: 'RequestHeaderModifier', requestHeaderModifier: { set: headers } }] },
+    ]);
+  expect(await warningsFor(withHeaders(set))).toBeUndefined();
+  expect(await warningsFor(withHeaders(set.slice(1)))).toHaveLength(1);
+});

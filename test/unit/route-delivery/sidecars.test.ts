@@ -54,6 +54,12 @@ test('a sidecar that runs the file is left alone', async () => {
   expect([...sidecars.tally('shop')]).toEqual([['new', 1]]);
 });
 
+test('one whose file is not in place yet is neither asked nor touched: its kubelet would mount the old one', async () => {
+  const { touches, sidecars, settle } = setUp();
+  expect(await settle(1000)).toBe('settled');
+  expect({ touches, tally: [...sidecars.tally('shop')] }).toEqual({ touches: [], tally: [] });
+});
+
 test('one that runs an older file is touched, and asks for no pod in the answer', async () => {
   const { clock, pod, touches, seconds, sidecars, settle } = setUp();
   sidecars.delivered('shop', 'new', true);
@@ -120,6 +126,39 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
   clock.advance(1);
   expect(await settle(1000)).toBe('settled');
   expect(touches).toEqual([]);
+});
+
+test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
+  const { pod, sidecars } = setUp();
+  expect(sidecars.isSurveyed([])).toBe(true);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  sidecars.delivered('shop', 'new', false);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  sidecars.clear();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  // Its file is too large, or not the operator's.
+  sidecars.refused('shop');
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
+  const { clock, sidecars } = setUp();
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(29_999);
+  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  clock.advance(1);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+});
+
+test('a pod that has not started holds up no survey', async () => {
+  const { pod, sidecars } = setUp();
+  pod.address = undefined;
+  sidecars.delivered('shop', 'new', false);
+  await sidecars.reconcile('shop/a', signal);
+  expect(sidecars.isSurveyed(['shop'])).toBe(true);
 });
 
 test('one that started before the configuration of Envoy changed counts until it has started again', async () => {

@@ -1,4 +1,5 @@
 import { keyOf } from '../../../kube/api/object.ts';
+import { waitForSync } from '../../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { hasFinalizer } from '../../api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../../api/names.ts';
@@ -16,9 +17,13 @@ export const multus = {
   reasons: MULTUS_REASONS,
   networkIndexers: VNI_INDEXERS,
 
-  setUp(manager: Pick<Manager, 'informer' | 'leaderClient'>, context: Context) {
+  setUp(manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>, context: Context) {
     const { networks, enqueue, usageOf, defaultMtu } = context;
-    const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
+    const served = manager.served(NETWORK_ATTACHMENT_DEFINITIONS);
+    const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, {
+      transform: cachedAttachment,
+      startWhen: served.until,
+    });
     const provider = new MultusProvider({
       client: manager.leaderClient,
       networks,
@@ -43,7 +48,8 @@ export const multus = {
       provider,
       takesAddresses: (key) => provider.takesAddresses(key),
       leftBehind: () => attachments.lister.list().filter(isLeftBehind).map(keyOf),
-      waitForSync: (signal) => attachments.waitForSync(signal).catch(() => undefined),
+      waitForSync: async (signal) =>
+        (await served.known(signal)) === true && (await waitForSync([attachments], signal)),
     } satisfies ProviderSetup<MultusReason>;
   },
 } as const satisfies ProviderEntry<MultusReason>;

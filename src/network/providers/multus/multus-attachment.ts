@@ -65,15 +65,25 @@ export function networkOwner({ metadata }: KubeObject): OwnerReference | undefin
 }
 
 /**
- * Whether the Network owns the definition, or the operator made it for a Network of this name and a user removed the
- * owner: then the annotation or the text shows it.
+ * Whether the Network owns the definition, or the operator made it for this Network and a user removed the owner: then
+ * the annotation or the text shows it. A definition that an earlier Network of this name left behind is not adopted,
+ * unless a user removes the annotation, as with a PersistentVolume and its claimRef.
  */
 export function isMadeFor(attachment: NetworkAttachmentDefinition, network: Network): boolean {
-  const { annotations, ownerReferences = [] } = attachment.metadata;
+  const { ownerReferences = [] } = attachment.metadata;
   const { uid } = network.metadata;
   const owner = networkOwner(attachment);
   if (owner) return owner.uid === uid;
   // An object has at most one controller.
   if (uid === undefined || ownerReferences.some(({ controller }) => controller)) return false;
-  return annotations?.[UID_ANNOTATION] === uid || isForBridgeOf(keyOf(network), attachment.spec?.config);
+  const madeFor = madeForUid(attachment);
+  if (madeFor === uid) return true;
+  // A Network that was realised had this name to itself, so the annotation is a user's edit.
+  const isFree = madeFor === undefined || network.status?.cidr !== undefined;
+  return isFree && isForBridgeOf(keyOf(network), attachment.spec?.config);
+}
+
+/** The UID of the Network for which the operator created the definition. */
+export function madeForUid({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[UID_ANNOTATION];
 }

@@ -1,6 +1,8 @@
 import type { KubeObject } from '../../../kube/api/object.ts';
+import { UID_ANNOTATION } from '../../api/names.ts';
 import type { Network } from '../../api/types.ts';
 import type { NotReady as NotReadyFor, Removal } from '../provider.ts';
+import { madeForUid } from './multus-attachment.ts';
 import type { MultusReason } from './reasons.ts';
 
 type NotReady = NotReadyFor<MultusReason>;
@@ -9,7 +11,10 @@ type NotReady = NotReadyFor<MultusReason>;
 const UNAVAILABLE_RETRY_MS = 10_000;
 
 export function nameConflict(found: KubeObject): NotReady {
-  const message = `${describe(found)} exists and does not belong to this Network: delete it, or rename the Network`;
+  const message =
+    madeForUid(found) === undefined
+      ? `${describe(found)} exists and does not belong to this Network: delete it, or rename the Network`
+      : `${describe(found)} remains from a deleted Network: delete it, or remove its annotation ${UID_ANNOTATION} for this Network to adopt it`;
   return { kind: 'notReady', reason: 'NameConflict', message, keepsKnown: true };
 }
 

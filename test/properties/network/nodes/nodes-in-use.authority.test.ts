@@ -6,6 +6,9 @@ import { networkPods, networksOf } from '../../../../src/network/pods/network-po
 import { NetworkModel } from '../../../support/network-model.ts';
 import { oldCniConfig } from '../../../support/old-definitions.ts';
 
+/** `NETWORK_RUNS=10000` for more. */
+const RUNS = Number(process.env.NETWORK_RUNS ?? 200);
+
 /** Invariants 2 and 5: what others write changes nothing that node agents read. */
 
 const PODS = networkPods(new NetworkAccess([]));
@@ -87,7 +90,7 @@ test('no definition changes what the status of its Network says to agents, and n
         expect(told()).toEqual(before);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: RUNS },
   );
 });
 

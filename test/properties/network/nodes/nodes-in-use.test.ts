@@ -5,6 +5,9 @@ import { updatesOf } from '../../../../src/network/controller/condition-plan.ts'
 import type { KnownNode } from '../../../../src/network/nodes/nodes-in-use.ts';
 import { NetworkModel } from '../../../support/network-model.ts';
 
+/** `NETWORK_RUNS=10000` for more. */
+const RUNS = Number(process.env.NETWORK_RUNS ?? 200);
+
 /** Invariants 4 and 6: a node's trouble stays its own, and each change of a Network and a node is one write. */
 
 const NODES = ['a', 'b', 'c', 'd'] as const;
@@ -91,7 +94,7 @@ test('each change of a Network and a node is at most one write, and nothing else
         expect(names.filter((name) => !world.model.nodesOfPods.includes(name))).toEqual([]);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: RUNS },
   );
 });
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AddressWorld } from '../../../support/address-world.ts';
 
-/** `ADDRESS_RUNS=10000` for more. */
-const RUNS = Number(process.env.ADDRESS_RUNS ?? 1_000);
+/** `NETWORK_RUNS=10000` for more. */
+const RUNS = Number(process.env.NETWORK_RUNS ?? 1_000);
 /** Few names, addresses and nodes, so that they meet often. */
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -34,6 +34,15 @@ test('an address counts once, however many hold it, and stays taken until the la
   expect([made.taken, made.holdersOf('10.0.0.3').length]).toEqual([0, 0]);
 });
 
+test('an address that is not given to pods is none of those that are taken', () => {
+  const made = new AddressBook(poolsOf(FOUR, ['10.0.0.4/31']));
+  expect([made.taken, made.total]).toEqual([0, 3]);
+  made.hold(holder('a'), ['10.0.0.4', '10.0.0.2']);
+  expect([made.taken, made.total]).toEqual([1, 3]);
+  made.release('a');
+  expect(made.taken).toBe(0);
+});
+
 test('who only asks for an address does not have it, but nobody gets it by chance', () => {
   const made = book();
   made.hold({ ...holder('a'), asks: true }, ['10.0.0.2']);

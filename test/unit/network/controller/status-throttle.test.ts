@@ -16,6 +16,26 @@ test('StatusThrottle allows a write of counts every 10 s', () => {
   expect([throttle.waitMs('a'), throttle.waitMs('b')]).toEqual([0, 4_000]);
 });
 
+test('StatusThrottle allows five writes a second of all Networks, after a hundred at once', () => {
+  let now = 0;
+  const throttle = new StatusThrottle({ now: () => now });
+  const keys = Array.from({ length: 1_000 }, (_, index) => `network-${index}`);
+  const written = new Set<string>();
+  const write = () => {
+    for (const key of keys) {
+      if (written.has(key) || throttle.waitMs(key) > 0) continue;
+      throttle.written(key);
+      written.add(key);
+    }
+    return written.size;
+  };
+  expect([write(), write()]).toEqual([100, 100]);
+  now += 10_000;
+  expect(write()).toBe(150);
+  now += 170_000;
+  expect(write()).toBe(1_000);
+});
+
 const condition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
   ...{ type, status, reason, message },
   lastTransitionTime: '2026-11-21T00:00:00Z',

@@ -16,6 +16,8 @@ function stage() {
   const told: string[] = [];
   const networkNodes = new NetworkNodes({
     ...{ nodes, reports, namespace: 'agents', pods: pods.lister, ranges },
+    allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
+    onWideRanges: (name, wide) => told.push(`${name}: ${wide}`),
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
   });
@@ -67,6 +69,23 @@ describe('ranges', () => {
     expect(met('10.9.1.0/24')).toBe('a network of node n1');
     reports.delete('agents/n1');
     expect(met('10.9.1.0/24')).toBeUndefined();
+  });
+
+  test('beyond the share of one node count once two nodes report them, and are told once', () => {
+    const { nodes, node, report, met, told } = stage();
+    for (const [i, name] of ['n1', 'n2'].entries()) node(name, `192.0.2.${i + 1}`);
+    report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'] });
+    report('n1', { ranges: ['0.0.0.0/0', '10.0.0.0/8', '10.9.0.0/16'], more: 1 });
+    expect(told).toEqual(['n1: 0.0.0.0/0,10.0.0.0/8']);
+    expect(met('10.5.0.0/24')).toBeUndefined();
+    expect(met('10.9.1.0/24')).toBe('a network of node n1');
+    report('n2', { ranges: ['0.0.0.0/0'] });
+    expect(met('10.5.0.0/24')).toBeUndefined();
+    report('n2', { ranges: ['10.0.0.0/8'] });
+    expect(met('10.5.0.0/24')).toBe('a network of several nodes');
+    expect(met('192.168.0.0/16')).toBeUndefined();
+    nodes.delete('n1');
+    expect(met('10.5.0.0/24')).toBeUndefined();
   });
 
   test('a Network of 192.168.0.0/16 meets nothing, unless a pool of the cluster is in it', () => {

@@ -109,6 +109,23 @@ describe('an address that was given', () => {
     expect(next('a')).toEqual(['10.1.0.2/29']);
   });
 
+  test('is another one when the pod has come to ask for that', () => {
+    const { books, next } = stage();
+    expect(next('a')).toEqual(['10.0.0.2/29']);
+    const asks = [{ index: 0, network: BLUE, ips: ['10.0.0.5'] }];
+    const taken = books.take(pod('a', { isGated: true }), asks);
+    expect('why' in taken ? taken : taken.get(0)).toEqual(['10.0.0.5/29']);
+  });
+
+  test('is free when two sweeps have not found the pod, and not after one', () => {
+    const { books, next, holders } = stage();
+    next('a');
+    books.sweep();
+    expect(holders('10.0.0.2')).toEqual(['pod default/a']);
+    books.sweep();
+    expect(holders('10.0.0.2')).toEqual([]);
+  });
+
   test('is free when the cache shows that the pod has another one', () => {
     const { add, next, holders } = stage();
     add(pod('a', { isGated: true }));
@@ -164,6 +181,22 @@ describe('a claim', () => {
     claims.delete('default/c');
     books.claimChanged(claim());
     expect(holders('10.0.0.2')).toEqual([]);
+  });
+
+  test('holds its addresses in a book that is made later', () => {
+    const { claims, holders } = stage();
+    claims.set(claim(['10.0.0.2/29']));
+    expect(holders('10.0.0.2')).toEqual(['IPAMClaim default/c']);
+  });
+
+  test('is not offered what was offered to an earlier one of its name', () => {
+    const { books, claims, add } = stage();
+    claims.set(claim());
+    expect(books.takeFor(claim())).toEqual(['10.0.0.2/29']);
+    claims.delete('default/c');
+    books.claimChanged(claim());
+    add(pod('a', { ips: ['10.0.0.2'] }));
+    expect(books.takeFor(claim())).toEqual(['10.0.0.3/29']);
   });
 
   test('is offered the same addresses until it has them', () => {

@@ -205,9 +205,15 @@ describe('an attachment belongs to the Network', () => {
       'it names the bridge of another Network',
       stripped(attachmentFor(newNetwork({ name: 'other' }), 1450).spec.config),
     ],
+    ['an earlier Network of its name left it behind', withUid('earlier')],
   ])('but not if %s', (_, attachment) => {
     expect(isMadeFor(attachment, network)).toBe(false);
   });
+});
+
+test('a Network that has been realised takes back a definition with its text and a forged UID', () => {
+  const { cidr, gateway } = network.spec;
+  expect(isMadeFor(withUid('earlier'), newNetwork({ status: { cidr, gateway } }))).toBe(true);
 });
 
 describe('a retained attachment', () => {
@@ -228,6 +234,11 @@ describe('a retained attachment', () => {
     expect(disownmentOf(left)).toEqual([]);
   });
 });
+
+function withUid(uid: string): NetworkAttachmentDefinition {
+  const { ownerReferences: _, ...metadata } = stored.metadata;
+  return { ...stored, metadata: { ...metadata, annotations: { 'samplecrd.k8s.io/network-uid': uid } } };
+}
 
 function without(
   field: 'labels' | 'annotations' | 'finalizers' | 'ownerReferences',

@@ -1,0 +1,243 @@
+import type { Operation } from 'fast-json-patch';
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import { ApiError, isConflict, isForbidden, isNotFound } from '../kube/api/api-error.ts';
+import { PODS } from '../kube/api/core-resources.ts';
+import { type KubeObject, splitKey } from '../kube/api/object.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { KubeClient, WriteOptions } from '../kube/client/client.ts';
+import { evict } from '../kube/client/evict.ts';
+import type { DecideOptions } from '../sidecar/decision-input.ts';
+import type { Status } from '../sidecar/status.ts';
+import type { TemplateSet } from '../sidecar/template/template-set.ts';
+import type { Action, RolloutPod } from './core/pod.ts';
+import { isServed } from './endpoints.ts';
+import type { PodMemory } from './memory.ts';
+import { hasRestarted, type Observed, observe } from './observe.ts';
+import { type InPlaceChange, type PodChange, podChange } from './pod-change.ts';
+import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
+
+/** What became of an action. `left`: the pod or the API server does not allow it, as the memory says. */
+export type Outcome = 'done' | 'left' | 'later' | 'gone';
+
+export interface ActuatorOptions {
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'jsonPatch' | 'request'>;
+  readonly decide: DecideOptions;
+  readonly memory: PodMemory;
+  /** sha256 in hex of the ConfigMap with Envoy's configuration in a namespace. */
+  readonly configOf: (namespace: string | undefined) => string | undefined;
+  /** The templates of a status, if they are kept. */
+  readonly setOf: (status: Status) => TemplateSet | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A budget of disruptions is asked again after this time. */
+const BUDGET_MS = 10_000;
+/** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
+const SOON_MS = 1_000;
+const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
+const NODES: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+  decode: decodeObject,
+};
+
+type WholePod = KubeObject & JsonObject;
+
+/** Does to pods what a step of the rollout has decided. Each write is refused for a pod that has changed meanwhile. */
+export class Actuator {
+  readonly #options: ActuatorOptions;
+
+  constructor(options: ActuatorOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects if the API server does not answer. */
+  async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
+    if (pod.blocked !== undefined && this.#options.now() < pod.blocked.until) return 'later';
+    try {
+      if (what === 'evict') return await this.#evict(pod, signal);
+      const whole = await this.#read(pod, signal);
+      const before = whole && observe(whole, this.#options.decide.keys);
+      if (!before) return 'gone';
+      if (what === 'undrain') return await this.#undrain(whole, before, signal);
+      const change = await this.#changeOf(whole, pod, to.set, signal);
+      if (change.how === 'none') return 'later';
+      if (change.how !== 'in-place') return this.#judge(pod, to.set, change);
+      if (what === 'change') return await this.#change(whole, before, change, signal);
+      return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
+    } catch (err) {
+      if (isNotFound(err)) return 'gone';
+      // Another writer was faster: the next step sees its write.
+      if (isOvertaken(err)) return 'later';
+      const judgement = judgementOf(err);
+      if (!judgement) throw err;
+      return this.#judge(pod, to.set, judgement);
+    }
+  }
+
+  /** Asks the API server whether it allows all of the change before the pod leaves its Services. */
+  async #drain(
+    whole: WholePod,
+    before: Observed,
+    change: InPlaceChange,
+    { pod, set }: { readonly pod: RolloutPod; readonly set: TemplateSet },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const dryRun = { dryRun: true, signal };
+    const resize = resizePatch(whole, change);
+    if (resize.length > 0) await this.#patch(whole, resize, { ...dryRun, subresource: 'resize' });
+    const written = await this.#patch(whole, this.#changePatch(whole, before, change), dryRun);
+    const mutated = imagesOf(written, change).find(({ is, to }) => is !== to);
+    if (mutated) {
+      const why = `an admission policy changes the image ${mutated.to} to ${mutated.is}`;
+      return this.#judge(pod, set, { how: 'refused', why });
+    }
+    if (!change.restarts) return await this.#change(whole, before, change, signal);
+    if ((await evict(this.#options.client, whole, { signal, dryRun: true })) === 'refused') {
+      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+    }
+    await this.#write(whole, drainPatch(whole), { signal });
+    return 'done';
+  }
+
+  async #change(
+    whole: WholePod,
+    before: Observed,
+    change: InPlaceChange,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { namespace } = whole.metadata;
+    if (before.isDraining && before.ready === false && before.trouble === undefined) {
+      if (await isServed(this.#options.client, namespace, before.uid, signal)) {
+        return this.#block(before, 'a Service still sends requests to it', SOON_MS);
+      }
+    }
+    const resize = resizePatch(whole, change);
+    // First, so that a pod whose status says that it is done is done.
+    if (resize.length > 0) await this.#write(whole, resize, { subresource: 'resize', signal });
+    await this.#write(whole, this.#changePatch(whole, before, change), { signal });
+    return 'done';
+  }
+
+  async #undrain(whole: WholePod, before: Observed, signal: AbortSignal): Promise<Outcome> {
+    if (!before.isDraining) return 'later';
+    // Until its new container runs, the old one must get no requests again.
+    if (!hasRestarted(before)) return 'later';
+    await this.#write(whole, undrainPatch(whole), { signal });
+    return 'done';
+  }
+
+  async #evict(pod: RolloutPod, signal: AbortSignal): Promise<Outcome> {
+    const { namespace = '', name } = splitKey(pod.key);
+    const object = { metadata: { namespace, name, uid: pod.uid } };
+    const outcome = await evict(this.#options.client, object, { signal });
+    if (outcome === 'refused') {
+      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+    }
+    return outcome === 'gone' ? 'gone' : 'done';
+  }
+
+  async #read({ key, uid }: RolloutPod, signal: AbortSignal): Promise<WholePod | undefined> {
+    const whole = await this.#options.client.get(PODS, splitKey(key), { signal });
+    return whole.metadata.uid === uid ? (whole as WholePod) : undefined;
+  }
+
+  async #changeOf(
+    whole: WholePod,
+    { namespace, isConfigStale, status }: RolloutPod,
+    set: TemplateSet,
+    signal: AbortSignal,
+  ): Promise<PodChange> {
+    const { decide, setOf } = this.#options;
+    const from = status && setOf(status);
+    const options = { from, restart: isConfigStale };
+    const change = podChange(whole, namespace, set, decide, options);
+    const isNative =
+      change.how === 'in-place' &&
+      change.restarts &&
+      change.images.some(({ list }) => list === 'initContainers');
+    if (!isNative) return change;
+    const kubelet = await this.#kubeletOf(whole, signal);
+    return podChange(whole, namespace, set, decide, { ...options, kubelet });
+  }
+
+  /** The version of the kubelet of a pod's node. */
+  async #kubeletOf(whole: WholePod, signal: AbortSignal): Promise<string | undefined> {
+    const name = nodeOf(whole);
+    if (name === '') return undefined;
+    const options = { fieldSelector: `metadata.name=${name}`, signal };
+    const { items } = await this.#options.client.list(NODES, options, kubeletVersion);
+    return items[0];
+  }
+
+  #changePatch(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
+    const { decide, configOf, now } = this.#options;
+    const config = configOf(whole.metadata.namespace);
+    return changePatch(whole, change, decide.keys, { at: new Date(now()), config, before });
+  }
+
+  #patch(
+    { metadata: { namespace, name } }: KubeObject,
+    operations: readonly Operation[],
+    options: WriteOptions,
+  ): Promise<KubeObject> {
+    return this.#options.client.jsonPatch(PODS, { namespace, name }, operations, { ...MANAGER, ...options });
+  }
+
+  /** Writes, and remembers the answer. */
+  async #write(whole: WholePod, operations: readonly Operation[], options: WriteOptions): Promise<void> {
+    const { memory, decide } = this.#options;
+    const written = await this.#patch(whole, operations, options);
+    memory.wrote(written, observe(written as WholePod, decide.keys));
+  }
+
+  #judge(
+    { uid }: RolloutPod,
+    { hash }: TemplateSet,
+    { how, why }: { readonly how: 'replace' | 'refused'; readonly why: string },
+  ): Outcome {
+    this.#options.memory.judged(uid, hash, { how, why });
+    return 'left';
+  }
+
+  #block({ uid }: Pick<RolloutPod, 'uid'>, why: string, ms: number): Outcome {
+    this.#options.memory.block(uid, { until: this.#options.now() + ms, why });
+    return 'later';
+  }
+}
+
+type Judgement = Exclude<PodChange, InPlaceChange | { readonly how: 'none' }>;
+
+/** A test of the patch failed: such an answer names no field. */
+function isOvertaken(err: unknown): boolean {
+  return isConflict(err) || (err instanceof ApiError && err.status === 422 && err.fields.length === 0);
+}
+
+/** What an answer of the API server means for the pod; undefined if it means nothing. */
+function judgementOf(err: unknown): Judgement | undefined {
+  if (!(err instanceof ApiError)) return undefined;
+  // Validation: the field cannot change in a running pod.
+  if (err.status === 422) return { how: 'replace', why: err.message };
+  return isForbidden(err) || err.status === 400 ? { how: 'refused', why: err.message } : undefined;
+}
+
+function nodeOf(pod: WholePod): string {
+  return ownString(own(pod, 'spec'), 'nodeName') ?? '';
+}
+
+function kubeletVersion(node: unknown): string | undefined {
+  const status = own(isObject(node) ? node : {}, 'status');
+  return ownString(own(status, 'nodeInfo'), 'kubeletVersion');
+}
+
+/** The images that the API server would store, beside those that the change asked for. */
+function imagesOf(written: KubeObject, { images }: InPlaceChange) {
+  return images.map(({ list, index, to }) => {
+    const container = ownObjects(own(written as WholePod, 'spec'), list)[index];
+    return { to, is: ownString(container, 'image') ?? '' };
+  });
+}

@@ -1,0 +1,111 @@
+import type { Reconcile } from '../kube/controller/controller.ts';
+import type { Logger } from '../kube/util/log.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import type { Actuator, Outcome } from './actuator.ts';
+import type { Configs } from './configs.ts';
+import type { Action, RolloutPod } from './core/pod.ts';
+import type { Decision, Revisions } from './core/revision.ts';
+import { step } from './core/step.ts';
+import type { RolloutEvents } from './events.ts';
+import type { PodMemory } from './memory.ts';
+import type { RolloutMetrics } from './metrics.ts';
+import type { ObservedPod } from './observe.ts';
+
+/** The templates that a rollout goes from and to. */
+export interface RevisionStore {
+  /** Undefined while there is no strategy, or while they are not read. */
+  current(): Revisions | undefined;
+  decide(decision: Decision, signal: AbortSignal): Promise<void>;
+}
+
+export interface RolloutControllerOptions {
+  readonly revisions: RevisionStore;
+  readonly pods: { list(): readonly ObservedPod[] };
+  readonly memory: PodMemory;
+  readonly configs: Configs;
+  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
+  readonly actuator: Pick<Actuator, 'act'>;
+  readonly events: RolloutEvents;
+  readonly metrics: RolloutMetrics;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Events come in bursts: a step looks at all pods. */
+export const STEP_MS = 200;
+/** If nothing announces that an action can be repeated. */
+const AGAIN_MS = 1_000;
+/** Actions at the same time. */
+const PARALLEL = 16;
+
+/**
+ * Returns the reconcile of the whole rollout: looks at all pods, decides, and acts. Its one key stands for all pods,
+ * because budgets and the breaker do. Needs exactly one worker.
+ */
+export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
+  const { revisions, actuator, events, metrics, log, now } = options;
+
+  async function act(action: Action, signal: AbortSignal): Promise<Outcome> {
+    const how = action.do === 'evict' ? 'replace' : 'in-place';
+    try {
+      const outcome = await actuator.act(action, signal);
+      log.debug({ pod: action.pod.key, action: action.do, outcome }, 'rollout');
+      if (outcome === 'left') metrics.changed(how, 'left');
+      else if (outcome === 'done' && action.do !== 'drain' && action.do !== 'undrain')
+        metrics.changed(how, 'done');
+      return outcome;
+    } catch (err) {
+      if (!signal.aborted) metrics.changed(how, 'failed');
+      throw err;
+    }
+  }
+
+  return async (_, signal) => {
+    const current = revisions.current();
+    const strategy = current?.target.set.rollout;
+    if (!current || !strategy || strategy.mode === 'new-pods') {
+      metrics.stepped(undefined);
+      return {};
+    }
+    const next = step(podsOf(options, current), current, strategy, now());
+    metrics.stepped(next);
+    if (next.decision) await revisions.decide(next.decision, signal);
+    events.seen(next, current);
+    const outcomes: Outcome[] = [];
+    const left = [...next.actions];
+    const workers = Array.from({ length: Math.min(PARALLEL, left.length) }, async () => {
+      for (let action = left.shift(); action; action = left.shift()) {
+        const outcome = await act(action, signal);
+        // The restart of a sidecar, for which the end of a drain may wait, is an event.
+        if (action.do !== 'undrain' || outcome !== 'later') outcomes.push(outcome);
+      }
+    });
+    const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    const waits = [
+      next.wakeInMs,
+      next.decision || outcomes.some((outcome) => outcome !== 'later') ? STEP_MS : undefined,
+      outcomes.includes('later') ? AGAIN_MS : undefined,
+    ].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...waits)) };
+  };
+}
+
+function podsOf(
+  { pods, memory, configs, namespaceSettings, now }: RolloutControllerOptions,
+  { target, promoted }: Revisions,
+): readonly RolloutPod[] {
+  const { hash } = (target.state === 'halted' ? promoted : target).set;
+  return pods.list().flatMap((pod) => {
+    const observed = memory.newest(pod);
+    if (!observed) return [];
+    const { namespace = '' } = pod.metadata;
+    return {
+      ...observed,
+      namespace: namespaceSettings(namespace),
+      isConfigStale: configs.isStale(observed, namespace),
+      ...memory.recall(observed, hash, now()),
+    };
+  });
+}

@@ -1,0 +1,43 @@
+import { isObject, own, ownObjects, ownString } from '../json/json.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+
+/** discovery.k8s.io/v1 EndpointSlice: the pods of Services. */
+const ENDPOINT_SLICES: Resource<KubeObject> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+  decode: decodeObject,
+};
+
+/** Whether a Service sends requests to the pod with this UID: one of its slices says that the pod is ready. */
+export async function isServed(
+  client: Pick<KubeClient, 'list'>,
+  namespace: string | undefined,
+  uid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let next: string | undefined;
+  do {
+    const page = await client.list(
+      ENDPOINT_SLICES,
+      { namespace, limit: 500, continue: next, signal },
+      (slice) => isReadyIn(slice, uid),
+    );
+    if (page.items.includes(true)) return true;
+    next = page.continue;
+  } while (next);
+  return false;
+}
+
+function isReadyIn(slice: unknown, uid: string): boolean {
+  return ownObjects(isObject(slice) ? slice : {}, 'endpoints').some(
+    (endpoint) =>
+      ownString(own(endpoint, 'targetRef'), 'uid') === uid &&
+      // Absent means ready.
+      own(own(endpoint, 'conditions'), 'ready') !== false,
+  );
+}

@@ -1,0 +1,42 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Step } from './core/step.ts';
+
+/** What a rollout has done, and where it is. */
+export interface RolloutMetrics {
+  /** The last step of the leader; undefined while there is no rollout. */
+  stepped(step: Step | undefined): void;
+  changed(how: 'in-place' | 'replace', outcome: 'done' | 'left' | 'failed'): void;
+}
+
+const STATES = ['current', 'under-way', 'waiting', 'left', 'refused'] as const;
+
+export function rolloutMetrics(registry: Registry): RolloutMetrics {
+  const pods = new Gauge({
+    name: 'envoy_initializer_rollout_pods',
+    help: 'Pods with a sidecar by their state in the rollout of the template; on the leader',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  const halted = new Gauge({
+    name: 'envoy_initializer_rollout_halted',
+    help: '1 while the breaker has stopped the rollout of the template, else 0',
+    registers: [registry],
+  });
+  const changes = new Counter({
+    name: 'envoy_initializer_rollout_changed_total',
+    help: 'Pods that a rollout has changed (in-place) or evicted (replace): done, left as they are, or failed',
+    labelNames: ['how', 'outcome'],
+    registers: [registry],
+  });
+  return {
+    stepped(step) {
+      pods.reset();
+      halted.set(step?.phase === 'halted' || step?.phase === 'back' ? 1 : 0);
+      if (!step) return;
+      const counts = new Map<string, number>(STATES.map((state) => [state, 0]));
+      for (const { is } of step.pods) counts.set(is, (counts.get(is) ?? 0) + 1);
+      for (const [state, number] of counts) pods.set({ state }, number);
+    },
+    changed: (how, outcome) => changes.inc({ how, outcome }),
+  };
+}

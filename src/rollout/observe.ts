@@ -1,0 +1,162 @@
+import { clip } from '../json/clip.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
+import { PODS } from '../kube/api/core-resources.ts';
+import { identityOf, type KubeObject, keyOf } from '../kube/api/object.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import {
+  annotation,
+  containers,
+  initContainers,
+  isNativeSidecar,
+  label,
+  nameOf,
+  type Pod,
+  volumes,
+} from '../podspec/pod.ts';
+import type { Keys } from '../sidecar/keys.ts';
+import { ROLLOUT_KEY } from '../sidecar/keys.ts';
+import { parseStatus, type Status } from '../sidecar/status.ts';
+import type { RolloutPod } from './core/pod.ts';
+import { readsConfig } from './pod-change.ts';
+
+/** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
+export const DRAIN = 'initializer.kubernetes.io/drain';
+
+const MAX_TROUBLE = 300;
+/** Reasons of waiting containers that need time, and no repair. */
+const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
+
+/** What the pod itself shows, without its namespace and what this process remembers. */
+export interface Observed
+  extends Omit<RolloutPod, 'namespace' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'> {
+  /** Whether the annotation takes the pod out of its Services. */
+  readonly canDrain: boolean;
+  /** How often the sidecar was restarted, all its containers together. */
+  readonly restarts: number;
+  /** When the oldest container started that reads Envoy's configuration, in milliseconds since 1970. */
+  readonly configReadAt: number | undefined;
+}
+
+/** A cached pod: a rollout sees no more of it. */
+export interface ObservedPod extends KubeObject {
+  readonly observed: Observed | undefined;
+}
+
+/** Pods, as far as a rollout looks at them: of those without a sidecar, the identity. */
+export function observedPods(keys: Keys): Resource<ObservedPod> {
+  return {
+    ...PODS,
+    decode(object) {
+      const pod = decodeObject(object);
+      return { metadata: identityOf(pod), observed: observe(pod as KubeObject & JsonObject, keys) };
+    },
+  };
+}
+
+/** What a rollout sees of a pod; undefined for a pod without a sidecar. */
+export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | undefined {
+  const status = parseStatus(annotation(pod, keys.status));
+  if (!status) return undefined;
+  const { uid = '', creationTimestamp = '', deletionTimestamp, ownerReferences = [] } = pod.metadata;
+  const owner = ownerReferences.find(({ controller }) => controller === true);
+  const ready = ownObjects(own(pod, 'status'), 'conditions').find(
+    (each) => ownString(each, 'type') === 'Ready',
+  );
+  const sidecars = sidecarsOf(pod, status);
+  return {
+    key: keyOf(pod),
+    uid,
+    selects: annotation(pod, keys.templates),
+    owner: owner && { uid: owner.uid, kind: owner.kind },
+    node: ownString(own(pod, 'spec'), 'nodeName') ?? '',
+    createdAt: Date.parse(creationTimestamp),
+    isGoing: deletionTimestamp !== undefined,
+    ready: readiness(ownString(ready, 'status')),
+    readySince: Date.parse(ownString(ready, 'lastTransitionTime') ?? creationTimestamp),
+    sidecarStartedAt: greatest(sidecars.map(({ state }) => runningSince(state))),
+    isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
+    status,
+    isOptedOut: [label(pod, ROLLOUT_KEY), annotation(pod, ROLLOUT_KEY)].includes('false'),
+    isDraining: annotation(pod, DRAIN) !== undefined,
+    canDrain: canDrain(pod, sidecars),
+    trouble: sidecars.map(({ state }) => troubleOf(state)).find((trouble) => trouble !== undefined),
+    restarts: sidecars.reduce((sum, { state }) => sum + Number(own(state, 'restartCount') ?? 0), 0),
+    configReadAt: least(
+      sidecars.flatMap(({ container, state }) => (readsConfig(container, pod) ? [runningSince(state)] : [])),
+    ),
+  };
+}
+
+/** Whether the change that the status tells of has restarted the sidecar, and the new one runs. */
+export function hasRestarted({ status, restarts, sidecarStartedAt }: Observed): boolean {
+  if (status?.restarts === undefined) return true;
+  return sidecarStartedAt !== undefined && restarts > status.restarts;
+}
+
+interface Sidecar {
+  readonly container: JsonObject;
+  /** Its ContainerStatus; empty until the kubelet has written one. */
+  readonly state: JsonObject;
+}
+
+/** The containers of the sidecar that run along. */
+function sidecarsOf(pod: Pod, { added }: Status): readonly Sidecar[] {
+  const states = new Map(
+    ['containerStatuses', 'initContainerStatuses'].flatMap((list) =>
+      ownObjects(own(pod, 'status'), list).map((state) => [nameOf(state), state] as const),
+    ),
+  );
+  const names = new Set([...(added.containers ?? []), ...(added.initContainers ?? [])]);
+  return [...containers(pod), ...initContainers(pod).filter(isNativeSidecar)]
+    .filter((container) => names.has(nameOf(container)))
+    .map((container) => ({ container, state: states.get(nameOf(container)) ?? {} }));
+}
+
+function readiness(status: string | undefined): RolloutPod['ready'] {
+  return status === 'Unknown' ? 'unknown' : status === 'True';
+}
+
+/** A drain needs the annotation in a file of the sidecar, and a probe that fails by it. */
+function canDrain(pod: Pod, sidecars: readonly Sidecar[]): boolean {
+  const files = new Set(volumes(pod).filter(hasDrain).map(nameOf));
+  const drains = ({ container }: Sidecar) =>
+    own(container, 'readinessProbe') !== undefined &&
+    ownObjects(container, 'volumeMounts').some((mount) => files.has(nameOf(mount)));
+  return sidecars.some(drains);
+}
+
+function hasDrain(volume: JsonObject): boolean {
+  const sources = [volume, ...ownObjects(own(volume, 'projected'), 'sources')];
+  return sources
+    .flatMap((source) => ownObjects(own(source, 'downwardAPI'), 'items'))
+    .some((item) => ownString(own(item, 'fieldRef'), 'fieldPath') === `metadata.annotations['${DRAIN}']`);
+}
+
+/** Why a container cannot run, in the kubelet's words. */
+function troubleOf(state: JsonObject): string | undefined {
+  const [waiting, terminated] = ['waiting', 'terminated'].map((key) => own(own(state, 'state'), key));
+  if (isObject(waiting)) return STARTING.has(ownString(waiting, 'reason') ?? '') ? undefined : words(waiting);
+  const isFailure = isObject(terminated) && own(terminated, 'exitCode') !== 0;
+  return isFailure ? `${words(terminated)} (exit code ${own(terminated, 'exitCode')})` : undefined;
+}
+
+function words(state: JsonValue): string {
+  const [reason = '', message] = [ownString(state, 'reason'), ownString(state, 'message')];
+  return clip(message ? `${reason}: ${message}` : reason, MAX_TROUBLE);
+}
+
+function runningSince(state: JsonObject): number | undefined {
+  const started = ownString(own(own(state, 'state'), 'running'), 'startedAt');
+  return started === undefined ? undefined : Date.parse(started);
+}
+
+/** Undefined if there is none, or one of them is unknown. */
+function least(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 || known.length < times.length ? undefined : Math.min(...known);
+}
+
+function greatest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 || known.length < times.length ? undefined : Math.max(...known);
+}

@@ -1,0 +1,121 @@
+import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { waitForSync } from '../kube/cache/wait-for-sync.ts';
+import type { Manager } from '../kube/manager/manager.ts';
+import { keysFor } from '../sidecar/keys.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import type { Status } from '../sidecar/status.ts';
+import type { TemplateSet } from '../sidecar/template/template-set.ts';
+import { Actuator } from './actuator.ts';
+import { Configs } from './configs.ts';
+import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
+import { RolloutEvents } from './events.ts';
+import { PodMemory } from './memory.ts';
+import { rolloutMetrics } from './metrics.ts';
+import { observedPods } from './observe.ts';
+import { ENVOY_CONFIG_MAP } from './pod-change.ts';
+
+/** The flags of `serve` that a rollout looks at. */
+export interface RolloutOptions {
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+  readonly requireAnnotation: boolean;
+}
+
+export interface RolloutSetupOptions extends RolloutOptions {
+  readonly revisions: RevisionStore & {
+    /** The templates that a pod was injected with, if they are kept. */
+    find(status: Status): TemplateSet | undefined;
+    /** Calls the listener when `current` changes. */
+    onChanged(listener: () => void): void;
+  };
+  readonly namespaces: {
+    cached(namespace: string): NamespaceSettings;
+    onChanged(listener: (namespace: string) => void): void;
+  };
+}
+
+/** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
+const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
+const KEY = 'rollout';
+
+/** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
+export function setUpRollout(manager: Manager, options: RolloutSetupOptions): void {
+  const { revisions, namespaces, namespace, configmap: name } = options;
+  const { leaderClient: client, log } = manager;
+  const keys = keysFor(options.annotation);
+  const work = manager.controller(KEY);
+  const wake = () => work.queue.addAfter(KEY, STEP_MS);
+  const pods = manager.informer(observedPods(keys), {
+    fieldSelector: OF_LIVE_PODS,
+    startWhen: (signal) => untilRollout(revisions, signal),
+  });
+  const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
+  const configMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
+  const memory = new PodMemory();
+  const configs = new Configs(configMaps.lister);
+  const regarding = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...(templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } }),
+  });
+  const events = new RolloutEvents(manager.events, regarding);
+  const metrics = rolloutMetrics(manager.registry);
+  const now = Date.now;
+  const actuator = new Actuator({
+    client,
+    decide: { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace },
+    memory,
+    configOf: (of) => configs.hash(of),
+    setOf: (status) => revisions.find(status),
+    now,
+  });
+  pods.addEventHandler({
+    onAdd: wake,
+    onUpdate: wake,
+    onDelete({ metadata }) {
+      memory.forget(metadata.uid ?? '');
+      wake();
+    },
+  });
+  configMaps.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
+  revisions.onChanged(wake);
+  namespaces.onChanged(() => {
+    memory.reconsider();
+    wake();
+  });
+  const reconcile = rolloutReconcile({
+    revisions,
+    pods: pods.lister,
+    memory,
+    configs,
+    namespaceSettings: (of) => namespaces.cached(of),
+    actuator,
+    events,
+    metrics,
+    log,
+    now,
+  });
+  work.reconcile(reconcile, {
+    keys: () => [KEY],
+    after: (signal) => waitForSync([pods, configMaps], signal),
+    ended() {
+      memory.clear();
+      events.forget();
+      metrics.stepped(undefined);
+    },
+  });
+}
+
+/** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
+function untilRollout(revisions: RolloutSetupOptions['revisions'], signal: AbortSignal): Promise<boolean> {
+  const isOn = () => (revisions.current()?.target.set.rollout?.mode ?? 'new-pods') !== 'new-pods';
+  return new Promise((resolve) => {
+    const look = () => {
+      if (isOn()) resolve(true);
+    };
+    signal.addEventListener('abort', () => resolve(false), { once: true });
+    revisions.onChanged(look);
+    look();
+  });
+}
