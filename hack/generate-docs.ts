@@ -2,10 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Command, type Option } from 'commander';
 import { addNodeAgentOptions } from '../src/cli/node-agent-options.ts';
 import { addServeOptions } from '../src/cli/serve-options.ts';
+import { REASONS } from '../src/rollout/core/pod.ts';
 import { RULES } from '../src/sidecar/rules/index.ts';
 
 /**
- * Writes the parts of docs/ that repeat code: the flags in cli.md and the reasons in reasons.md. They are the runs of
+ * Writes the parts of docs/ that repeat code: the flags in cli.md, the reasons in reasons.md and rollout.md. They are the runs of
  * lines that match a pattern, in their order. `--check` only compares, and exits 1 if they differ.
  */
 const COMMAND = 'node hack/generate-docs.ts';
@@ -28,6 +29,11 @@ const PARTS = [
         ({ reason, help, warn }) => `| [\`${reason}\`](#${reason}) | ${help} | ${warningOf(warn)} |\n`,
       ),
     ],
+  },
+  {
+    file: 'docs/rollout.md',
+    pattern: /(?<=\| Reason \| Meaning \|\n\|---\|---\|\n)(?:^\| `.*\n)*/gm,
+    parts: [Object.entries(REASONS).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |\n`)],
   },
 ];
 

@@ -5,6 +5,8 @@ import type { DriftOptions } from './drift.ts';
 import type { InjectOptions } from './inject.ts';
 import type { LintOptions } from './lint/lint.ts';
 import type { PolicyCommandOptions } from './policy.ts';
+import type { PlanOptions } from './rollout/plan.ts';
+import type { RolloutOptions } from './rollout/rollout.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
 import type { UninjectOptions } from './uninject.ts';
@@ -33,15 +35,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: 'run the operator: the webhook and the controllers',
     usage: '[options]',
     async load(command) {
-      const [{ addServeOptions }, { serve }, { stopSignal }] = await Promise.all([
+      const [{ addServeOptions, unknownVariables }, { serve }, { stopSignal }] = await Promise.all([
         import('./serve-options.ts'),
         import('../operator/serve.ts'),
         import('../kube/manager/shutdown.ts'),
       ]);
-      addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
+      addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) => {
+        const ignoredVariables = unknownVariables(process.env, command.options);
         // process.exit: a shutdown step that timed out must not keep the process alive.
-        process.exit(await serve(options, stopSignal())),
-      );
+        process.exit(await serve({ ...options, ignoredVariables }, stopSignal()));
+      });
     },
   },
   {
@@ -122,6 +125,29 @@ export const COMMANDS: readonly CommandEntry[] = [
       const { addDriftOptions, driftCommand } = await import('./drift.ts');
       addDriftOptions(command.allowExcessArguments(false)).action(async (options: DriftOptions) =>
         ended(await driftCommand(options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'plan',
+    description: 'show what a template would do to running pods',
+    usage: '[options]',
+    async load(command, { terminal, ended }) {
+      const { addPlanOptions, planCommand } = await import('./rollout/plan.ts');
+      addPlanOptions(command.allowExcessArguments(false)).action(async (options: PlanOptions) =>
+        ended(await planCommand(options, terminal)),
+      );
+    },
+  },
+  {
+    name: 'rollout',
+    description: 'show, pause or resume the rollout of a template to running pods',
+    usage: '[options] [action]',
+    async load(command, { terminal, ended }) {
+      const { addRolloutOptions, rolloutCommand } = await import('./rollout/rollout.ts');
+      addRolloutOptions(command.allowExcessArguments(false)).action(
+        async (action: string, options: RolloutOptions) =>
+          ended(await rolloutCommand(action, options, terminal)),
       );
     },
   },

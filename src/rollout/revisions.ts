@@ -1,4 +1,4 @@
-import { isAlreadyExists, isConflict, isNotFound } from '../kube/api/api-error.ts';
+import { isAlreadyExists, isConflict, isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
@@ -69,6 +69,8 @@ export interface TemplateRevisions {
 }
 
 const KEY = 'revisions';
+/** How often to try again where the operator lacks the rights. */
+const RIGHTS_MS = 60_000;
 const [PROOF_MS, PROOF_AGAIN_MS] = [10_000, 30_000];
 const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
 
@@ -87,6 +89,7 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
   const proved = new Map<string, TemplateSet>();
   const listeners: (() => void)[] = [];
   const proofs = new Trigger();
+  let isForbiddenLogged = false;
   let memo: { readonly set: TemplateSet; readonly revisions: Revisions | undefined } | undefined;
   const changed = () => {
     memo = undefined;
@@ -154,7 +157,16 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
       const used = usedTemplates(pods, keys.status);
       const isUsed = ({ templates }: TemplateSet) =>
         [...templates.values()].some(({ hash }) => used().has(hash));
-      for (const upkeep of upkeepOf(set, stored(), isActive(set), isUsed)) await keep(upkeep, signal);
+      try {
+        for (const upkeep of upkeepOf(set, stored(), isActive(set), isUsed)) await keep(upkeep, signal);
+        isForbiddenLogged = false;
+      } catch (err) {
+        if (!isForbidden(err)) throw err;
+        if (!isForbiddenLogged)
+          log.error({ err }, 'cannot write the revisions: apply deploy/overlays/rollout');
+        isForbiddenLogged = true;
+        return { requeueAfterMs: RIGHTS_MS };
+      }
       return {};
     },
     { keys: () => [KEY], after },

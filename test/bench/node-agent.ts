@@ -86,6 +86,7 @@ async function measure(): Promise<0 | 1> {
       ...[
         '--max-semi-space-size=1',
         '--heap-growing-percent=20',
+        '--optimize-for-size',
         join(projectDirectory(), 'dist/main.js'),
         'node-agent',
       ],

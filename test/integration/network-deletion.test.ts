@@ -129,6 +129,7 @@ test.each([
   expect(adopted?.metadata.uid).toBe(before?.metadata.uid);
   expect(adopted?.metadata.ownerReferences?.[0]?.uid).toBe(refused.metadata.uid);
   expect(adopted?.spec?.config).toContain('"mtu":1400');
+  await lab.delete(ns, 'a');
 });
 
 test('a Network whose finalizer somebody took off, and which was made anew, gets an attachment of its own', async () => {

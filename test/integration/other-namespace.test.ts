@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
+import { eventually } from '../env/eventually.ts';
 import { must, startOperator } from '../env/operator.ts';
 import { serviceAccount } from '../support/default-account.ts';
 import { fencedCalls, forbiddenCalls } from '../support/rights.ts';
@@ -49,10 +50,9 @@ test('injects sidecars, gives addresses, and is refused nothing', async () => {
     metadata: { name: 'both', namespace: 'default', annotations },
     spec: { containers: [{ name: 'app', image: 'app' }] },
   });
-  await kubectl('wait pod/both --for=jsonpath={.spec.schedulingGates}= --timeout=30s').catch(() => undefined);
-  const pod = await kubectl('get pod both -o yaml');
-  expect(pod).toContain('initializer.kubernetes.io/envoy-status');
-  expect(pod).toContain('10.20.0.2/24');
+  const pod = () => kubectl('get pod both -o yaml');
+  await eventually('the pod has an address', async () => (await pod()).includes('10.20.0.2/24'));
+  expect(await pod()).toContain('initializer.kubernetes.io/envoy-status');
   expect(await forbiddenCalls(controlPlane.auditLogPath, ACCOUNT)).toEqual([]);
   expect(await fencedCalls(controlPlane.auditLogPath, ACCOUNT)).toEqual([]);
 });

@@ -155,8 +155,13 @@ test('entries of other controllers stay', async () => {
 
 test('a foreign edit and a deletion of the file are repaired', async () => {
   const before = await file('clients');
+  // Without the policy that refuses both.
+  await kubectl('delete validatingadmissionpolicybinding envoy-initializer-routes');
   const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
-  await fixture.kubectl(...patch.split(' '), '{"data":{"rds.json":"{}"}}');
+  await eventually('the policy is gone', async () => {
+    const edit = [...patch.split(' '), '{"data":{"rds.json":"{}"}}'];
+    return (await fixture.controlPlane.kubectl(edit)).code === 0;
+  });
   await eventually('the edit is repaired', async () => (await file('clients')) === before);
   await kubectl('delete configmap envoy-routes --namespace=clients');
   await eventually('the deletion is repaired', async () => (await file('clients')) === before);

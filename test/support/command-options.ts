@@ -5,6 +5,8 @@ import { addInjectOptions } from '../../src/cli/inject.ts';
 import { addLintOptions } from '../../src/cli/lint/lint.ts';
 import { addNodeAgentOptions } from '../../src/cli/node-agent-options.ts';
 import { addPolicyOptions } from '../../src/cli/policy.ts';
+import { addPlanOptions } from '../../src/cli/rollout/plan.ts';
+import { addRolloutOptions } from '../../src/cli/rollout/rollout.ts';
 import { addServeOptions } from '../../src/cli/serve-options.ts';
 import { addUninjectOptions } from '../../src/cli/uninject.ts';
 
@@ -17,6 +19,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   check: addCheckOptions(new Command()),
   lint: addLintOptions(new Command()),
   policy: addPolicyOptions(new Command()),
+  plan: addPlanOptions(new Command()),
+  rollout: addRolloutOptions(new Command()),
   drift: addDriftOptions(new Command()),
 };
 

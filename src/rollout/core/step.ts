@@ -101,8 +101,8 @@ export function step(
   for (const candidate of open) {
     const { pod, workload } = candidate;
     if (started.has(candidate)) continue;
-    const isFull = pod.ready === true && freeIn(workload, strategy.maxUnavailable) <= 0;
-    wait(pod, isFull ? 'workload' : rate <= slots ? 'rate' : 'unproven');
+    const isFull = freeIn(workload, strategy.maxUnavailable) <= 0 || started.size < limits.slots;
+    wait(pod, isServing(candidate) && isFull ? 'workload' : rate <= slots ? 'rate' : 'unproven');
   }
   for (const candidate of started) {
     states.push({ pod: candidate.pod, is: 'under-way' });

@@ -60,6 +60,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
     'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
+  'docs/rollout.md # A new Envoy on a Friday':
+    'needs a fleet; test/integration/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
   'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
   'docs/routing.md # Canary':
     'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',

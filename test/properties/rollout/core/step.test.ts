@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Action } from '../../../src/rollout/core/pod.ts';
-import { freeIn } from '../../../src/rollout/core/workloads.ts';
-import type { Strategy } from '../../../src/sidecar/template/strategy.ts';
-import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../support/rollout-world.ts';
+import type { Action } from '../../../../src/rollout/core/pod.ts';
+import { freeIn } from '../../../../src/rollout/core/workloads.ts';
+import type { Strategy } from '../../../../src/sidecar/template/strategy.ts';
+import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../../support/rollout-world.ts';
 
 const [OLD, NEW, RESHAPED] = [setOf('envoy:1'), setOf('envoy:2'), setOf('envoy:2', '[--new]')];
 

@@ -1,0 +1,104 @@
+import { type Command, Option } from 'commander';
+import { type Forecast, type ForecastPod, forecast, outlookLine } from '../../rollout/core/forecast.ts';
+import { podChange } from '../../rollout/pod-change.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import type { Strategy } from '../../sidecar/template/strategy.ts';
+import type { TemplateSet } from '../../sidecar/template/template-set.ts';
+import { type Cluster, withCluster } from '../cluster.ts';
+import { text } from '../option-values.ts';
+import { type OutputFormat, outputOption, printOutput } from '../output.ts';
+import { serveOption } from '../serve-options.ts';
+import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
+import type { ExitCode, Terminal } from '../terminal.ts';
+import { addClusterOptions, type ClusterOptions, namespaceOption, requireFilename } from '../tool-options.ts';
+import { columns } from './columns.ts';
+import { type FleetPod, kubeletVersions, readFleet } from './read-fleet.ts';
+
+export interface PlanOptions extends ClusterOptions {
+  readonly filename: string;
+  readonly namespace?: string;
+  readonly requireAnnotation: boolean;
+  readonly output: OutputFormat;
+}
+
+/** What is shown if the file has no strategy for running pods: all that could be done. */
+const WITHOUT_STRATEGY: Pick<Strategy, 'mode' | 'singleReplica'> = {
+  mode: 'in-place-or-replace',
+  singleReplica: 'leave',
+};
+
+export function addPlanOptions(command: Command): Command {
+  command
+    .addOption(
+      new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
+        text,
+      ),
+    )
+    .hook('preAction', requireFilename)
+    .addOption(namespaceOption('namespace of the pods (default: all namespaces)'))
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption());
+  return addClusterOptions(command);
+}
+
+/** Prints what a template would do to the running pods of the cluster. Changes nothing. */
+export async function planCommand(options: PlanOptions, terminal: Terminal): Promise<ExitCode> {
+  const set = await templatesOfFile(terminal, options.filename);
+  const hasStrategy = set.rollout !== undefined && set.rollout.mode !== 'new-pods';
+  const strategy = hasStrategy && set.rollout ? set.rollout : WITHOUT_STRATEGY;
+  const result = await withCluster(options, async (cluster) => {
+    const pods = await forecastPods(cluster, options, set);
+    return { ...forecast(pods, set, strategy), undrained: pods.filter(({ canDrain }) => !canDrain).length };
+  });
+  printOutput(terminal, options.output, {
+    value: JSON.parse(JSON.stringify({ ...result, mode: set.rollout?.mode ?? 'new-pods' })),
+    lines: [...(result.workloads.length > 0 ? table(result) : []), outlookLine(result.total)],
+  });
+  if (result.undrained > 0 && result.total.inPlace > 0)
+    terminal.err(
+      `${result.undrained} of these pods cannot be drained, and lose requests while their sidecar restarts: their template has no file for the annotation drain\n`,
+    );
+  if (!hasStrategy)
+    terminal.err(
+      'the file has no rollout strategy for running pods: they keep their sidecar until they are recreated\n',
+    );
+  return result.total.refused > 0 ? 1 : 0;
+}
+
+async function forecastPods(cluster: Cluster, options: PlanOptions, set: TemplateSet) {
+  const { annotation, requireAnnotation, operatorNamespace } = options;
+  const keys = keysFor(annotation);
+  const [kubelets, fleet, from] = await Promise.all([
+    kubeletVersions(cluster.client),
+    readFleet(cluster.client, keys, options.namespace),
+    templatesOfCluster(cluster, options),
+  ]);
+  const decide = { keys, requireAnnotation, operatorNamespace };
+  const verdictOf = ({ pod, namespace, observed }: FleetPod): ForecastPod['verdict'] => {
+    const change = podChange(pod, namespace, set, decide, { from, kubelet: kubelets.get(observed.node) });
+    return 'why' in change ? { how: change.how, why: change.why } : undefined;
+  };
+  return fleet
+    .filter(({ observed }) => !observed.isGoing)
+    .map((each) => ({
+      ...each.observed,
+      namespace: each.namespace,
+      workload: each.workload,
+      verdict: verdictOf(each),
+    }));
+}
+
+function table({ workloads }: Forecast): readonly string[] {
+  return columns([
+    ['WORKLOAD', 'PODS', 'IN PLACE', 'REPLACED', 'LEFT', 'REFUSED', 'CURRENT', 'WHY'],
+    ...workloads.map(({ workload, pods, inPlace, replaced, left, refused, current, why }) => [
+      workload,
+      ...[pods, inPlace, replaced, sum(Object.values(left)), refused, current].map(String),
+      [...Object.keys(left), ...why].join('; '),
+    ]),
+  ]);
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, each) => all + each, 0);
+}

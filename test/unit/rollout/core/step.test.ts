@@ -1,0 +1,208 @@
+import { describe, expect, test } from '@jest/globals';
+import type { RolloutPod } from '../../../../src/rollout/core/pod.ts';
+import type { Revision, Revisions } from '../../../../src/rollout/core/revision.ts';
+import { step } from '../../../../src/rollout/core/step.ts';
+import { appliedTemplate } from '../../../../src/sidecar/status.ts';
+import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
+import { setOf, strategyOf } from '../../../support/rollout-world.ts';
+
+const NOW = 1_000_000_000;
+const [OLD, NEW] = [setOf('envoy:1'), setOf('envoy:2')];
+let count = 0;
+
+function statusOf({ templates }: TemplateSet, more = {}) {
+  const applied = [...templates.values()].map(appliedTemplate);
+  return { templates: applied, added: {}, overlaid: {}, moved: {}, requests: {}, ...more };
+}
+
+function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
+  count += 1;
+  return {
+    key: `shop/pod-${count}`,
+    uid: `${count}`,
+    namespace: { namespaceLabels: {} },
+    selects: undefined,
+    owner: { uid: '80000000-web', kind: 'ReplicaSet' },
+    node: 'node',
+    createdAt: NOW - 3_600_000,
+    isGoing: false,
+    ready: true,
+    readySince: NOW - 3_600_000,
+    isSidecarReady: true,
+    sidecarStartedAt: NOW - 3_600_000,
+    status: statusOf(OLD),
+    isConfigStale: false,
+    isOptedOut: false,
+    isDraining: false,
+    drainedSince: undefined,
+    trouble: undefined,
+    verdict: undefined,
+    blocked: undefined,
+    ...fields,
+  };
+}
+
+const PROMOTED: Revision = {
+  set: OLD,
+  state: 'promoted',
+  canary: { namespaces: undefined, percent: 0 },
+  since: 0,
+  heldSince: undefined,
+};
+
+function to(state: Revision['state'], more: Partial<Revision> = {}): Revisions {
+  const target = { ...PROMOTED, set: NEW, state, since: NOW - 60_000, ...more };
+  return { target, promoted: state === 'promoted' ? target : PROMOTED, paused: false };
+}
+
+const ALL = { namespaces: undefined, percent: 100 };
+const IN_PLACE = strategyOf('mode: in-place');
+const whys = (result: ReturnType<typeof step>) => result.pods.map(({ is, why }) => why ?? is);
+
+describe('a step', () => {
+  test('begins with a canary of as many pods as the breaker looks at', () => {
+    const owners = ['10000000-a', '60000000-b', 'c0000000-c'];
+    const pods = owners.flatMap((uid) =>
+      Array.from({ length: 5 }, () => pod({ owner: { uid, kind: 'ReplicaSet' } })),
+    );
+    expect(step(pods, to('new'), IN_PLACE, NOW)).toMatchObject({
+      phase: 'begin',
+      actions: [],
+      decision: { do: 'begin', canary: { percent: 38 } },
+    });
+  });
+
+  test('changes pods of the canary only, and one of a workload', () => {
+    const inside = [
+      pod({ owner: { uid: '1-a', kind: 'ReplicaSet' } }),
+      pod({ owner: { uid: '1-a', kind: 'ReplicaSet' } }),
+    ];
+    const outside = [pod(), pod()];
+    const canary = { namespaces: undefined, percent: 20 };
+    const result = step([...inside, ...outside], to('canary', { canary }), IN_PLACE, NOW);
+    expect(result.actions.map((action) => [action.do, action.pod])).toEqual([['drain', inside[0]]]);
+    expect(whys(result).sort()).toEqual(['canary', 'canary', 'under-way', 'workload']);
+  });
+
+  test('holds a canary that is proved, then promotes it', () => {
+    const strategy = strategyOf('mode: in-place\ncanary: {percent: 50, hold: 10m}');
+    const pods = [pod({ status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString() }) })];
+    expect(step(pods, to('canary', { canary: ALL }), strategy, NOW)).toMatchObject({
+      decision: { do: 'hold' },
+    });
+    const held = (ms: number) => to('canary', { canary: ALL, heldSince: NOW - ms });
+    expect(step(pods, held(599_000), strategy, NOW)).toMatchObject({ phase: 'hold', wakeInMs: 1_000 });
+    expect(step(pods, held(599_000), strategy, NOW).decision).toBeUndefined();
+    expect(step(pods, held(600_000), strategy, NOW)).toMatchObject({ decision: { do: 'promote' } });
+  });
+
+  test('waits 6 s with a drained pod, and does not touch another of its workload', () => {
+    const draining = (ms: number) => pod({ isDraining: true, ready: false, drainedSince: NOW - ms });
+    const early = step([draining(4_000), pod()], to('promoted'), IN_PLACE, NOW);
+    expect(early).toMatchObject({ actions: [], wakeInMs: 2_000 });
+    const late = step([draining(6_000), pod()], to('promoted'), IN_PLACE, NOW);
+    expect(late.actions.map((action) => action.do)).toEqual(['change']);
+  });
+
+  test('puts a drained pod back that is not changed after all', () => {
+    const drained = pod({ isDraining: true, ready: false, drainedSince: NOW });
+    for (const [revisions, strategy] of [
+      [{ ...to('promoted'), paused: true }, IN_PLACE],
+      [to('halted'), IN_PLACE],
+      [to('promoted'), strategyOf('mode: new-pods')],
+    ] as const) {
+      expect(step([drained, pod()], revisions, strategy, NOW).actions.map((action) => action.do)).toEqual([
+        'undrain',
+      ]);
+    }
+  });
+
+  const changed = (ms: number, fields: Partial<RolloutPod> = {}, more = {}) =>
+    pod({
+      status: statusOf(NEW, { at: new Date(NOW - ms).toISOString(), wasReady: true, ...more }),
+      readySince: NOW - ms,
+      ...fields,
+    });
+  const failing = { ready: false, isSidecarReady: false } as const;
+
+  test.each([
+    ['that cannot be pulled', changed(2_000, { ...failing, trouble: 'ErrImagePull: x' })],
+    ['that is not Ready in time', changed(61_000, failing)],
+  ])('halts at the second pod %s', (_, bad) => {
+    const first = to('promoted', { since: NOW - 3_600_000 });
+    expect(step([bad, pod()], first, IN_PLACE, NOW).decision).toBeUndefined();
+    const result = step([bad, { ...bad, uid: 'other' }, pod()], first, IN_PLACE, NOW);
+    expect(result).toMatchObject({ phase: 'halted', decision: { do: 'halt' }, actions: [] });
+    expect(result.health.failing).toHaveLength(2);
+  });
+
+  test.each([
+    ['whose node does not answer', changed(90_000, { ...failing, ready: 'unknown' })],
+    ['that was not Ready before either', changed(90_000, failing, { wasReady: false })],
+    ['that got the template long ago', changed(3_600_000, { ...failing, trouble: 'CrashLoopBackOff' })],
+    ['that was Ready for a while', changed(300_000, { ...failing, readySince: NOW - 70_000 })],
+  ])('does not hold a pod against the template %s', (_, bad) => {
+    const first = to('promoted', { since: NOW - 7_200_000 });
+    const result = step([bad, { ...bad, uid: 'other' }, pod(), pod()], first, IN_PLACE, NOW);
+    expect(result.health.failing).toEqual([]);
+    expect(result.phase).toBe('rest');
+  });
+
+  test('goes back at once with failing pods, and one by one with good ones', () => {
+    const back = strategyOf('mode: in-place\nbreaker: {then: back}');
+    const pods = [
+      changed(10_000, { ...failing, trouble: 'ErrImagePull' }),
+      changed(10_000, { ...failing, trouble: 'ErrImagePull' }),
+      ...[changed(30_000), changed(30_000)].map((each) => ({
+        ...each,
+        owner: { uid: 'other', kind: 'ReplicaSet' },
+      })),
+    ];
+    const result = step(pods, to('halted'), back, NOW);
+    expect(result.phase).toBe('back');
+    expect(result.actions.map((action) => [action.do, action.to.set])).toEqual([
+      ['change', OLD],
+      ['change', OLD],
+      ['drain', OLD],
+    ]);
+  });
+
+  test('changes the only pod of a workload if it may, without a drain that would only prolong the outage', () => {
+    const result = step([pod()], to('promoted'), strategyOf('mode: in-place\nsingleReplica: change'), NOW);
+    expect(result.actions.map((action) => action.do)).toEqual(['change']);
+  });
+
+  test('asks again for a pod that a PodDisruptionBudget protects, and goes on with others', () => {
+    const until = NOW + 30_000;
+    const blocked = pod({ blocked: { until, why: 'budget web allows none' }, uid: '0' });
+    const result = step([blocked, pod()], to('promoted'), IN_PLACE, NOW);
+    expect(result.actions.map((action) => action.pod === blocked)).toEqual([false]);
+    expect(result.pods.find((each) => each.pod === blocked)).toMatchObject({
+      why: 'budget',
+      message: 'budget web allows none',
+    });
+    expect(result.wakeInMs).toBeLessThanOrEqual(30_000);
+  });
+
+  test('looks at twice as many pods with twice as much work', () => {
+    const fleet = (n: number) => {
+      let reads = 0;
+      const pods = Array.from({ length: n }, (_, i) => {
+        const each = pod({
+          owner: { uid: `${(i % 200).toString(16).padStart(8, '0')}-w`, kind: 'ReplicaSet' },
+        });
+        return new Proxy(each, {
+          get(target, key, receiver) {
+            reads += 1;
+            return Reflect.get(target, key, receiver);
+          },
+        });
+      });
+      const strategy = strategyOf('mode: in-place\nmaxUnavailable: 25%\nperMinute: 100000');
+      const { actions } = step(pods, to('promoted'), strategy, NOW);
+      expect(actions).toHaveLength(2);
+      return reads;
+    };
+    expect(fleet(8_000) / fleet(4_000)).toBeLessThan(2.4);
+  });
+});
