@@ -13,7 +13,7 @@ import { installPlugins } from './cni-plugins.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
-import { ownNode } from './own-node.ts';
+import { ownNode, ownPod } from './own-node.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ReportWriter } from './report-writer.ts';
@@ -103,11 +103,12 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
+    const pod = await ownPod();
     while (!signal.aborted) {
       const { report, joined, problem } = await reconciler.round();
       failure = problem;
       metrics.joined(joined, problem !== undefined);
-      await writer.write(report, signal).catch((err: unknown) => {
+      await writer.write({ ...report, ...(pod && { pod }) }, signal).catch((err: unknown) => {
         if (!signal.aborted) log.error({ err }, 'cannot write the report of this node');
       });
       await trigger.next(problem === undefined ? lookInterval : Math.min(RETRY_MS, lookInterval), signal);
