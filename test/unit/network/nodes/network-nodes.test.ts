@@ -196,6 +196,14 @@ describe('a report that outlives its agent', () => {
     });
   });
 
+  test('counts no more where another pod has the name, and its agent does not report', () => {
+    const { networkNodes, agent, clock, reasonOn } = started();
+    agent('agent-1', 'u2', 'n1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NoAgent');
+  });
+
   test('counts while a rollout replaces the pod, also by one of the same name', () => {
     const { networkNodes, report, agent, agents, clock, reasonOn } = started();
     for (const [name, uid] of [
