@@ -89,6 +89,11 @@ soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Network
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
 
+.PHONY: neutron-fleet
+neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a real Neutron for 1,000 pods on 50 Networks (10 minutes)
+	-@node test/env/neutron/cli.ts install
+	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron-pods -t 'each pod has one port'
+
 .PHONY: network-fleet
 network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
 	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet

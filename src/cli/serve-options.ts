@@ -135,6 +135,11 @@ const SERVE_OPTIONS = {
     default: 'envoy-initializer-neutron',
     help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
   },
+  'neutron-pods': {
+    parse: bool,
+    default: 'false',
+    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
+  },
   'cluster-cidrs': {
     parse: rangeList,
     value: 'ranges',
