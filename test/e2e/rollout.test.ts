@@ -7,7 +7,8 @@ import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { apply, kubectl } from '../support/cluster-kubectl.ts';
+import { OPTED_IN } from '../support/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { ask, HttpLoad, underLoad } from '../support/http-load.ts';
 import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
@@ -184,6 +185,12 @@ describeWithNode('a rollout', () => {
     await operator.rolledOut();
     await operator.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
     await write(templates());
+    // Pods of the template before would have to be replaced.
+    await eventually('new pods get the templates', async () => {
+      const pod = podOf('probe', {}, {}, { labels: OPTED_IN });
+      const flags = '--dry-run=server --output jsonpath={.spec.containers[*].resources.requests.cpu}';
+      return (await run(`create ${flags} --filename -`, JSON.stringify(pod))) === '20m';
+    });
     for (const name of APPS) {
       const app = { ...serving(name, ['127.0.0.1:8080']), ...readyAt(80) };
       const selects = name === 'native' ? { 'initializer.kubernetes.io/envoy-templates': 'native' } : {};

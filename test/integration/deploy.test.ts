@@ -181,7 +181,7 @@ test.each(['node-agent', 'networks'])('%s is accepted, and labels all that it ma
   expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
 });
 
-const COMPONENTS = ['all-pods', 'cert-manager', 'networks', 'repair', 'without-policies'];
+const COMPONENTS = ['all-pods', 'cert-manager', 'networks', 'repair', 'rollout', 'without-policies'];
 
 describe('components', () => {
   let directory: string;
@@ -243,7 +243,7 @@ describe('components', () => {
       /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/repair","[^"]*components\/all-pods"\]/,
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
-      'no component everything: to combine overlays, write some of all-pods, cert-manager, networks, repair, without-policies',
+      'no component everything: to combine overlays, write some of all-pods, cert-manager, networks, repair, rollout, without-policies',
     );
   });
 

@@ -198,7 +198,7 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
     expect(parseStatus(annotations[STATUS])).toMatchObject({
       templates: [{ name: 'config', sha256: to.templates.get('config')?.hash }],
       at: '2026-01-01T00:00:00.000Z',
-      wasReady: false,
+      wasReady: true,
       restarts: 3,
       configs: { envoy: 'config' },
     });

@@ -27,14 +27,16 @@ jest.setTimeout(2 * BOUND_MS);
 let fixture: OperatorFixture;
 let api: ApiAccess;
 let kubelet: SimulatedKubelet;
+/** The image that all pods have. */
+let image = 'envoy:v1';
 
 const say = (text: string) => void process.stderr.write(`      ${text}\n`);
 
-function template(image: string): string {
+function template(name: string): string {
   const drain = [{ path: 'drain', fieldRef: { fieldPath: `metadata.annotations['${DRAIN}']` } }];
   const envoy = {
     name: 'envoy',
-    image,
+    image: name,
     volumeMounts: [{ name: 'drain', mountPath: '/etc/drain' }],
     readinessProbe: { httpGet: { path: '/ready', port: 15021 } },
   };
@@ -49,8 +51,8 @@ breaker: {failures: ${FAILURES}, of: 10, within: 30s, then: back}
 `;
 const MOST_UNREADY = Math.ceil(REPLICAS / 4);
 
-async function write(image: string): Promise<void> {
-  const data = { config: template(image), rollout: STRATEGY };
+async function write(name: string): Promise<void> {
+  const data = { config: template(name), rollout: STRATEGY };
   const patch = ['--type=merge', '--patch', JSON.stringify({ data })];
   await fixture.kubectl('patch', 'configmap', OPERATOR, `--namespace=${OPERATOR}`, ...patch);
 }
@@ -59,14 +61,14 @@ const imageOf = ({ spec }: SimulatedKubelet['pods'][number]) =>
   spec.containers.find(({ name }) => name === 'envoy')?.image;
 
 /** Resolves when all pods have the image, and are drained no more. */
-async function settled(image: string): Promise<void> {
+async function settled(name: string): Promise<void> {
   await eventually(
-    `all pods have ${image}`,
+    `all pods have ${name}`,
     async () => {
       kubelet.check();
       return kubelet.pods.every(
         (pod) =>
-          imageOf(pod) === image &&
+          imageOf(pod) === name &&
           pod.metadata.annotations?.[DRAIN] === undefined &&
           pod.status.containerStatuses?.every(({ ready }) => ready),
       );
@@ -146,7 +148,7 @@ beforeAll(async () => {
   api = connect(fixture.controlPlane.kubeconfigPath);
   await write('envoy:v1');
   await createFleet();
-  kubelet = new SimulatedKubelet(api.client, (image) => image.includes('broken'));
+  kubelet = new SimulatedKubelet(api.client, (name) => name.includes('broken'));
   await eventually(
     'all pods are Ready',
     async () => {
@@ -194,6 +196,7 @@ describe(`${WORKLOADS * REPLICAS} pods of ${WORKLOADS} workloads`, () => {
       await fixture.operator.restart();
     }
     await settled('envoy:v2');
+    image = 'envoy:v2';
     const counts = [...(await writes()).values()];
     say(
       `${((performance.now() - start) / 1000).toFixed(0)} s, at most ${Math.max(...counts)} writes per pod, at most ${kubelet.mostUnready} of ${REPLICAS} pods of a workload not Ready`,
@@ -217,7 +220,7 @@ describe(`${WORKLOADS * REPLICAS} pods of ${WORKLOADS} workloads`, () => {
       },
       SLOWLY,
     );
-    await settled('envoy:v2');
+    await settled(image);
     const touched = [...(await writes())].filter(([name, count]) => count !== before.get(name));
     expect(touched.length).toBeGreaterThan(0);
     expect(touched.length).toBeLessThanOrEqual(FAILURES);

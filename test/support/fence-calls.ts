@@ -1,5 +1,6 @@
 import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
-import { attachmentFor } from '../../src/network/providers/multus/multus-attachment.ts';
+import { attachmentFor, attachmentWith } from '../../src/network/providers/multus/multus-attachment.ts';
+import { ovsConfig } from '../../src/network/providers/neutron/pods/ovs-config.ts';
 
 /** A call of kubectl, and what it reads. */
 export interface FencedCall {
@@ -458,6 +459,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     BRIDGE,
   ],
   [
+    'plugs pods into another bridge of Open vSwitch',
+    merge('net-attach-def/ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+    BRIDGE,
+  ],
+  [
     'chains a second CNI plugin',
     merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
     BRIDGE,
@@ -591,6 +597,7 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
   ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
+  ['creates a definition for a Network of Neutron', create({ ...attachmentWith(NEW, ovsConfig(NEW, 1442)) })],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {

@@ -18,6 +18,8 @@ export interface LiveBasis extends Basis {
   readonly prover: Pick<TemplateProver, 'prove'>;
   /** Undefined if the user may not read the configuration. */
   readonly webhooks: AppliedWebhooks | undefined;
+  /** Whether admission policies inject pods, also while no replica answers. */
+  readonly policies: boolean;
   /** Whether the object comes from the cluster, and not from a file. */
   readonly exists: boolean;
 }

@@ -21,6 +21,7 @@ async function findingsOf(kind: string, ...fields: readonly string[]) {
     decide: input.options,
     state: { set: templateSet() },
     webhooks: undefined,
+    policies: false,
     exists: false,
   };
   const { findings } = await tryDryRun(demoPod(), inject(input), { namespaceLabels: {} }, basis);
