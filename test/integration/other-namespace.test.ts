@@ -63,3 +63,18 @@ test('its account is held by the fence', async () => {
   ]);
   expect((await asked).stderr).toContain("'envoy-initializer-fence'");
 });
+
+test('its account alone changes the file of routes', async () => {
+  await kubectl('create configmap envoy-routes --from-literal=rds.json=old');
+  await kubectl(`label configmap envoy-routes initializer.kubernetes.io/routes-of=${NAMESPACE}`);
+  const change = [
+    'patch',
+    'configmap',
+    'envoy-routes',
+    '--type=merge',
+    '--patch={"data":{"rds.json":"new"}}',
+  ];
+  const { stderr } = await controlPlane.kubectl(change);
+  expect(stderr).toContain("'envoy-initializer-routes'");
+  await must(controlPlane, [...change, `--as=${ACCOUNT}`]);
+});
