@@ -65,16 +65,16 @@ test('its account is held by the fence', async () => {
 });
 
 test('its account alone changes the file of routes', async () => {
-  await kubectl('create configmap envoy-routes --from-literal=rds.json=old');
-  await kubectl(`label configmap envoy-routes initializer.kubernetes.io/routes-of=${NAMESPACE}`);
-  const change = [
-    'patch',
-    'configmap',
-    'envoy-routes',
-    '--type=merge',
-    '--patch={"data":{"rds.json":"new"}}',
-  ];
-  const { stderr } = await controlPlane.kubectl(change);
+  const routes = (text: string) =>
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'envoy-routes', labels: { 'initializer.kubernetes.io/routes-of': NAMESPACE } },
+      data: { 'rds.json': text },
+    });
+  const write = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await must(controlPlane, write, routes('old'));
+  const { stderr } = await controlPlane.kubectl(write, { input: routes('new') });
   expect(stderr).toContain("'envoy-initializer-routes'");
-  await must(controlPlane, [...change, `--as=${ACCOUNT}`]);
+  await must(controlPlane, [...write, `--as=${ACCOUNT}`], routes('new'));
 });
