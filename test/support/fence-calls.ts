@@ -61,6 +61,7 @@ const NEW = {
   metadata: { name: 'new', namespace: 'default', uid: 'a' },
   spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
 } as const;
+const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
 const secret = (name: string, type: string, metadata: object = {}) =>
@@ -597,7 +598,10 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
   ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
-  ['creates a definition for a Network of Neutron', create({ ...attachmentWith(NEW, ovsConfig(NEW, 1442)) })],
+  [
+    'creates a definition for a Network of Neutron',
+    create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
+  ],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {
