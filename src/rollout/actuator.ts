@@ -10,6 +10,7 @@ import type { DecideOptions } from '../sidecar/decision-input.ts';
 import type { Status } from '../sidecar/status.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import type { Action, RolloutPod } from './core/pod.ts';
+import { DRAIN_LIMIT_MS } from './core/step.ts';
 import { isServed } from './endpoints.ts';
 import type { PodMemory } from './memory.ts';
 import { hasRestarted, type Observed, observe } from './observe.ts';
@@ -68,13 +69,16 @@ export class Actuator {
       const change = await this.#changeOf(whole, pod, to.set, signal);
       if (change.how === 'none') return 'later';
       if (change.how !== 'in-place') return this.#judge(pod, to.set, change);
-      if (what === 'change') return await this.#change(whole, before, change, signal);
+      if (what === 'change') return await this.#change(whole, before, change, signal, this.#isOverdue(pod));
       return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
     } catch (err) {
       if (isNotFound(err)) return 'gone';
       // Another writer was faster: the next step sees its write.
       if (isOvertaken(err)) return 'later';
       const judgement = judgementOf(err);
+      // Such as a webhook for this pod that is down, or two disruption budgets: the other pods go on.
+      if (what !== 'undrain' && err instanceof ApiError && err.status === 500)
+        return this.#block(pod, err.message, BUDGET_MS);
       if (!judgement) throw err;
       return this.#judge(pod, to.set, judgement);
     }
@@ -110,9 +114,10 @@ export class Actuator {
     before: Observed,
     change: InPlaceChange,
     signal: AbortSignal,
+    isOverdue = false,
   ): Promise<Outcome> {
     const { namespace } = whole.metadata;
-    if (before.isDraining && before.ready === false && before.trouble === undefined) {
+    if (before.isDraining && before.ready === false && before.trouble === undefined && !isOverdue) {
       if (await isServed(this.#options.client, namespace, before.uid, signal)) {
         return this.#block(before, 'a Service still sends requests to it', SOON_MS);
       }
@@ -122,6 +127,11 @@ export class Actuator {
     if (resize.length > 0) await this.#write(whole, resize, { subresource: 'resize', signal });
     await this.#write(whole, this.#changePatch(whole, before, change), { signal });
     return 'done';
+  }
+
+  /** Whether the pod has been drained for too long to wait for its Services. */
+  #isOverdue({ drainingSince }: RolloutPod): boolean {
+    return drainingSince !== undefined && this.#options.now() >= drainingSince + DRAIN_LIMIT_MS;
   }
 
   async #undrain(whole: WholePod, before: Observed, signal: AbortSignal): Promise<Outcome> {

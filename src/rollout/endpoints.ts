@@ -1,4 +1,4 @@
-import { isObject, own, ownObjects, ownString } from '../json/json.ts';
+import { isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
@@ -33,11 +33,14 @@ export async function isServed(
   return false;
 }
 
+/** `ready` is always true where a Service publishes pods that are not Ready: `serving` is the pod's own. Absent means yes. */
+function isServing(conditions: JsonValue | undefined): boolean {
+  return (own(conditions, 'serving') ?? own(conditions, 'ready')) !== false;
+}
+
 function isReadyIn(slice: unknown, uid: string): boolean {
   return ownObjects(isObject(slice) ? slice : {}, 'endpoints').some(
     (endpoint) =>
-      ownString(own(endpoint, 'targetRef'), 'uid') === uid &&
-      // Absent means ready.
-      own(own(endpoint, 'conditions'), 'ready') !== false,
+      ownString(own(endpoint, 'targetRef'), 'uid') === uid && isServing(own(endpoint, 'conditions')),
   );
 }

@@ -6,6 +6,8 @@ import type { Observed, ObservedPod } from './observe.ts';
 interface Memo {
   /** The pod as the last write returned it. */
   written: { readonly resourceVersion: string; readonly observed: Observed } | undefined;
+  /** Since when this process has known it with the annotation of a drain. */
+  drainingSince: number | undefined;
   drainedSince: number | undefined;
   /** For templates with this hash. */
   verdict: { readonly hash: string; readonly is: NonNullable<RolloutPod['verdict']> } | undefined;
@@ -60,19 +62,27 @@ export class PodMemory {
     { uid, isDraining, canDrain, ready }: Observed,
     hash: string,
     now: number,
-  ): Pick<RolloutPod, 'drainedSince' | 'verdict' | 'blocked'> {
+  ): Pick<RolloutPod, 'drainingSince' | 'drainedSince' | 'verdict' | 'blocked'> {
     const isDrained = isDraining && (!canDrain || ready === false);
-    const memo = isDrained ? this.#memo(uid) : this.#memos.get(uid);
-    if (!memo) return { drainedSince: undefined, verdict: undefined, blocked: undefined };
+    const memo = isDraining ? this.#memo(uid) : this.#memos.get(uid);
+    if (!memo)
+      return { drainingSince: undefined, drainedSince: undefined, verdict: undefined, blocked: undefined };
+    memo.drainingSince = isDraining ? (memo.drainingSince ?? now) : undefined;
     memo.drainedSince = isDrained ? (memo.drainedSince ?? now) : undefined;
-    const { verdict, blocked, drainedSince } = memo;
-    return { drainedSince, blocked, verdict: verdict?.hash === hash ? verdict.is : undefined };
+    const { verdict, blocked, drainingSince, drainedSince } = memo;
+    return { drainingSince, drainedSince, blocked, verdict: verdict?.hash === hash ? verdict.is : undefined };
   }
 
   #memo(uid: string): Memo {
     const known = this.#memos.get(uid);
     if (known) return known;
-    const memo = { written: undefined, drainedSince: undefined, verdict: undefined, blocked: undefined };
+    const memo = {
+      written: undefined,
+      drainingSince: undefined,
+      drainedSince: undefined,
+      verdict: undefined,
+      blocked: undefined,
+    };
     this.#memos.set(uid, memo);
     return memo;
   }

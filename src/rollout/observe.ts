@@ -27,7 +27,10 @@ const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
 
 /** What the pod itself shows, without its namespace and what this process remembers. */
 export interface Observed
-  extends Omit<RolloutPod, 'namespace' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'> {
+  extends Omit<
+    RolloutPod,
+    'namespace' | 'drainingSince' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'
+  > {
   /** Whether the annotation takes the pod out of its Services. */
   readonly canDrain: boolean;
   /** How often the sidecar was restarted, all its containers together. */
@@ -74,6 +77,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     sidecarStartedAt: greatest(sidecars.map(({ state }) => runningSince(state))),
     isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
     status,
+    endsByItself: (ownString(own(pod, 'spec'), 'restartPolicy') ?? 'Always') !== 'Always',
     isOptedOut: [label(pod, ROLLOUT_KEY), annotation(pod, ROLLOUT_KEY)].includes('false'),
     isDraining: annotation(pod, DRAIN) !== undefined,
     canDrain: canDrain(pod, sidecars),

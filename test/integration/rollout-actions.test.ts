@@ -29,6 +29,7 @@ let controlPlane: ControlPlane;
 let operator: ApiAccess;
 let memory: PodMemory;
 let actuator: Actuator;
+let now = NOW;
 
 const admin = async (args: string, input?: unknown) =>
   (await must(controlPlane, args.split(' '), input === undefined ? '' : JSON.stringify(input))).stdout;
@@ -150,7 +151,7 @@ beforeAll(async () => {
     memory,
     configOf: () => 'config',
     setOf: () => set(),
-    now: () => NOW,
+    now: () => now,
   });
   await running('probe');
   await eventually('the fence lets the operator drain', async () => {
@@ -171,14 +172,14 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
     expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v1' });
     await kubelet('web', 3, false);
     const { uid } = (await podOf('web')).metadata;
-    const slice = (ready: boolean) => ({
+    const slice = (conditions: { readonly ready: boolean; readonly serving?: boolean }) => ({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: { name: 'web', namespace: 'default' },
       addressType: 'IPv4',
-      endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready }, targetRef: { kind: 'Pod', uid } }],
+      endpoints: [{ addresses: ['10.0.0.1'], conditions, targetRef: { kind: 'Pod', uid } }],
     });
-    await admin('create -f -', slice(true));
+    await admin('create -f -', slice({ ready: true }));
     expect(await act('change', 'web', to)).toBe('later');
     expect(
       memory.recall({ ...(await seen('web', to)), canDrain: true } as never, to.hash, NOW).blocked,
@@ -187,7 +188,7 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
       why: 'a Service still sends requests to it',
     });
     memory.clear();
-    await admin('replace -f -', slice(false));
+    await admin('replace -f -', slice({ ready: false }));
     expect(await act('change', 'web', to)).toBe('done');
     expect(await envoyOf('web')).toMatchObject({ image: 'envoyproxy/envoy:v2' });
     const { annotations = {} } = (await podOf('web')).metadata;
@@ -204,6 +205,31 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
     expect(await act('undrain', 'web', to)).toBe('done');
     expect((await podOf('web')).metadata.annotations).not.toHaveProperty([DRAIN]);
     expect(await act('change', 'web', to)).toBe('later');
+  });
+
+  test('a pod is changed that a Service publishes although it is not Ready, or that none lets go', async () => {
+    const to = set('envoyproxy/envoy:v2');
+    for (const [name, serving, minutes] of [
+      ['published', false, 0],
+      ['held', true, 2],
+    ] as const) {
+      await running(name);
+      expect(await act('drain', name, to)).toBe('done');
+      await kubelet(name, 0, false);
+      const { uid } = (await podOf(name)).metadata;
+      await admin('create -f -', {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name, namespace: 'default' },
+        addressType: 'IPv4',
+        endpoints: [
+          { addresses: ['10.0.0.1'], conditions: { ready: true, serving }, targetRef: { kind: 'Pod', uid } },
+        ],
+      });
+      now += minutes * 60_000;
+      expect(await act('change', name, to)).toBe('done');
+      now = NOW;
+    }
   });
 
   test('cpu and memory change without a drain', async () => {
@@ -275,7 +301,13 @@ describe('before it drains a pod, it asks the API server', () => {
     memory.clear();
     expect(await act('evict', 'budgeted', to)).toBe('later');
     memory.clear();
-    await admin('delete pdb budget');
+    await admin('create -f -', { ...budget, metadata: { ...budget.metadata, name: 'another' } });
+    for (const what of ['drain', 'evict'] as const) {
+      expect(await act(what, 'budgeted', to)).toBe('later');
+      expect((await seen('budgeted', to)).blocked?.why).toContain('more than one PodDisruptionBudget');
+      memory.clear();
+    }
+    await admin('delete pdb budget another');
     expect(await act('evict', 'budgeted', to)).toBe('done');
     expect((await podOf('budgeted')).metadata.deletionTimestamp).toBeDefined();
   });

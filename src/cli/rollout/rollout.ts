@@ -97,6 +97,7 @@ async function statusOf({ client }: Cluster, options: RolloutOptions): Promise<R
     ...observed,
     namespace: settings,
     isConfigStale: false,
+    drainingSince: undefined,
     drainedSince: undefined,
     verdict: undefined,
     blocked: undefined,

@@ -59,7 +59,8 @@ export function upkeepOf(
   if (stored.length === 0) return isActive ? [{ do: 'promote' }] : [];
   const last = lastPromoted(stored);
   const known = stored.find(({ set }) => set.hash === adopted.hash);
-  const isProven = known?.state === 'promoted' || (last === undefined && known === undefined);
+  // Without a promoted one, such as after it was deleted, there is nothing to hold these back with: all new pods get them.
+  const isProven = known?.state === 'promoted' || (last === undefined && known?.state !== 'halted');
   const writes: Upkeep[] = [];
   if (known !== last || known === undefined) {
     if (isProven || !isActive) writes.push({ do: 'promote' });

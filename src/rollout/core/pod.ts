@@ -32,8 +32,12 @@ export interface RolloutPod {
   readonly isConfigStale: boolean;
   /** Whether a label or annotation of the pod keeps rollouts away from it. */
   readonly isOptedOut: boolean;
+  /** Whether its restart policy is not `Always`: no sidecar that ends is started again, and it may be a job of any kind. */
+  readonly endsByItself: boolean;
   /** Whether its annotation `drain` is set. */
   readonly isDraining: boolean;
+  /** Since when the annotation is known to be set. */
+  readonly drainingSince: number | undefined;
   /** Since when it has been out of its Services, or could not be drained; undefined before that. */
   readonly drainedSince: number | undefined;
   /** What the kubelet says where a container of the sidecar cannot run or has ended, such as `ErrImagePull: …`. */
@@ -60,7 +64,7 @@ export interface Action {
 export const REASONS = {
   'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
   'no-controller': 'it would have to be replaced, and has no controller that would do it',
-  job: 'it belongs to a Job and ends by itself',
+  job: 'it belongs to a Job, or its `restartPolicy` is not `Always`: it ends by itself',
   'single-replica':
     'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
   'not-in-place': 'it would have to be replaced, which the mode `in-place` does not do',

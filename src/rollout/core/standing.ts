@@ -44,7 +44,7 @@ export interface Situation {
 
 /** A pod of which only metadata may be known. */
 export type MetadataPod = Pick<RolloutPod, 'namespace' | 'selects' | 'owner' | 'isOptedOut'> &
-  Partial<Pick<RolloutPod, 'ready' | 'verdict' | 'isConfigStale'>>;
+  Partial<Pick<RolloutPod, 'ready' | 'verdict' | 'isConfigStale' | 'endsByItself'>>;
 
 /** The rules for what may happen to a pod with a sidecar: one place for the forecast, the rollout and its status. */
 export function standingOf(pod: MetadataPod, status: Status, situation: Situation): Standing {
@@ -55,7 +55,7 @@ export function standingOf(pod: MetadataPod, status: Status, situation: Situatio
   if (relation === 'unknown-template') return { is: 'refused', why: 'unknown-template' };
   if (pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_KEY] === 'false')
     return { is: 'left', why: 'opted-out' };
-  if (pod.owner?.kind === 'Job') return { is: 'left', why: 'job' };
+  if (pod.owner?.kind === 'Job' || pod.endsByItself) return { is: 'left', why: 'job' };
   if (verdict?.how === 'refused') return { is: 'refused', why: 'refused', message: verdict.why };
   const isReplaced = relation === 'replace' || verdict !== undefined;
   const message = verdict && { message: verdict.why };

@@ -27,6 +27,8 @@ export interface Step {
 
 /** How long a pod stays drained, for connections that are kept alive, before its sidecar restarts. */
 const DRAIN_MS = 6_000;
+/** A pod that is not out of its Services after this time never will be, and must not hold up others. Kubelets take up to 90 s. */
+export const DRAIN_LIMIT_MS = 120_000;
 /** The time of `perMinute`. */
 const MINUTE_MS = 60_000;
 
@@ -147,10 +149,15 @@ function firstOf({ how, pod, workload }: Candidate): Action['do'] {
 function afterDrain({ pod, how }: Candidate, now: number, wake: Wake): Action['do'] | undefined {
   if (how === 'evict') return 'undrain';
   if (pod.trouble !== undefined) return 'change';
-  if (pod.drainedSince === undefined) return undefined;
-  const end = pod.drainedSince + DRAIN_MS;
+  if (pod.ready === 'unknown') return undefined;
+  const { drainedSince, drainingSince } = pod;
+  const ends = [
+    ...(drainedSince === undefined ? [] : [drainedSince + DRAIN_MS]),
+    ...(drainingSince === undefined ? [] : [drainingSince + DRAIN_LIMIT_MS]),
+  ];
+  const end = Math.min(...ends);
   if (now >= end) return 'change';
-  wake.at(end);
+  if (ends.length > 0) wake.at(end);
   return undefined;
 }
 

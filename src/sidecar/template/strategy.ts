@@ -40,6 +40,8 @@ export interface Strategy {
   readonly paused: boolean;
 }
 
+/** The time that a pod has until it has failed: a kubelet needs some seconds to start a container. */
+const LEAST_WITHIN_MS = 5_000;
 const DURATION_EXAMPLE = 'a duration such as 30s, 10m or 1h30m';
 
 /** The field `then` of the breaker, which no object of TypeScript should have: `await` would call it. */
@@ -100,6 +102,11 @@ function* findings(value: JsonValue): Findings {
     const given = ownString(own(value, field), key);
     if (given === undefined || parseDuration(given) !== undefined) continue;
     yield { path: [field, key], message: `must be ${DURATION_EXAMPLE}, not ${JSON.stringify(given)}` };
+  }
+  const withinMs = parseDuration(ownString(own(value, 'breaker'), 'within') ?? '');
+  if (withinMs !== undefined && withinMs < LEAST_WITHIN_MS) {
+    const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again so soon`;
+    yield { path: ['breaker', 'within'], message };
   }
   const canary = own(value, 'canary');
   if (canary != null && own(canary, 'namespaces') == null && own(canary, 'percent') == null) {

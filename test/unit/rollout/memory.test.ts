@@ -17,6 +17,7 @@ const observed = (more: Partial<Observed> = {}): Observed => ({
   sidecarStartedAt: 0,
   status: undefined,
   isOptedOut: false,
+  endsByItself: false,
   isDraining: false,
   canDrain: true,
   trouble: undefined,

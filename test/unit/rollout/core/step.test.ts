@@ -33,7 +33,9 @@ function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
     status: statusOf(OLD),
     isConfigStale: false,
     isOptedOut: false,
+    endsByItself: false,
     isDraining: false,
+    drainingSince: undefined,
     drainedSince: undefined,
     trouble: undefined,
     verdict: undefined,
@@ -308,4 +310,28 @@ describe('a canary that has proved nothing', () => {
   test('is promoted where no pod is left that could prove anything', () => {
     expect(decide([])).toMatchObject({ decision: { do: 'promote' } });
   });
+});
+
+describe('a drained pod', () => {
+  const drained = (more: Partial<RolloutPod>) => pod({ isDraining: true, ...more });
+
+  test('that Services do not let go is changed at last, so that it does not hold up others', () => {
+    const next = (ms: number) =>
+      step([drained({ drainingSince: NOW - ms }), pod()], to('promoted'), IN_PLACE, NOW);
+    expect(next(119_000)).toMatchObject({ actions: [], wakeInMs: 1_000 });
+    expect(next(120_000).actions.map((action) => action.do)).toEqual(['change']);
+  });
+
+  test('whose node does not answer is not changed', () => {
+    const lost = drained({ drainingSince: NOW - 600_000, ready: 'unknown' });
+    expect(step([lost, pod()], to('promoted'), IN_PLACE, NOW).actions).toEqual([]);
+  });
+});
+
+test('a pod that restarts nothing is left alone, like that of a Job', () => {
+  const strategy = strategyOf('mode: in-place-or-replace\nsingleReplica: change');
+  const workflow = pod({ owner: { uid: '70000000-w', kind: 'Workflow' }, endsByItself: true });
+  const result = step([workflow, pod()], to('promoted'), strategy, NOW);
+  expect(result.actions.map((action) => action.pod)).not.toContain(workflow);
+  expect(whys(result)).toContain('job');
 });

@@ -86,6 +86,10 @@ paused: true
       'breaker: {failures: 5, of: 3}',
       'rollout:1:11: breaker.failures: must be at most breaker.of, which is 3: fewer pods are looked at',
     ],
+    [
+      'breaker: {within: 0s}',
+      'rollout:1:11: breaker.within: must be at least 5s: no sidecar is Ready again so soon',
+    ],
     ['breaker: {then: forward}', 'rollout:1:11: breaker.then: must be one of back, stop'],
     ['', 'rollout: is empty'],
   ])('%j is refused with its place', (text, fault) => {

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { type StoredRevision, upkeepOf } from '../../../../src/rollout/core/history.ts';
+import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
+import { setOf } from '../../../support/rollout-world.ts';
+
+const [ONE, TWO] = [setOf('envoy:1'), setOf('envoy:2')];
+
+function stored(set: TemplateSet, state: StoredRevision['state'], since = 0): StoredRevision {
+  const canary = { namespaces: undefined, percent: 0 };
+  return { name: set.hash, set, state, since, canary, heldSince: undefined };
+}
+
+const upkeep = (adopted: TemplateSet, ...revisions: readonly StoredRevision[]) =>
+  upkeepOf(adopted, revisions, true, () => false);
+
+describe('adopted templates', () => {
+  test('are promoted without a canary if they are the first', () => {
+    expect(upkeep(ONE)).toEqual([{ do: 'promote' }]);
+  });
+
+  test('wait for their canary, and for the breaker', () => {
+    expect(upkeep(TWO, stored(ONE, 'promoted'))).toEqual([]);
+    expect(upkeep(TWO, stored(ONE, 'promoted'), stored(TWO, 'canary'))).toEqual([]);
+    expect(upkeep(TWO, stored(ONE, 'promoted'), stored(TWO, 'halted'))).toEqual([]);
+  });
+
+  test.each(['canary', 'superseded'] as const)(
+    'in state %s are promoted if the promoted revision was deleted',
+    (state) => {
+      expect(upkeep(TWO, stored(TWO, state))).toEqual([{ do: 'promote' }]);
+    },
+  );
+
+  test('stay halted if the promoted revision was deleted', () => {
+    expect(upkeep(TWO, stored(TWO, 'halted'))).toEqual([]);
+  });
+});
