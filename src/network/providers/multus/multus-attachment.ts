@@ -25,7 +25,7 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 }
 
 /** The attachment of a Network. It has no addresses, and nothing that node agents read. */
-export function attachmentFor(network: Network, mtu: number | undefined): WantedAttachment {
+export function attachmentFor(network: Network, mtu: number | undefined, isShared = false): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
     apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS),
@@ -47,7 +47,7 @@ export function attachmentFor(network: Network, mtu: number | undefined): Wanted
         },
       ],
     },
-    spec: { config: cniConfig(keyOf(network), mtu) },
+    spec: { config: cniConfig(keyOf(network), mtu, isShared) },
   };
 }
 

@@ -34,6 +34,8 @@ export interface MultusOptions extends AttachmentStoreOptions {
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   /** The MTU of networks whose spec sets none, in bytes. */
   readonly defaultMtu: () => number;
+  /** Whether pods of all namespaces may use the Network. Without it, they may not. */
+  readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
 }
 
 /**
@@ -48,6 +50,7 @@ export class MultusProvider implements Provider<MultusReason> {
   readonly defaultMtu: () => number;
   readonly #client: MultusOptions['client'];
   readonly #usageOf: MultusOptions['usageOf'];
+  readonly #isShared: (key: ObjectKey) => boolean;
   readonly #vnis: Vnis;
   readonly #store: AttachmentStore;
 
@@ -55,6 +58,7 @@ export class MultusProvider implements Provider<MultusReason> {
     this.#client = options.client;
     this.#usageOf = options.usageOf;
     this.defaultMtu = options.defaultMtu;
+    this.#isShared = options.isShared ?? (() => false);
     this.#vnis = new Vnis(options.networks, options.attachments.lister);
     this.#store = new AttachmentStore(options);
   }
@@ -128,7 +132,7 @@ export class MultusProvider implements Provider<MultusReason> {
     const vni = this.#vnis.vniFor(network, known);
     const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
     const ready = (change: Realised['change']): Realised => ({ kind: 'ready', change, capacity, vni });
-    const text = attachmentFor(network, subnet.mtu);
+    const text = attachmentFor(network, subnet.mtu, this.#isShared(keyOf(network)));
     if (!found) {
       await this.#store.create(text, signal);
       return ready(network.status?.cidr === undefined ? 'created' : 'restored');
