@@ -52,6 +52,10 @@ integration: build/.compiled dist/.built control-plane ## Run the tests against 
 	-@node test/env/neutron/cli.ts install
 	@$(JEST) --runInBand build/test/integration
 
+.PHONY: versions
+versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37'; each takes 10 minutes of CPU to build, once)
+	@node test/versions/main.ts $(VERSIONS)
+
 .PHONY: mutation
 mutation: build/.compiled ## Run mutation tests of the pure rooms (MUTATE=src/podspec/rules/ports.ts for one file); report in out/mutation/index.html
 	@npm run --silent mutation -- $(if $(MUTATE),--mutate $(MUTATE))
@@ -85,9 +89,19 @@ soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Network
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
 	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
 
+.PHONY: neutron-fleet
+neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a real Neutron for 1,000 pods on 50 Networks (10 minutes)
+	-@node test/env/neutron/cli.ts install
+	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron-pods -t 'each pod has one port'
+
 .PHONY: network-fleet
 network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
 	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
+
+.PHONY: fleet-rollout
+fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
+	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \
+		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout.test.js
 
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)

@@ -35,15 +35,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: 'run the operator: the webhook and the controllers',
     usage: '[options]',
     async load(command) {
-      const [{ addServeOptions }, { serve }, { stopSignal }] = await Promise.all([
+      const [{ addServeOptions, unknownVariables }, { serve }, { stopSignal }] = await Promise.all([
         import('./serve-options.ts'),
         import('../operator/serve.ts'),
         import('../kube/manager/shutdown.ts'),
       ]);
-      addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) =>
+      addServeOptions(command.allowExcessArguments(false)).action(async (options: ServeOptions) => {
+        const ignoredVariables = unknownVariables(process.env, command.options);
         // process.exit: a shutdown step that timed out must not keep the process alive.
-        process.exit(await serve(options, stopSignal())),
-      );
+        process.exit(await serve({ ...options, ignoredVariables }, stopSignal()));
+      });
     },
   },
   {

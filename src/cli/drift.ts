@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { classify, type DriftBasis, isMissed } from '../drift/classify.ts';
+import { classify, type DriftBasis, isMissed, skipReason } from '../drift/classify.ts';
 import { isObject } from '../json/json.ts';
 import { PROGRAM } from '../json/own-names.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
@@ -12,6 +12,7 @@ import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseTarget, type Target } from './check/check-target.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 import { type Cluster, withCluster } from './cluster.ts';
+import { followInstallation, installationOf } from './installation.ts';
 import { type OutputFormat, outputOption, printOutput } from './output.ts';
 import { serveOption } from './serve-options.ts';
 import { templatesOfCluster } from './template-source.ts';
@@ -33,6 +34,15 @@ interface DriftedPod {
   readonly sidecar: 'missed' | 'stale' | 'old-configuration';
   /** The controller that would recreate the pod, such as `ReplicaSet/web-5d8`; empty for a standalone pod. */
   readonly controller: string;
+}
+
+/** The pods of a namespace, or of all. */
+interface Survey {
+  readonly drifted: readonly DriftedPod[];
+  /** All pods that have not ended. */
+  readonly count: number;
+  /** How many asked for a sidecar that the operator does not give them, by reason. */
+  readonly skipped: ReadonlyMap<string, number>;
 }
 
 /** Pods in one page of a list. */
@@ -65,13 +75,13 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
       terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
       return 0;
     }
-    const drifted = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
+    const survey = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
+    const { drifted } = survey;
     printOutput(terminal, options.output, {
       value: drifted.map((pod) => ({ ...pod })),
       lines: drifted.map(lineOf),
     });
-    if (options.output === 'text' && drifted.length === 0)
-      terminal.err('no drift: all sidecars are up to date\n');
+    if (options.output === 'text' && drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
     return drifted.length > 0 ? 1 : 0;
   });
 }
@@ -89,9 +99,11 @@ function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
 
 async function driftedPods(
   cluster: Cluster,
-  options: DriftOptions,
+  given: DriftOptions,
   namespace: string | undefined,
-): Promise<readonly DriftedPod[]> {
+): Promise<Survey> {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const basis: DriftBasis = {
     options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
@@ -100,8 +112,11 @@ async function driftedPods(
   const namespaces = await namespacesByName(cluster.client, namespace);
   const configurations = new EnvoyConfigurations(cluster.client, basis.options.keys);
   const drifted: DriftedPod[] = [];
+  const skipped = new Map<string, number>();
+  let count = 0;
   for await (const pod of pages(cluster.client, namespace)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
+    count += 1;
     const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
     const settings = namespaceSettings(metadata, basis.options.keys);
     const found = classify(pod, settings, basis);
@@ -109,9 +124,21 @@ async function driftedPods(
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
     else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {
       drifted.push(toDrifted(pod, 'old-configuration'));
+    } else if (found !== 'current') {
+      const reason = skipReason(pod, settings, basis);
+      if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
     }
   }
-  return drifted;
+  return { drifted, count, skipped };
+}
+
+/** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
+function summaryOf({ count, skipped }: Survey): string {
+  const pods = (n: number) => (n === 1 ? '1 pod' : `${n} pods`);
+  const reasons = Array.from(skipped, ([reason, n]) => `${reason}: ${n}`).join(', ');
+  const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
+  const rest = asked > 0 ? `; ${pods(asked)} asked for a sidecar and got none (${reasons})` : '';
+  return `no drift in ${pods(count)}${rest}`;
 }
 
 function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {

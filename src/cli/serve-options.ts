@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { PROGRAM } from '../json/own-names.ts';
+import { suggest } from '../json/suggest.ts';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
 import { LOG_LEVELS } from '../kube/manager/logger.ts';
 import { DEFAULT_KEY } from '../sidecar/keys.ts';
@@ -134,6 +135,11 @@ const SERVE_OPTIONS = {
     default: 'envoy-initializer-neutron',
     help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
   },
+  'neutron-pods': {
+    parse: bool,
+    default: 'false',
+    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
+  },
   'cluster-cidrs': {
     parse: rangeList,
     value: 'ranges',
@@ -214,6 +220,8 @@ export type ServeOptions = {
   readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
 };
 
+const PREFIX = 'INITIALIZER_';
+
 /**
  * Adds the flags of `serve` to its command. Each is also an environment variable: `--log-level`,
  * `INITIALIZER_LOG_LEVEL`. The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets
@@ -224,13 +232,23 @@ export function addServeOptions(command: Command): Command {
   return command;
 }
 
+/** The variables of our prefix that are no flag of these, which have no effect: with the likely right name, if there is one. */
+export function unknownVariables(env: NodeJS.ProcessEnv, options: readonly Option[]): readonly string[] {
+  const known = options.flatMap(({ envVar }) => envVar ?? []);
+  const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
+  return unknown.sort().map((name) => {
+    const meant = suggest(name, known);
+    return meant === undefined ? name : `${name}: did you mean ${meant}?`;
+  });
+}
+
 type ServeOptionName = keyof typeof SERVE_OPTIONS;
 
 /** One flag of `serve`, for other commands that share it. */
 export function serveOption(name: ServeOptionName): Option {
   const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
   const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
-    .env(`INITIALIZER_${name.replaceAll('-', '_').toUpperCase()}`)
+    .env(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}`)
     .argParser(spec.parse);
   const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
   if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);

@@ -33,7 +33,11 @@ export async function templatesOfCluster(
   const { operatorNamespace: namespace, configmap: name } = options;
   try {
     const { data = {} } = await client.get(CONFIG_MAPS, { namespace, name });
-    return setOrThrow(data, (fault) => `ConfigMap ${namespace}/${name}: ${formatFault(fault)}`);
+    return setOrThrow(
+      data,
+      (fault) =>
+        `ConfigMap ${namespace}/${name}: ${formatFault(fault)}: pods get the last valid template until you correct it`,
+    );
   } catch (err) {
     if (isForbidden(err))
       throw new UsageError(

@@ -6,6 +6,7 @@ import { decide } from '../sidecar/decide.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
 import { inject } from '../sidecar/inject.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import type { SkipReason } from '../sidecar/rules/index.ts';
 import { parseStatus } from '../sidecar/status.ts';
 import { selectTemplates, type TemplateState } from '../sidecar/template/template-set.ts';
 
@@ -50,6 +51,16 @@ export function isMissed(
   { options, state }: DriftBasis,
 ): boolean {
   return inject({ ...subject(pod, namespace, options), pod: toJson(pod), state }).outcome === 'injected';
+}
+
+/** Why a pod that asked for a sidecar gets none, as the warning at its creation said; undefined for other pods. */
+export function skipReason(
+  pod: KubeObject,
+  namespace: NamespaceSettings,
+  { options, state }: DriftBasis,
+): SkipReason | undefined {
+  const result = inject({ ...subject(pod, namespace, options), pod: toJson(pod), state });
+  return result.outcome !== 'injected' && result.skip.warn ? result.skip.reason : undefined;
 }
 
 function subject({ metadata }: KubeObject, namespace: NamespaceSettings, options: DecideOptions) {

@@ -4,14 +4,16 @@ import type { ManagedController, TermOptions } from '../kube/manager/managed-con
 import type { Manager } from '../kube/manager/manager.ts';
 
 export interface NetworkControllersOptions {
+  /** `network`, or `pod-gate`. The other queue has the prefix `remote-`. */
+  readonly name: string;
   /** Of each queue. */
   readonly workers: number;
-  /** Whether the provider of the Network is outside of the cluster. */
+  /** Whether the provider of the object is outside of the cluster. */
   readonly isRemote: (key: ObjectKey) => boolean;
 }
 
 /**
- * Two queues for Networks: those of remote providers have their own, so that a slow provider does not delay the
+ * Two queues for Networks, or for pods on them: those of remote providers have their own, so that a slow provider does not delay the
  * others.
  */
 export class NetworkControllers {
@@ -19,9 +21,9 @@ export class NetworkControllers {
   readonly #remote: ManagedController;
   readonly #isRemote: NetworkControllersOptions['isRemote'];
 
-  constructor(manager: Manager, { workers, isRemote }: NetworkControllersOptions) {
-    this.#near = manager.controller('network', workers);
-    this.#remote = manager.controller('remote-network', workers);
+  constructor(manager: Manager, { name, workers, isRemote }: NetworkControllersOptions) {
+    this.#near = manager.controller(name, workers);
+    this.#remote = manager.controller(`remote-${name}`, workers);
     this.#isRemote = isRemote;
   }
 
@@ -36,7 +38,7 @@ export class NetworkControllers {
     for (const work of [this.#near, this.#remote]) {
       const own: Reconcile = async (key, signal) => {
         if (this.#of(key) === work) return reconcile(key, signal);
-        // Another Network may have the name now, or none.
+        // Another object may have the name now, or none.
         this.queue.add(key);
         return {};
       };

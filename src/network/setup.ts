@@ -40,6 +40,8 @@ export interface NetworkOptions {
   /** The namespace of the node agents that connect the nodes; undefined without node agents. */
   readonly nodeAgentNamespace: string | undefined;
   readonly neutronSecret: string;
+  /** Whether pods can attach to networks of Neutron. */
+  readonly neutronPods: boolean;
 }
 
 /**
@@ -76,6 +78,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   }
 
   const controllers: NetworkControllers = new NetworkControllers(manager, {
+    name: 'network',
     workers,
     isRemote: (key) => networkController.isRemote(key),
   });
@@ -101,14 +104,25 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
       providers
         .find(({ provider }) => provider.name === network.status?.provider)
         ?.takesAddresses?.(keyOf(network)) ?? false,
+    isRemote: (key) => networkController.isRemote(key),
+    portsOf(key) {
+      const network = networks.lister.get(key);
+      const ports = providers.find(({ provider }) => provider.name === network?.status?.provider)?.ports;
+      return network && ports ? { network, ports } : undefined;
+    },
     stateOf: (key) => networkController.judge(key, networks.lister.get(key)),
     after: cachesKnown,
   });
   const context: ProviderContext = {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
+    neutronPods: options.neutronPods,
     after: cachesKnown,
     networks: networks.lister,
+    pods: {
+      uidOf: (key) => pods.lister.get(key)?.metadata.uid,
+      onGone: (handler) => pods.addEventHandler({ onDelete: (pod) => handler(keyOf(pod)) }),
+    },
     enqueue: (key: ObjectKey) => controllers.queue.add(key),
     enqueueAll: () => {
       for (const key of networkController.keys()) controllers.queue.add(key);

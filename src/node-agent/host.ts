@@ -3,7 +3,7 @@ import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
-import { JOINED, SLICES } from './ipam-script.ts';
+import { JOINED, SLICES } from './cni/ipam-script.ts';
 import { type NodeLinks, parseLinks } from './links.ts';
 import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';

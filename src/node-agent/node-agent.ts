@@ -9,11 +9,12 @@ import { Trigger } from '../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../network/api/names.ts';
 import { NETWORKS } from '../network/api/resources.ts';
 import type { Network } from '../network/api/types.ts';
-import { installPlugins } from './cni-plugins.ts';
+import { installPlugins } from './cni/cni-plugins.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
-import { ownNode } from './own-node.ts';
+import { ovnProblems } from './ovn-node.ts';
+import { ownNode, ownPod } from './own-node.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ReportWriter } from './report-writer.ts';
@@ -100,11 +101,18 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     owner: () => ownNode(node),
     nowMs,
   });
+  const ovnNode = {
+    ...{ node, plugins: join(hostRoot, cniBinDir) },
+    interfaces: join(hostRoot, 'proc/sys/net/ipv4/conf'),
+  };
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
+    const pod = await ownPod();
     while (!signal.aborted) {
-      const { report, joined, problem } = await reconciler.round();
+      const { report: joins, joined, problem } = await reconciler.round();
+      const unable = await ovnProblems(networks.lister.list(), ovnNode);
+      const report = { ...joins, problems: { ...joins.problems, ...unable }, ...(pod && { pod }) };
       failure = problem;
       metrics.joined(joined, problem !== undefined);
       await writer.write(report, signal).catch((err: unknown) => {
@@ -123,7 +131,7 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
 /** Keeps the fields of a Network that only the operator writes. */
 function statusOnly({ metadata, spec, status }: Network): Network {
   const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-  const { cidr, gateway, mtu, secondary, vni, nodes } = status ?? {};
+  const { cidr, gateway, mtu, secondary, vni, nodes, provider } = status ?? {};
   return {
     metadata: { name, namespace, uid, resourceVersion },
     spec,
@@ -134,6 +142,7 @@ function statusOnly({ metadata, spec, status }: Network): Network {
       ...(secondary && { secondary }),
       ...(vni !== undefined && { vni }),
       ...(nodes && { nodes }),
+      ...(provider !== undefined && { provider }),
     },
   };
 }

@@ -22,4 +22,6 @@ export interface OperatorOptions
   readonly shutdownTimeout: number;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty';
+  /** Environment variables that look like flags and are none. */
+  readonly ignoredVariables: readonly string[];
 }

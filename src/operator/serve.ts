@@ -27,6 +27,8 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
   checkOptions(options);
   const config = usableKubeConfig(options);
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
+  const { ignoredVariables: variables } = options;
+  if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {
     const manager = Manager.create({
       name: PROGRAM,

@@ -57,7 +57,8 @@ export class Actuator {
 
   /** Rejects if the API server does not answer. */
   async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
-    if (pod.blocked !== undefined && this.#options.now() < pod.blocked.until) return 'later';
+    if (what !== 'undrain' && pod.blocked !== undefined && this.#options.now() < pod.blocked.until)
+      return 'later';
     try {
       if (what === 'evict') return await this.#evict(pod, signal);
       const whole = await this.#read(pod, signal);

@@ -1,8 +1,8 @@
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
+import { type ConfigurationAge, isOlder } from '../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { Actuator, Outcome } from './actuator.ts';
-import type { Configs } from './configs.ts';
 import type { Action, RolloutPod } from './core/pod.ts';
 import type { Decision, Revisions } from './core/revision.ts';
 import { step } from './core/step.ts';
@@ -22,7 +22,8 @@ export interface RolloutControllerOptions {
   readonly revisions: RevisionStore;
   readonly pods: { list(): readonly ObservedPod[] };
   readonly memory: PodMemory;
-  readonly configs: Configs;
+  /** Envoy's configuration in a namespace. */
+  readonly configIn: (namespace: string) => ConfigurationAge | undefined;
   readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly actuator: Pick<Actuator, 'act'>;
   readonly events: RolloutEvents;
@@ -93,7 +94,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
 }
 
 function podsOf(
-  { pods, memory, configs, namespaceSettings, now }: RolloutControllerOptions,
+  { pods, memory, configIn, namespaceSettings, now }: RolloutControllerOptions,
   { target, promoted }: Revisions,
 ): readonly RolloutPod[] {
   const { hash } = (target.state === 'halted' ? promoted : target).set;
@@ -101,10 +102,11 @@ function podsOf(
     const observed = memory.newest(pod);
     if (!observed) return [];
     const { namespace = '' } = pod.metadata;
+    const config = configIn(namespace);
     return {
       ...observed,
       namespace: namespaceSettings(namespace),
-      isConfigStale: configs.isStale(observed, namespace),
+      isConfigStale: config !== undefined && isOlder(observed.config, config),
       ...memory.recall(observed, hash, now()),
     };
   });

@@ -13,10 +13,10 @@ import {
   type Pod,
   volumes,
 } from '../podspec/pod.ts';
+import { type ConfigurationRead, configurationRead } from '../sidecar/envoy/configuration-age.ts';
 import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
 import type { RolloutPod } from './core/pod.ts';
-import { readsConfig } from './pod-change.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
 export const DRAIN = 'initializer.kubernetes.io/drain';
@@ -32,8 +32,7 @@ export interface Observed
   readonly canDrain: boolean;
   /** How often the sidecar was restarted, all its containers together. */
   readonly restarts: number;
-  /** When the oldest container started that reads Envoy's configuration, in milliseconds since 1970. */
-  readonly configReadAt: number | undefined;
+  readonly config: ConfigurationRead;
 }
 
 /** A cached pod: a rollout sees no more of it. */
@@ -80,9 +79,7 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     canDrain: canDrain(pod, sidecars),
     trouble: sidecars.map(({ state }) => troubleOf(state)).find((trouble) => trouble !== undefined),
     restarts: sidecars.reduce((sum, { state }) => sum + Number(own(state, 'restartCount') ?? 0), 0),
-    configReadAt: least(
-      sidecars.flatMap(({ container, state }) => (readsConfig(container, pod) ? [runningSince(state)] : [])),
-    ),
+    config: configurationRead(pod, keys),
   };
 }
 
@@ -150,11 +147,6 @@ function runningSince(state: JsonObject): number | undefined {
 }
 
 /** Undefined if there is none, or one of them is unknown. */
-function least(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 || known.length < times.length ? undefined : Math.min(...known);
-}
-
 function greatest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 || known.length < times.length ? undefined : Math.max(...known);

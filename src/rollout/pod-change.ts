@@ -9,18 +9,16 @@ import {
 } from '../json/json.ts';
 import { podCreation } from '../podspec/admission-target.ts';
 import { isSameImage, respelled } from '../podspec/image-spelling.ts';
-import { annotation, isNativeSidecar, nameOf, type Pod, specField, volumes } from '../podspec/pod.ts';
+import { annotation, isNativeSidecar, nameOf, type Pod, specField } from '../podspec/pod.ts';
 import { parseQuantity } from '../podspec/quantity.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
+import { readsConfiguration } from '../sidecar/envoy/configuration-age.ts';
 import { type Injection, inject } from '../sidecar/inject.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { type AddedKind, parseStatus, type Status } from '../sidecar/status.ts';
 import type { ContainerList } from '../sidecar/template/container-override.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import { uninject } from '../sidecar/uninject.ts';
-
-/** The ConfigMap with the configuration that the sidecar reads at its start. */
-export const ENVOY_CONFIG_MAP = 'envoy';
 
 /** What else the change of a pod depends on. */
 export interface ChangeOptions {
@@ -184,7 +182,7 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     const to = imageOf(goal.container);
     const runs = live.list === 'containers' || isNativeSidecar(live.container);
     if (!isSameImage(image, to)) images.push({ ...place, from: image, to });
-    else if (restart && runs && readsConfig(live.container, pod)) {
+    else if (restart && runs && readsConfiguration(live.container, pod)) {
       const other = respelled(image);
       if (other === undefined)
         return replace(`image ${image} has no other spelling, by which to restart the container`);
@@ -247,19 +245,6 @@ function imageOf(container: JsonObject): string {
 function objectAt(value: JsonObject, key: string): JsonObject {
   const found = own(value, key);
   return isObject(found) ? found : {};
-}
-
-/** Whether a container mounts the ConfigMap with Envoy's configuration. */
-export function readsConfig(container: JsonObject, pod: Pod): boolean {
-  const mounted = new Set(ownObjects(container, 'volumeMounts').map((mount) => nameOf(mount)));
-  return volumes(pod).some((volume) => mounted.has(nameOf(volume)) && hasConfig(volume));
-}
-
-function hasConfig(volume: JsonObject): boolean {
-  const sources = ownObjects(own(volume, 'projected'), 'sources');
-  return [volume, ...sources].some(
-    (source) => ownString(own(source, 'configMap'), 'name') === ENVOY_CONFIG_MAP,
-  );
 }
 
 /**

@@ -3,10 +3,11 @@ import type { JsonObject } from '../json/json.ts';
 import { pointer } from '../json/path.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { annotation } from '../podspec/pod.ts';
+import { ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { formatStatus } from '../sidecar/status.ts';
 import { DRAIN, type Observed } from './observe.ts';
-import { ENVOY_CONFIG_MAP, type InPlaceChange } from './pod-change.ts';
+import type { InPlaceChange } from './pod-change.ts';
 
 /** What the status of a changed pod records. */
 export interface ChangeRecord {
@@ -14,7 +15,7 @@ export interface ChangeRecord {
   /** sha256 in hex of the ConfigMap that the sidecar reads at its restart; undefined if it is unknown. */
   readonly config: string | undefined;
   /** The pod before the change. */
-  readonly before: Pick<Observed, 'ready' | 'restarts' | 'status'>;
+  readonly before: Pick<Observed, 'ready' | 'isDraining' | 'restarts' | 'status'>;
 }
 
 /** The operation by which the API server refuses the patch for another pod of the name. */
@@ -34,7 +35,8 @@ export function changePatch(
   const text = formatStatus({
     ...status,
     at: at.toISOString(),
-    wasReady: before.ready === true,
+    // A drained pod is not Ready because of the drain.
+    wasReady: before.ready === true || before.isDraining,
     ...(restarts && { restarts: before.restarts }),
     ...(configs && { configs }),
   });

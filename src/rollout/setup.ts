@@ -1,18 +1,19 @@
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { apiVersionOf } from '../kube/api/resource.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { cachedAge, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { Status } from '../sidecar/status.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import { Actuator } from './actuator.ts';
-import { Configs } from './configs.ts';
 import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
+import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
 import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
-import { ENVOY_CONFIG_MAP } from './pod-change.ts';
 
 /** The flags of `serve` that a rollout looks at. */
 export interface RolloutOptions {
@@ -38,6 +39,9 @@ export interface RolloutSetupOptions extends RolloutOptions {
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
 const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
 const KEY = 'rollout';
+const OF_OWNER = 'owner';
+/** How long a controller may take to replace a pod: a StatefulSet does it after the pod has gone. */
+const REPLACED_MS = 5_000;
 
 /** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
 export function setUpRollout(manager: Manager, options: RolloutSetupOptions): void {
@@ -48,33 +52,45 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
     fieldSelector: OF_LIVE_PODS,
+    indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [observed.owner.uid] : []) },
     startWhen: (signal) => untilRollout(revisions, signal),
   });
   const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
   const configMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
   const memory = new PodMemory();
-  const configs = new Configs(configMaps.lister);
+  const configIn = (of: string) => cachedAge(configMaps.lister.get(`${of}/${ENVOY_CONFIG_MAP}`));
   const regarding = () => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     ...(templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } }),
   });
-  const events = new RolloutEvents(manager.events, regarding);
+  const revisionOf = (hash: string) => ({
+    apiVersion: apiVersionOf(CONTROLLER_REVISIONS),
+    kind: CONTROLLER_REVISIONS.kind,
+    metadata: { namespace, name: revisionName(name, hash) },
+  });
+  const events = new RolloutEvents(manager.events, regarding, revisionOf);
   const metrics = rolloutMetrics(manager.registry);
   const now = Date.now;
   const actuator = new Actuator({
     client,
     decide: { keys, requireAnnotation: options.requireAnnotation, operatorNamespace: namespace },
     memory,
-    configOf: (of) => configs.hash(of),
+    configOf: (of = '') => configIn(of)?.hash,
     setOf: (status) => revisions.find(status),
     now,
   });
   pods.addEventHandler({
     onAdd: wake,
     onUpdate: wake,
-    onDelete({ metadata }) {
+    onDelete({ metadata, observed }) {
       memory.forget(metadata.uid ?? '');
+      // Until its replacement is there, no pod of the workload shows that one is missing.
+      const blocked = { until: now() + REPLACED_MS, why: 'a pod of its workload has just gone' };
+      const uid = observed?.owner?.uid;
+      if (uid !== undefined) {
+        for (const pod of pods.lister.byIndex(OF_OWNER, uid)) memory.block(pod.metadata.uid ?? '', blocked);
+      }
       wake();
     },
   });
@@ -88,7 +104,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
     revisions,
     pods: pods.lister,
     memory,
-    configs,
+    configIn,
     namespaceSettings: (of) => namespaces.cached(of),
     actuator,
     events,

@@ -1,8 +1,6 @@
+import { MAX_BYTES } from '../routing/left-out.ts';
 import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
 import { ROUTES_LABEL, type RoutesMap } from './resources.ts';
-
-/** A ConfigMap may have 1 MiB. From this size on, a file may shrink but not grow. */
-export const MAX_BYTES = 900_000;
 
 /** The state of the file in one namespace. */
 export interface FileSituation {

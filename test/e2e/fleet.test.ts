@@ -207,7 +207,7 @@ describeWithCluster('the fleet', () => {
     expect(await drift('-n', NAMESPACE)).toEqual({
       code: 0,
       lines: [],
-      err: 'no drift: all sidecars are up to date\n',
+      err: `no drift in ${2 * REPLICAS} pods\n`,
     });
   });
 

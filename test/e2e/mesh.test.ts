@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { NODE_IPAM } from '../../src/network/api/names.ts';
 import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
 import { bridgeName, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
-import { SLICES } from '../../src/node-agent/ipam-script.ts';
+import { SLICES } from '../../src/node-agent/cni/ipam-script.ts';
 import { type NodeLinks, tunnelName } from '../../src/node-agent/links.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import {

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { DEFAULT_TEMPLATE } from '../../src/injector/default-template.ts';
+import { STATE_LABEL } from '../../src/rollout/controller-revision.ts';
 import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { apply, kubectl } from '../support/cluster-kubectl.ts';
+import { OPTED_IN } from '../support/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
 import { describeWithNode } from '../support/describe-with-cluster.ts';
 import { ask, HttpLoad, underLoad } from '../support/http-load.ts';
 import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
@@ -123,7 +125,8 @@ async function loads(): Promise<HttpLoad[]> {
     APPS.map(async (name) => {
       const port = await run(`get service ${name} -o jsonpath={.spec.ports[0].nodePort}`);
       const url = `http://${cluster.machine.address}:${port}/`;
-      expect((await ask(url)).status).toBe(200);
+      // kube-proxy follows the readiness of pods a moment later.
+      await eventually(`${name} answers`, async () => (await ask(url)).status === 200);
       return new HttpLoad(url, 10);
     }),
   );
@@ -143,6 +146,12 @@ async function rolledOut(
     await act();
     await settled(what, isDone);
   });
+  await eventually(
+    'the template is promoted',
+    async () =>
+      (await operator.kubectl(`get controllerrevisions --selector ${STATE_LABEL}=canary -o name`)) === '',
+    SLOWLY,
+  );
   const sent = load.reduce((sum, { answered, failures }) => sum + answered + failures.length, 0);
   const failures = load.flatMap((each) => each.failures);
   const after = await writes();
@@ -184,6 +193,12 @@ describeWithNode('a rollout', () => {
     await operator.rolledOut();
     await operator.kubectl(`wait configmap/${OPERATOR} --for=create --timeout=60s`);
     await write(templates());
+    // Pods of the template before would have to be replaced.
+    await eventually('new pods get the templates', async () => {
+      const pod = podOf('probe', {}, {}, { labels: OPTED_IN });
+      const flags = '--dry-run=server --output jsonpath={.spec.containers[*].resources.requests.cpu}';
+      return (await run(`create ${flags} --filename -`, JSON.stringify(pod))) === '20m';
+    });
     for (const name of APPS) {
       const app = { ...serving(name, ['127.0.0.1:8080']), ...readyAt(80) };
       const selects = name === 'native' ? { 'initializer.kubernetes.io/envoy-templates': 'native' } : {};
@@ -301,7 +316,7 @@ describeWithNode('a rollout', () => {
     expect(touched.size).toBeGreaterThan(0);
     expect(touched.size).toBeLessThanOrEqual(FAILURES);
     expect(await applications()).toEqual(before);
-    say((await events('RolloutHalted')).at(-1) ?? '');
+    for (const note of (await events('RolloutHalted')).slice(told)) say(note);
   });
 
   test('has needed no right that the overlay does not give', async () => {

@@ -206,6 +206,51 @@ describe('check', () => {
     expect(code).toBe(0);
   });
 
+  test('follows the flags of the installed operator, and says that no replica is ready', async () => {
+    const labels = { app: 'operator' };
+    const installed = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'envoy-initializer', namespace: 'envoy-initializer' },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            containers: [
+              { name: 'envoy-initializer', image: 'a', args: ['serve', '--require-annotation=false'] },
+            ],
+          },
+        },
+      },
+    };
+    await fixture.apply(installed, pod('says-nothing', 'plain', 'none'));
+    const { code, report } = await check('pod/says-nothing', '-n', 'plain');
+    await fixture.kubectl('delete', 'deployment/envoy-initializer', '-n', 'envoy-initializer');
+    expect(code).toBe(1);
+    expect(report).toMatchObject({
+      decision: 'inject',
+      askedBy: 'the rule for all pods (--require-annotation=false)',
+    });
+    expect(report.findings).toContainEqual({
+      reason: 'no-replica',
+      message: 'no replica of the operator is ready: see kubectl --namespace envoy-initializer describe pods',
+    });
+    expect((await check('pod/says-nothing', '-n', 'plain')).report.decision).toBe('skip');
+  });
+
+  test('says that a pod waits at a gate', async () => {
+    await fixture.apply({
+      ...pod('gated', 'plain', 'none', { [OPT_IN]: 'true' }),
+      spec: { ...podSpec, schedulingGates: [{ name: 'example.com/quota' }] },
+    });
+    const { report } = await check('pod/gated', '-n', 'plain');
+    expect(report.findings).toMatchObject([
+      { reason: 'scheduling-gated', message: expect.stringContaining('(example.com/quota)') },
+    ]);
+  });
+
   test('prints the same for people', async () => {
     const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
     expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\

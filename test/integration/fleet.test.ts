@@ -241,7 +241,7 @@ describe('pods with the sidecar of another template', () => {
     expect(await drift('-n', 'stale')).toEqual({
       code: 0,
       out: '',
-      err: 'no drift: all sidecars are up to date\n',
+      err: 'no drift in 2 pods\n',
     });
     const template = JSON.parse(await kubectl(`get configmap ${OPERATOR} --namespace=${OPERATOR} -o json`))
       .data.config;

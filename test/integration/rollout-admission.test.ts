@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../../src/cli/program.ts';
 import { isCanary } from '../../src/sidecar/template/canary.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { FOR_THE_WEBHOOK } from '../support/admission-load.ts';
@@ -12,6 +11,8 @@ import { HttpsClient } from '../support/https-client.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { Reader } from '../support/reader.ts';
+import { addRolloutRights } from '../support/rollout-rights.ts';
+import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const POLICY = 'envoy.initializer.kubernetes.io';
@@ -29,10 +30,7 @@ const template = (image: string) => `containers: [{name: envoy, image: "${image}
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--policy=auto'] });
-  const overlay = (file: string) => join(projectDirectory(), 'deploy/components/rollout', file);
-  await fixture.kubectl('apply', '-f', overlay('rbac.yaml'));
-  const fence = ['--type=json', `--patch-file=${overlay('fence.yaml')}`];
-  await fixture.kubectl('patch', 'validatingadmissionpolicy', 'envoy-initializer-fence', ...fence);
+  await addRolloutRights(fixture);
   for (const [name, labels] of [
     ['shop', {}],
     ['staging', { env: 'staging' }],
@@ -99,6 +97,13 @@ function podOf(namespace: string, owner: string, annotations: Record<string, str
   };
 }
 
+function replicaSet(name: string, replicas: number) {
+  const labels = { app: name, [KEY]: 'true' };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'app', image: 'busybox' }] } };
+  const spec = { replicas, selector: { matchLabels: { app: name } }, template };
+  return { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name, namespace: 'shop' }, spec };
+}
+
 /** The image of the sidecar that the API server gives a pod in a dry run. */
 async function admitted(namespace: string, owner: string, annotations = {}): Promise<string | undefined> {
   const { stdout, stderr } = await fixture.controlPlane.kubectl(
@@ -147,41 +152,40 @@ async function imagesOfPolicy(): Promise<readonly string[]> {
 }
 
 describe('the commands', () => {
-  test('show what a template would do, and kubectl apply says it in one line', async () => {
-    await write('envoy:1');
-    await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
-    const [cart = '', web = ''] = OWNERS;
-    for (const owner of [cart, cart, web]) {
-      const pod = podOf('shop', owner);
-      const [controller] = pod.metadata.ownerReferences;
-      pod.metadata.ownerReferences = [{ ...controller, name: owner === cart ? 'cart' : 'web' } as never];
-      await eventually('the pod is created with the first template', async () => {
-        const { code } = await fixture.controlPlane.kubectl(['create', '-f', '-'], {
-          input: JSON.stringify(pod),
-        });
-        return code === 0;
+  testWithControllerManager(
+    'show what a template would do, and kubectl apply says it in one line',
+    async () => {
+      await write('envoy:1');
+      await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
+      await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', '-n=shop', '--timeout=30s');
+      await fixture.apply(replicaSet('cart', 2), replicaSet('web', 1));
+      await eventually('the pods are there', async () => {
+        const pods = await fixture.kubectl('get', 'pods', '-n=shop', '-o=name');
+        return pods.trim().split('\n').length === 3;
       });
-    }
-    const reader = await Reader.at(fixture.controlPlane);
-    const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
-    const metadata = { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE };
-    await reader.save(
-      'template.yaml',
-      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }),
-    );
-    const plan = await reader.type(
-      'envoy-initializer plan -f template.yaml --operator-namespace=envoy-initializer',
-    );
-    expect(plan.stdout).toContain('shop/ReplicaSet/cart   2      2          0          0      0         0\n');
-    expect(plan.stdout).toContain('3 pods with a sidecar: 3 in place\n');
-    expect(plan.stdout).toContain('3 of these pods cannot be drained');
-    expect(plan.code).toBe(0);
-    await eventually('the cache of the operator has the pods', async () =>
-      (await write('envoy:2', data, '--dry-run=server')).includes(
-        'rollout to 3 pods with a sidecar: 3 in place',
-      ),
-    );
-  }, 60_000);
+      const reader = await Reader.at(fixture.controlPlane);
+      const data = { config: template('envoy:2'), rollout: `${STRATEGY}singleReplica: change\n` };
+      const metadata = { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE };
+      await reader.save(
+        'template.yaml',
+        JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }),
+      );
+      const plan = await reader.type(
+        'envoy-initializer plan -f template.yaml --operator-namespace=envoy-initializer',
+      );
+      expect(plan.stdout).toContain(
+        'shop/ReplicaSet/cart   2      2          0          0      0         0\n',
+      );
+      expect(plan.stdout).toContain('3 pods with a sidecar: 3 in place\n');
+      expect(plan.stdout).toContain('3 of these pods cannot be drained');
+      expect(plan.code).toBe(0);
+      await eventually('the cache of the operator has the pods', async () =>
+        (await write('envoy:2', data, '--dry-run=server')).includes(
+          'rollout to 3 pods with a sidecar: 3 in place',
+        ),
+      );
+    },
+  );
 
   test('pause and resume by an annotation', async () => {
     const flags = [

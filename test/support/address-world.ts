@@ -272,6 +272,7 @@ export class Replica {
       client,
       books: this.books,
       addresses: this.addresses,
+      ports: { serves: () => false, fill: async (_, text) => ({ text }) },
       pods: this.pods,
       users: new NetworkUsers(this.pods, this.books),
       stateOf: () => ({ kind: 'ready' }),

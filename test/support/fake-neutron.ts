@@ -49,6 +49,20 @@ export class FakeNeutron {
         this.networks.set(networkId, bumped({ ...network, subnetIds: [...network.subnetIds, id] }));
         return subnet;
       }),
+    createPort: ({ network_id: networkId, device_id: device, device_owner: owner, ...create }) =>
+      this.#do('createPort', () => {
+        this.#get(this.networks, networkId);
+        return this.addPort(networkId, {
+          ...{ device, owner, name: create.name, description: create.description },
+          ...(create.mac_address !== undefined && { mac: create.mac_address }),
+        });
+      }),
+    updatePort: ({ id, revision }, { device_id: device, device_owner: owner, description }) =>
+      this.#do('updatePort', () => {
+        const port = this.#match(this.ports, id, revision);
+        this.ports.set(id, bumped({ ...port, device, owner, description }));
+      }),
+    deletePort: (id) => this.#do('deletePort', () => void this.ports.delete(id)),
     updateNetwork: ({ id, revision }, changes) =>
       this.#do('updateNetwork', () => {
         this.networks.set(id, bumped({ ...this.#match(this.networks, id, revision), ...changes }));
@@ -101,7 +115,8 @@ export class FakeNeutron {
   addPort(networkId: string, fields: Partial<NeutronPort> = {}): NeutronPort {
     const subnet = [...this.subnets.values()].find((s) => s.networkId === networkId);
     const addresses = subnet ? [{ subnetId: subnet.id, address: subnet.pools[0]?.start ?? '' }] : [];
-    const port = { id: this.#id('port'), networkId, name: '', owner: '', addresses, ...fields };
+    const texts = { name: '', owner: '', device: '', description: '', mac: 'fa:16:3e:00:00:01' };
+    const port = { id: this.#id('port'), networkId, ...texts, revision: 0, addresses, ...fields };
     this.ports.set(port.id, port);
     return port;
   }
@@ -137,7 +152,7 @@ function bumped<T extends { readonly revision: number | undefined }>(item: T): T
 }
 
 /** Fields of ours that the API calls otherwise. */
-const RENAMED: Readonly<Record<string, string>> = { network_id: 'networkId' };
+const RENAMED: Readonly<Record<string, string>> = { network_id: 'networkId', device_id: 'device' };
 
 function matching<T extends object>(items: readonly T[], filter: Filter): readonly T[] {
   return items.filter((item) =>

@@ -1,5 +1,6 @@
 import { cniConfig } from '../../src/network/providers/multus/cni-config.ts';
-import { attachmentFor } from '../../src/network/providers/multus/multus-attachment.ts';
+import { attachmentFor, attachmentWith } from '../../src/network/providers/multus/multus-attachment.ts';
+import { ovsConfig } from '../../src/network/providers/neutron/pods/ovs-config.ts';
 
 /** A call of kubectl, and what it reads. */
 export interface FencedCall {
@@ -60,6 +61,7 @@ const NEW = {
   metadata: { name: 'new', namespace: 'default', uid: 'a' },
   spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
 } as const;
+const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
 const secret = (name: string, type: string, metadata: object = {}) =>
@@ -458,6 +460,11 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     BRIDGE,
   ],
   [
+    'plugs pods into another bridge of Open vSwitch',
+    merge('net-attach-def/ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+    BRIDGE,
+  ],
+  [
     'chains a second CNI plugin',
     merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
     BRIDGE,
@@ -591,6 +598,10 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
   ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
+  [
+    'creates a definition for a Network of Neutron',
+    create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
+  ],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {

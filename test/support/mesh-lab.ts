@@ -6,7 +6,7 @@ import { keyOf } from '../../src/kube/api/object.ts';
 import { NODE_IPAM } from '../../src/network/api/names.ts';
 import type { Network, NetworkNode, NetworkStatus } from '../../src/network/api/types.ts';
 import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
-import { installPlugins } from '../../src/node-agent/cni-plugins.ts';
+import { installPlugins } from '../../src/node-agent/cni/cni-plugins.ts';
 import { Host } from '../../src/node-agent/host.ts';
 import { type Programs, run } from '../../src/node-agent/programs.ts';
 import { type Outcome, Reconciler } from '../../src/node-agent/reconciler.ts';

@@ -1,4 +1,4 @@
-import { own, ownString } from '../../json/json.ts';
+import { own, ownObjects, ownString } from '../../json/json.ts';
 import type { PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
@@ -28,8 +28,16 @@ export async function existingPods(
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
   const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
   const findings: CheckFinding[] = [];
+  const gates = isPod ? ownObjects(own(site.object, 'spec'), 'schedulingGates') : [];
+  if (gates.length > 0) {
+    const names = gates.map((gate) => String(own(gate, 'name'))).join(', ');
+    const message = `the pod is not scheduled before its gates are removed (${names}): see its Events, and those of its Networks`;
+    findings.push({ reason: 'scheduling-gated', message });
+  }
   if (stale.length > 0) {
-    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${again}`;
+    const mode = state.set.rollout?.mode ?? 'new-pods';
+    const first = mode === 'new-pods' ? '' : 'see envoy-initializer rollout, or ';
+    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${first}${again}`;
     findings.push({ reason: 'stale-pod', message });
   }
   if (absent.length > 0) {

@@ -27,6 +27,8 @@ export interface CheckReport {
   /** The webhook to which the API server sends such pods. */
   readonly webhook?: string;
   readonly failurePolicy?: string;
+  /** Whether admission policies inject most such pods, with the webhook or without. */
+  readonly policies?: boolean;
   /** The answer of the API server to a dry run. */
   readonly dryRun?: string;
   /** The pods that exist. */
@@ -67,13 +69,15 @@ function podsOf({ pods = [] }: CheckReport): readonly string[] {
   ];
 }
 
-function webhookOf({ webhook, failurePolicy }: CheckReport): string {
+function webhookOf({ webhook, failurePolicy, policies = false }: CheckReport): string {
   if (webhook === undefined) return '';
+  const pods = policies ? 'the others' : 'such pods';
   const otherwise =
     failurePolicy === 'Fail'
-      ? 'the API server refuses such pods'
-      : 'the API server admits such pods without the sidecar';
-  return `${webhook}; if it does not answer, ${otherwise}`;
+      ? `the API server refuses ${pods}`
+      : `the API server admits ${pods} without the sidecar`;
+  const injected = policies ? 'admission policies inject most pods, and ' : '';
+  return `${webhook}; if it does not answer, ${injected}${otherwise}`;
 }
 
 function decisionOf({ decision, reason }: CheckReport): string {

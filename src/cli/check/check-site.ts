@@ -29,7 +29,7 @@ export function checkOffline(site: PodSite, basis: OfflineBasis): CheckReport {
 
 /** Also uses the cluster: labels of the namespace, webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
-  const { client, namespace, webhooks, exists } = given;
+  const { client, namespace, webhooks, policies, exists } = given;
   const basis = { ...given, state: await provenState(site, given) };
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
@@ -48,7 +48,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
       ...report.because,
       ...(known ? [] : [`cannot read namespace ${namespace}: this check ignores its labels and annotations`]),
     ],
-    ...(optIn.asked === 'inject' && webhook),
+    ...(optIn.asked === 'inject' && webhook && { ...webhook, policies }),
     dryRun: dryRun.text,
     ...(pods.list && { pods: pods.list }),
     findings: [

@@ -1,18 +1,21 @@
 import { type Command, Option } from 'commander';
 import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
+import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
+import { followInstallation, type Installation, installationOf } from '../installation.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
 import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
+import { readRevisions } from '../rollout/read-revisions.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode, Terminal } from '../terminal.ts';
@@ -22,7 +25,7 @@ import {
   namespaceOption,
   podTemplateOption,
 } from '../tool-options.ts';
-import { type CheckReport, formatReport } from './check-report.ts';
+import { type CheckFinding, type CheckReport, formatReport } from './check-report.ts';
 import { checkRoute } from './check-route.ts';
 import {
   type AskedRequest,
@@ -34,7 +37,7 @@ import {
 } from './check-routes.ts';
 import { checkLive, checkOffline } from './check-site.ts';
 import { getTarget, parseTarget } from './check-target.ts';
-import { appliedWebhooks } from './check-webhook.ts';
+import { appliedPolicies, appliedWebhooks } from './check-webhook.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
@@ -177,32 +180,64 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
 
 async function reportLive(
   cluster: Parameters<Parameters<typeof withCluster>[1]>[0],
-  options: CheckOptions,
+  given: CheckOptions,
   sites: readonly PodSite[],
   byDefault: string,
   exists: boolean,
 ): Promise<readonly CheckReport[]> {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
   const state = { set: await templatesOfCluster(cluster, options) };
   const webhooks = await appliedWebhooks(cluster.client, options);
+  const policies = await appliedPolicies(cluster.client);
   const { client } = cluster;
+  const promoted = await promotedTemplates(client, options, state.set);
   const keys = keysFor(options.annotation);
   const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
   for (const site of sites) {
     const namespace = namespaceOf(site, byDefault);
-    reports.push(
-      await checkLive(site, {
-        client,
-        prover,
-        decide: decideOptions(options),
-        state,
-        namespace,
-        webhooks,
-        exists,
-      }),
-    );
+    const report = await checkLive(site, {
+      client,
+      prover,
+      promoted,
+      decide: decideOptions(options),
+      state,
+      namespace,
+      webhooks,
+      policies,
+      exists,
+    });
+    const { findings } = report;
+    reports.push({ ...report, findings: [...noReplica(installation, options), ...findings] });
   }
   return reports;
+}
+
+/** Undefined also if the user may not read revisions. */
+async function promotedTemplates(
+  client: KubeClient,
+  options: CheckOptions,
+  set: TemplateSet,
+): Promise<TemplateSet | undefined> {
+  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  try {
+    const revisions = await readRevisions(client, options, set, false);
+    return revisions && revisions.promoted !== revisions.target ? revisions.promoted.set : undefined;
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  }
+}
+
+/** A finding if the operator does not answer. */
+function noReplica(
+  installation: Installation | undefined,
+  { operatorNamespace: namespace }: CheckOptions,
+): readonly CheckFinding[] {
+  if (installation === undefined || installation.readyReplicas > 0) return [];
+  const message = `no replica of the operator is ready: see kubectl --namespace ${namespace} describe pods`;
+  return [{ reason: 'no-replica', message }];
 }
 
 function decideOptions({ annotation, requireAnnotation, operatorNamespace }: CheckOptions) {

@@ -1,15 +1,19 @@
+import { ApiError } from '../api/api-error.ts';
 import type { Logger } from '../util/log.ts';
 
-/** Logs failures that the informer retries as warnings, and a handler that threw or an unreadable object as errors. */
+/**
+ * Logs failures that the informer retries as warnings, and a handler that threw or an unreadable object as errors. A
+ * server that asks for a later retry, such as for a definition that was just created, is no warning.
+ */
 export function informerLog(log: Logger, resource: string) {
   return (err: unknown, doing: 'list' | 'watch' | 'read' | 'handle'): void => {
     if (doing === 'handle') log.error({ resource, err }, 'event handler threw');
     else if (doing === 'read')
       log.error({ resource, err }, 'cannot read object: its last state stays in the cache');
-    else
-      log.warn(
-        { resource, doing, reason: err instanceof Error ? err.message : String(err) },
-        'informer interrupted',
-      );
+    else {
+      const level = err instanceof ApiError && err.status === 429 ? 'info' : 'warn';
+      const reason = err instanceof Error ? err.message : String(err);
+      log[level]({ resource, doing, reason }, 'informer interrupted');
+    }
   };
 }

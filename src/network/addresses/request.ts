@@ -92,6 +92,12 @@ export function withAddresses(
   return result + text.slice(end);
 }
 
+/** The annotation with these options of networks, by their place, in the JSON form. */
+export function withOptions({ text, networks }: Request, given: ReadonlyMap<number, JsonObject>): string {
+  if (given.size === 0) return text;
+  return JSON.stringify(networks.map(({ element }, index) => ({ ...element, ...given.get(index) })));
+}
+
 /** The start and the end of each object in the text of a JSON list of objects. */
 function spansOf(text: string): readonly (readonly [number, number])[] {
   const spans: (readonly [number, number])[] = [];

@@ -170,8 +170,13 @@ function progressing(observed: ObservedState, outcome: Outcome | undefined): Con
 function inUse(usage: Usage | undefined): ConditionUpdate {
   if (!usage)
     return { status: 'Unknown', reason: 'NotCounted', message: 'pods on this network are not counted' };
-  if (usage.pods.length === 0) return { status: 'False', reason: 'NoPods', message: 'no pod is attached' };
-  const message = `attached: ${namePods(usage.pods)}`;
+  const { refusal } = usage;
+  const status = usage.pods.length === 0 ? 'False' : 'True';
+  const message = usage.pods.length === 0 ? 'no pod is attached' : `attached: ${namePods(usage.pods)}`;
+  if (refusal !== undefined) {
+    return { status, reason: 'PortsRefused', message: `new pods wait: ${refusal}; ${message}` };
+  }
+  if (usage.pods.length === 0) return { status, reason: 'NoPods', message };
   const { allocated = 0, total = Number.POSITIVE_INFINITY } = usage;
   if (allocated < total) return { status: 'True', reason: 'PodsAttached', message };
   const full = `${allocated} of ${total} addresses are taken, so new pods wait; ${message}`;

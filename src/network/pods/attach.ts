@@ -4,7 +4,14 @@ import { annotation, MIRROR_ANNOTATION, type Pod, specField } from '../../podspe
 import { AddressBook } from '../addresses/book.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { ipsOf } from '../addresses/request.ts';
-import { GATEWAY_MAC, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import {
+  GATEWAY_MAC,
+  MULTUS_NETWORKS,
+  NETWORK_ANNOTATION,
+  NETWORK_GATE,
+  PORT_KEY,
+  SECURITY_GROUPS_KEY,
+} from '../api/names.ts';
 import { mergeNetworks } from './merge.ts';
 import { type NetworkAccess, OPEN_ACCESS } from './network-access.ts';
 import type { NetworkState } from './network-state.ts';
@@ -97,6 +104,10 @@ function addressProblem(
     const key = keyOfSelected(selected);
     const state = access.allows(namespace, key) ? stateOf(key) : undefined;
     if (state?.kind !== 'ready' || !state.subnet) continue;
+    const ofPorts = [PORT_KEY, SECURITY_GROUPS_KEY].find((each) => own(selected.element, each) !== undefined);
+    if (ofPorts !== undefined && !state.hasPorts) {
+      return `asks for ${ofPorts} on Network ${key}, which has no ports in Neutron: remove it, or name a Network of provider neutron`;
+    }
     const mac = ownString(selected.element, 'mac')?.toLowerCase();
     if (mac?.startsWith(GATEWAY_MAC)) {
       return `asks for ${mac} on Network ${key}, but ${GATEWAY_MAC}… is for gateways: write another mac, or none`;

@@ -1,10 +1,16 @@
 import { conditionOf } from '../api/conditions.ts';
 import { recordedSubnet, type Subnet } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
+import type { Provider } from '../providers/provider.ts';
 
 /** The state of a Network for a pod. `subnet` is that of the real network. `why` is a sentence without a full stop that names the Network. */
 export type NetworkState =
-  | { readonly kind: 'ready'; readonly subnet?: Subnet | undefined }
+  | {
+      readonly kind: 'ready';
+      readonly subnet?: Subnet | undefined;
+      /** Whether pods may choose options of their ports. */
+      readonly hasPorts?: boolean | undefined;
+    }
   | { readonly kind: 'waiting'; readonly why: string }
   /** Pods can never attach to networks of its provider. */
   | { readonly kind: 'unattachable'; readonly why: string };
@@ -14,7 +20,7 @@ export function networkState(
   key: string,
   network: Network | undefined,
   providers: {
-    of(network: Network): { readonly name: string; readonly attachesPods: boolean };
+    of(network: Network): Pick<Provider, 'name' | 'attachesPods' | 'hasPorts'>;
     attaching(): readonly string[];
   },
 ): NetworkState {
@@ -27,6 +33,8 @@ export function networkState(
   }
   if (network.metadata.deletionTimestamp) return waiting('is being deleted');
   const ready = conditionOf(network.status?.conditions, 'Ready');
-  if (ready?.status === 'True') return { kind: 'ready', subnet: recordedSubnet(network) };
+  if (ready?.status === 'True') {
+    return { kind: 'ready', subnet: recordedSubnet(network), hasPorts: provider.hasPorts };
+  }
   return waiting(ready ? `is not Ready (${ready.reason}: ${ready.message})` : 'is not Ready yet');
 }

@@ -8,6 +8,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import type { PortRefusal } from '../providers/pod-ports.ts';
 import type { AddressBooks } from './address-books.ts';
 import { decideGate, type GateDecision } from './gate-decision.ts';
 import type { AddressMetrics } from './metrics.ts';
@@ -16,6 +17,7 @@ import { isGated, type NetworkPod } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { annotationPatch, type PodAddresses, WRITE_TIMEOUT_MS } from './pod-addresses.ts';
+import type { PortFiller } from './pod-ports.ts';
 
 export interface PodGatesOptions {
   readonly client: Pick<KubeClient, 'get' | 'jsonPatch'>;
@@ -23,6 +25,7 @@ export interface PodGatesOptions {
   readonly users: Pick<NetworkUsers, 'reserve' | 'settle'>;
   readonly books: Pick<AddressBooks, 'of' | 'rivalsOf'>;
   readonly addresses: Pick<PodAddresses, 'fill'>;
+  readonly ports: Pick<PortFiller, 'fill' | 'serves'>;
   readonly stateOf: (key: ObjectKey) => NetworkState;
   /** The same as the webhook's. */
   readonly access: NetworkAccess;
@@ -40,6 +43,8 @@ export class PodGates {
   readonly #reported = new Map<ObjectKey, string>();
   /** The same for pods whose address another pod has, too. */
   readonly #rivals = new Map<ObjectKey, string>();
+  /** The version of each pod that was patched last: the cache may not show the result yet. */
+  readonly #patched = new Map<ObjectKey, string>();
 
   constructor(options: PodGatesOptions) {
     this.#options = options;
@@ -50,8 +55,11 @@ export class PodGates {
     if (!pod || pod.metadata.deletionTimestamp) {
       this.#reported.delete(key);
       this.#rivals.delete(key);
+      this.#patched.delete(key);
       return {};
     }
+    // The event of the patch queues the pod again.
+    if (this.#patched.get(key) === versionOf(pod)) return {};
     if (!isGated(pod)) return this.#serve(pod, signal);
     const decision = this.#decide(pod);
     if (decision.kind === 'lift') return this.#lift(pod, decision, signal);
@@ -71,17 +79,16 @@ export class PodGates {
     { networks }: GateDecision & { kind: 'lift' },
     signal: AbortSignal,
   ): Promise<Result> {
-    const { users, addresses } = this.#options;
+    const { users } = this.#options;
     const { multus } = pod.selections ?? {};
     // The pod would be the user of a Network before the cache shows it.
     users.reserve(pod);
     const present = networks.length > 0 && typeof multus === 'string' ? multus : undefined;
     try {
-      const filled = present === undefined ? undefined : await addresses.fill(pod, present, signal);
+      const filled = present === undefined ? undefined : await this.#fill(pod, present, signal);
       if (filled && 'why' in filled) {
         users.settle(pod);
-        this.#reportOnce(pod, filled);
-        return {};
+        return this.#wait(pod, filled);
       }
       const operations = filled ? annotationPatch(present ?? '', filled.text) : [];
       const result = await this.#patch(pod, [...liftingPatch(pod), ...operations], signal);
@@ -104,9 +111,9 @@ export class PodGates {
 
   /** Gives a pod without a gate its addresses. The kubelet retries until it has them. */
   async #serve(pod: NetworkPod, signal: AbortSignal): Promise<Result> {
-    const { client, addresses, books } = this.#options;
+    const { client, books, ports } = this.#options;
     this.#reportRivals(pod);
-    if (!pod.lacks.some((network) => books.of(network))) {
+    if (!pod.lacks.some((network) => books.of(network) || ports.serves(network))) {
       this.#reported.delete(keyOf(pod));
       return {};
     }
@@ -114,25 +121,41 @@ export class PodGates {
     const live = await client.get(PODS, { name, namespace }, { signal }).catch(undefinedIfNotFound);
     const present = live?.metadata.annotations?.[MULTUS_NETWORKS];
     if (present === undefined || live?.metadata.uid !== uid) return {};
-    const filled = await addresses.fill(pod, present, signal);
-    if ('why' in filled) {
-      this.#reportOnce(pod, filled);
-      return {};
-    }
+    const filled = await this.#fill(pod, present, signal);
+    if ('why' in filled) return this.#wait(pod, filled);
     const operations = annotationPatch(present, filled.text);
     if (operations.length === 0) return {};
     return (await this.#patch(pod, [testOfUid(pod), ...operations], signal)) ?? {};
   }
 
+  /** Returns the annotation with all that the pod gets, or why it must wait. */
+  async #fill(
+    pod: NetworkPod,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string } | PortRefusal> {
+    const { addresses, ports } = this.#options;
+    const filled = await addresses.fill(pod, text, signal);
+    return 'why' in filled ? filled : ports.fill(pod, filled.text, signal);
+  }
+
+  #wait(pod: NetworkPod, refusal: PortRefusal): Result {
+    this.#reportOnce(pod, refusal);
+    const { retryAfterMs } = refusal;
+    return retryAfterMs === undefined ? {} : { requeueAfterMs: retryAfterMs };
+  }
+
   /** Returns when to try again if the pod has changed; undefined if it is patched. */
   async #patch(
-    { metadata: { name, namespace } }: NetworkPod,
+    pod: NetworkPod,
     operations: readonly Operation[],
     signal: AbortSignal,
   ): Promise<Result | undefined> {
+    const { name, namespace } = pod.metadata;
     try {
       const options = { fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
       await this.#options.client.jsonPatch(PODS, { name, namespace }, operations, options);
+      this.#patched.set(keyOf(pod), versionOf(pod));
       return undefined;
     } catch (error) {
       if (isNotFound(error)) return {};
@@ -158,7 +181,7 @@ export class PodGates {
 
   #reportOnce(
     pod: NetworkPod,
-    { reason, why }: Pick<GateDecision & { kind: 'wait' }, 'reason' | 'why'>,
+    { reason, why }: Pick<GateDecision & { kind: 'wait' }, 'reason' | 'why'> | PortRefusal,
   ): void {
     const key = keyOf(pod);
     const note = `waits for its Network: ${why}`;
@@ -191,6 +214,10 @@ function liftingPatch(pod: NetworkPod): readonly Operation[] {
     { op: 'test', path: `${path}/name`, value: NETWORK_GATE },
     { op: 'remove', path },
   ];
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: NetworkPod): string {
+  return `${uid} ${resourceVersion}`;
 }
 
 function testOfUid({ metadata }: NetworkPod): Operation {

@@ -3,6 +3,7 @@ import { quote } from '../../json/clip.ts';
 import { isArray, type JsonObject, type JsonValue, own } from '../../json/json.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../podspec/names.ts';
 import { CLAIM_KEY, claimOf, ipsOf } from '../addresses/request.ts';
+import { PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { MAX_ADDRESS, MAX_ADDRESSES } from './network-status.ts';
 import { keyOfSelected, type Overlong, type Problem, parseSelection, type Selection } from './selection.ts';
@@ -11,6 +12,9 @@ import { keyOfSelected, type Overlong, type Problem, parseSelection, type Select
 const TAKEN_INTERFACES: readonly string[] = ['lo', 'eth0'];
 /** Linux gives an interface no multicast address, and not zero. */
 const MAC = /^(?!00(:00){5})[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i;
+
+/** The most security groups of a pod on one Network. */
+const MAX_GROUPS = 16;
 
 /** Rules for options, and their text in messages. Multus checks all other options. */
 const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean, must: string]>> = {
@@ -23,6 +27,11 @@ const RULES: Readonly<Record<string, readonly [is: (value: JsonValue) => boolean
   [CLAIM_KEY]: [
     (value) => typeof value === 'string' && isDnsSubdomain(value),
     'the name of an IPAMClaim of the same namespace',
+  ],
+  [PORT_KEY]: [isUuid, 'the ID of a port in Neutron'],
+  [SECURITY_GROUPS_KEY]: [
+    (value) => isArray(value) && value.length <= MAX_GROUPS && value.every(isUuid),
+    `a list of at most ${MAX_GROUPS} IDs of security groups in Neutron`,
   ],
   ips: [
     (value) => isArray(value) && value.length <= MAX_ADDRESSES && value.every(isAddress),
@@ -80,6 +89,10 @@ function isInterfaceName(value: JsonValue): boolean {
   return (
     typeof value === 'string' && isDnsLabel(value) && value.length <= 15 && !TAKEN_INTERFACES.includes(value)
   );
+}
+
+function isUuid(value: JsonValue): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
 function isName(value: JsonValue): boolean {

@@ -7,15 +7,17 @@ import type { Task } from '../../kube/util/together.ts';
 import type { RateLimitingQueue } from '../../kube/workqueue/rate-limiting-queue.ts';
 import type { Network } from '../api/types.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
+import { NetworkControllers } from '../network-controllers.ts';
 import { AddressBooks } from './address-books.ts';
 import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim, isAllowed } from './ipam-claims.ts';
 import { addressMetrics } from './metrics.ts';
 import type { NetworkAccess } from './network-access.ts';
-import type { NetworkPod } from './network-pods.ts';
+import { type NetworkPod, networksOf } from './network-pods.ts';
 import type { NetworkState } from './network-state.ts';
 import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { GATHER_MS, setUpPodController, waitingFor } from './pod-controller.ts';
+import { PortFiller, type PortFillerOptions } from './pod-ports.ts';
 
 export interface NetworkPodsOptions {
   readonly workers: number;
@@ -29,6 +31,9 @@ export interface NetworkPodsOptions {
   readonly networkQueue: Pick<RateLimitingQueue<ObjectKey>, 'addAfter'>;
   /** Whether the operator gives pods their addresses on the Network. */
   readonly gives: (network: Network) => boolean;
+  readonly portsOf: PortFillerOptions['portsOf'];
+  /** Whether the provider of the Network is outside of the cluster. */
+  readonly isRemote: (network: ObjectKey) => boolean;
   readonly stateOf: (key: ObjectKey) => NetworkState;
   /** Resolves when the leader knows all that pods on Networks depend on. */
   readonly after: Task;
@@ -44,7 +49,14 @@ export interface NetworkPods {
 export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions): NetworkPods {
   const { workers, resyncMs, access, pods, networks, nodes } = options;
   const client = manager.leaderClient;
-  const controller = manager.controller('pod-gate', workers);
+  const controller = new NetworkControllers(manager, {
+    name: 'pod-gate',
+    workers,
+    isRemote(key) {
+      const pod = pods.lister.get(key);
+      return pod !== undefined && networksOf(pod).some(options.isRemote);
+    },
+  });
   const claims = followClaims(manager, access);
   const books = new AddressBooks({
     pods: pods.lister,
@@ -76,6 +88,7 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
     users,
     books,
     addresses,
+    ports: new PortFiller({ portsOf: options.portsOf, access }),
     queue: controller.queue,
     metrics: addressMetrics(manager.registry),
   });

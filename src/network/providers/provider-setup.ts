@@ -3,13 +3,25 @@ import type { IndexFunction, Lister } from '../../kube/cache/store.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Task } from '../../kube/util/together.ts';
 import type { Network } from '../api/types.ts';
+import type { PodPorts } from './pod-ports.ts';
 import type { Provider, Usage } from './provider.ts';
+
+/** The live pods on Networks. */
+export interface LivePods {
+  /** The UID of the pod with this key; undefined if the cache has none. */
+  uidOf(key: ObjectKey): string | undefined;
+  /** Calls the handler with the key of each pod that is gone. */
+  onGone(handler: (key: ObjectKey) => void): void;
+}
 
 /** What the setup of a provider can use, in addition to the manager. */
 export interface ProviderContext {
   /** The operator's namespace. */
   readonly namespace: string;
   readonly neutronSecret: string;
+  /** Whether pods can attach to networks of Neutron. */
+  readonly neutronPods: boolean;
+  readonly pods: LivePods;
   /** The cache of Networks, with the indexers of all providers. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;
   /** Requeues the Network with this key. */
@@ -34,6 +46,8 @@ export interface ProviderSetup<Reason extends string> {
    * not.
    */
   takesAddresses?(key: ObjectKey): boolean;
+  /** Makes the ports of pods on its networks. Without it, pods need none. */
+  readonly ports?: PodPorts | undefined;
   /** Keys of leftovers of deleted Networks. */
   leftBehind?(): readonly ObjectKey[];
   /** Resolves when its caches are synced, or the signal aborts, because a watched CRD may not be installed. */

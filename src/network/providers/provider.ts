@@ -46,8 +46,10 @@ export interface Usage {
   readonly pods: readonly ObjectKey[];
   /** The number of addresses in use. */
   readonly allocated?: number;
-  /** The number of addresses that the operator gives to pods; absent if another program does. */
+  /** The number of addresses for pods; absent if it is not known here. */
   readonly total?: number;
+  /** Why the backend refuses ports for new pods; absent if it does not. */
+  readonly refusal?: string;
   /** Absent if the backend connects the nodes. */
   readonly nodes?: NodesInUse;
 }
@@ -72,6 +74,8 @@ export interface Provider<Reason extends string = string> {
   readonly name: string;
   /** Whether pods can attach to its networks. If not, the webhook refuses pods that ask for one. */
   readonly attachesPods: boolean;
+  /** Whether each pod has a port on its networks, with options that the pod may choose. */
+  readonly hasPorts?: boolean;
   /** The MTU of new networks whose spec sets none, in bytes. Without it, the backend decides. */
   defaultMtu?(): number;
   /** Whether it calls a backend other than the API server, which may be slow. */

@@ -46,7 +46,8 @@ export function changeOf(
   const changedAt = pod.status?.at === undefined ? undefined : Date.parse(pod.status.at);
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
-  if (at < target.since || !isRecent || pod.isGoing) return undefined;
+  // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
+  if (at < target.since || !isRecent || pod.isGoing || pod.isConfigStale) return undefined;
   const done = (outcome: Outcome, why?: string): Change => ({ pod, at, outcome, ...(why && { why }) });
   const { status, ready, readySince, trouble } = pod;
   if (ready === 'unknown' || pod.node === '') return done('unknown');

@@ -51,19 +51,29 @@ export function configurationRead(pod: Pod, keys: Keys): ConfigurationRead {
   if (status === undefined) return {};
   const { added, configs } = status;
   const noted = configs?.[ENVOY_CONFIG_MAP];
-  const mounted = volumes(pod)
-    .filter((volume) => ownString(own(volume, 'configMap'), 'name') === ENVOY_CONFIG_MAP)
-    .map(nameOf);
-  const isReader = (container: JsonObject) =>
-    ownObjects(container, 'volumeMounts').some((mount) => mounted.includes(ownString(mount, 'name') ?? ''));
   const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
-  const readers = [...containers(pod), ...initContainers(pod)].filter(isReader).map(nameOf);
+  const readers = [...containers(pod), ...initContainers(pod)]
+    .filter((container) => readsConfiguration(container, pod))
+    .map(nameOf);
   const times = ['containerStatuses', 'initContainerStatuses']
     .flatMap((list) => ownObjects(own(pod, 'status'), list))
     .filter((state) => readers.includes(nameOf(state)) && names.includes(nameOf(state)))
     .map((state) => Date.parse(ownString(own(own(state, 'state'), 'running'), 'startedAt') ?? ''))
     .filter((time) => !Number.isNaN(time));
   return { ...(noted !== undefined && { noted }), ...(times.length > 0 && { at: Math.min(...times) }) };
+}
+
+/** Whether a container of the pod mounts the configuration. */
+export function readsConfiguration(container: JsonObject, pod: Pod): boolean {
+  const mounted = new Set(volumes(pod).filter(hasConfiguration).map(nameOf));
+  return ownObjects(container, 'volumeMounts').some((mount) => mounted.has(nameOf(mount)));
+}
+
+function hasConfiguration(volume: JsonObject): boolean {
+  const sources = ownObjects(own(volume, 'projected'), 'sources');
+  return [volume, ...sources].some(
+    (source) => ownString(own(source, 'configMap'), 'name') === ENVOY_CONFIG_MAP,
+  );
 }
 
 /** Whether a sidecar has read an older configuration than its namespace has; false if that is unknown. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { addServeOptions, type ServeOptions } from '../../../src/cli/serve-options.ts';
+import { addServeOptions, type ServeOptions, unknownVariables } from '../../../src/cli/serve-options.ts';
 
 /** Parses as `serve` does. @throws commander's message instead of ending the process. */
 function parse(...args: string[]): ServeOptions {
@@ -90,4 +90,19 @@ describe('the options of serve', () => {
       delete process.env.ENVOY_INITIALIZER_PORT;
     }
   });
+});
+
+test('environment variables that are no flag are named, with the likely right one', () => {
+  const env = {
+    INITIALIZER_LOGLEVEL: 'debug',
+    INITIALIZER_LOG_LEVEL: 'info',
+    INITIALIZER_COMPLETELY_ELSE: 'x',
+    ENVOY_INITIALIZER_PORT: 'tcp://10.96.0.1:443',
+    PATH: '/bin',
+  };
+  const { options } = addServeOptions(new Command());
+  expect(unknownVariables(env, options)).toEqual([
+    'INITIALIZER_COMPLETELY_ELSE',
+    'INITIALIZER_LOGLEVEL: did you mean INITIALIZER_LOG_LEVEL?',
+  ]);
 });

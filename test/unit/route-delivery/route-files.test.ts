@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
-import { MAX_BYTES } from '../../../src/route-delivery/file-plan.ts';
 import { ROUTES_LABEL, type RoutesMap } from '../../../src/route-delivery/resources.ts';
 import { RouteFiles } from '../../../src/route-delivery/route-files.ts';
+import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 import { refusal } from '../../support/fake-events.ts';
 
 const { signal } = new AbortController();
-const FILE = { text: 'new', version: 'v' };
+const FILE = { text: 'new', version: 'v', leftOut: new Map<string, number>() };
 const OURS: RoutesMap = {
   metadata: {
     name: 'envoy-routes',
@@ -24,11 +24,13 @@ function setUp({
   found,
   text = FILE.text,
   hasSidecars = true,
+  leftOut = FILE.leftOut,
   fails,
 }: {
   found?: RoutesMap;
   text?: string;
   hasSidecars?: boolean;
+  leftOut?: ReadonlyMap<string, number>;
   fails?: Error;
 }) {
   const done: unknown[] = [];
@@ -45,7 +47,7 @@ function setUp({
     },
     configMaps: { get: (key) => (key === 'shop/envoy-routes' ? found : undefined) },
     namespace: 'home',
-    file: () => ({ ...FILE, text }),
+    file: () => ({ ...FILE, text, leftOut }),
     hasSidecars: () => hasSidecars,
     events: {
       event: ({ metadata }, { type, reason, note }: EventDetails) =>
@@ -146,5 +148,21 @@ test('stays as it was where it would be too large, and an Event gives both sizes
       'RoutesTooLarge',
       expect.stringMatching(/ 900001 bytes, more than 900000: sidecars keep the routes from before/),
     ],
+  ]);
+});
+
+test('is written without the routes that have no place, and an Event names them', async () => {
+  const { files, done } = setUp({ found: OURS, leftOut: new Map([['giant', 900_001]]) });
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([
+    [
+      'event',
+      'shop/envoy-routes',
+      'Warning',
+      'RoutesTooLarge',
+      expect.stringMatching(/ 900001 bytes of routes in namespace giant are left out/),
+    ],
+    PATCH,
+    ['delivered', 'shop', 'v', true],
   ]);
 });

@@ -24,8 +24,13 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
   readonly spec: { readonly config: string };
 }
 
-/** The attachment of a Network. It has no addresses, and nothing that node agents read. */
+/** The attachment of a Network to bridges. It has no addresses, and nothing that node agents read. */
 export function attachmentFor(network: Network, mtu: number | undefined, isShared = false): WantedAttachment {
+  return attachmentWith(network, cniConfig(keyOf(network), mtu, isShared));
+}
+
+/** The attachment of a Network with this CNI configuration, as JSON. */
+export function attachmentWith(network: Network, config: string): WantedAttachment {
   const { name, namespace = '', uid = '' } = network.metadata;
   return {
     apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS),
@@ -47,7 +52,7 @@ export function attachmentFor(network: Network, mtu: number | undefined, isShare
         },
       ],
     },
-    spec: { config: cniConfig(keyOf(network), mtu, isShared) },
+    spec: { config },
   };
 }
 

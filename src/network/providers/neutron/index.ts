@@ -5,5 +5,5 @@ import { setUpNeutron } from './setup.ts';
 export const neutron = {
   name: 'neutron',
   reasons: NEUTRON_REASONS,
-  setUp: (manager, context) => ({ provider: setUpNeutron(manager, context) }),
+  setUp: setUpNeutron,
 } as const satisfies ProviderEntry<NeutronReason>;

@@ -15,6 +15,19 @@ export interface SubnetToCreate {
   readonly gateway_ip: string;
 }
 
+export interface PortToCreate {
+  readonly network_id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly device_id: string;
+  readonly device_owner: string;
+  readonly fixed_ips?: readonly { readonly ip_address: string }[];
+  readonly mac_address?: string;
+  readonly security_groups?: readonly string[];
+}
+
+export type PortChanges = Pick<PortToCreate, 'description' | 'device_id' | 'device_owner'>;
+
 export interface NetworkChanges {
   readonly name?: string;
   readonly description?: string;
@@ -38,9 +51,13 @@ export interface NeutronApi {
     signal: AbortSignal,
   ): Promise<NeutronNetwork>;
   createSubnet(subnet: SubnetToCreate, signal: AbortSignal): Promise<NeutronSubnet>;
+  createPort(port: PortToCreate, signal: AbortSignal): Promise<NeutronPort>;
   /** The writes below fail with 412 if the resource changed since it was read. */
   updateNetwork(network: NeutronNetwork, changes: NetworkChanges, signal: AbortSignal): Promise<void>;
   updateSubnet(subnet: NeutronSubnet, changes: SubnetChanges, signal: AbortSignal): Promise<void>;
+  updatePort(port: NeutronPort, changes: PortChanges, signal: AbortSignal): Promise<void>;
+  /** Ignores a 404. */
+  deletePort(id: string, signal: AbortSignal): Promise<void>;
   /** Deletes the network and its subnets. Fails with 409 while it has ports; ignores a 404. */
   deleteNetwork(network: NeutronNetwork, signal: AbortSignal): Promise<void>;
   deleteSubnet(subnet: NeutronSubnet, signal: AbortSignal): Promise<void>;

@@ -1,5 +1,13 @@
 import { encode } from 'node:querystring';
-import type { Filter, NetworkChanges, NeutronApi, SubnetChanges, SubnetToCreate } from './neutron-api.ts';
+import type {
+  Filter,
+  NetworkChanges,
+  NeutronApi,
+  PortChanges,
+  PortToCreate,
+  SubnetChanges,
+  SubnetToCreate,
+} from './neutron-api.ts';
 import {
   type Collection,
   NEUTRON_NETWORKS,
@@ -48,6 +56,18 @@ export class NeutronClient implements NeutronApi {
   createSubnet(subnet: SubnetToCreate, signal: AbortSignal): Promise<NeutronSubnet> {
     // Clients configure the addresses of their ports, so DHCP is not needed.
     return this.#create(NEUTRON_SUBNETS, { ...subnet, enable_dhcp: false }, signal);
+  }
+
+  createPort(port: PortToCreate, signal: AbortSignal): Promise<NeutronPort> {
+    return this.#create(NEUTRON_PORTS, port, signal);
+  }
+
+  updatePort(port: NeutronPort, changes: PortChanges, signal: AbortSignal): Promise<void> {
+    return this.#update(NEUTRON_PORTS, port, changes, signal);
+  }
+
+  deletePort(id: string, signal: AbortSignal): Promise<void> {
+    return this.#delete(`/ports/${id}`, {}, signal);
   }
 
   updateNetwork(network: NeutronNetwork, changes: NetworkChanges, signal: AbortSignal): Promise<void> {

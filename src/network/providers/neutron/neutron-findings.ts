@@ -1,5 +1,6 @@
 import type { Subnet } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
+import { MULTUS_REASONS } from '../multus/reasons.ts';
 import type { NotReady, Realised, Removal } from '../provider.ts';
 import type { Action, Found } from './neutron-api.ts';
 import { poolCapacity } from './neutron-pools.ts';
@@ -7,7 +8,7 @@ import { namePorts, usersOf } from './neutron-ports.ts';
 import type { NeutronPort } from './neutron-resources.ts';
 
 /** Condition reasons of Neutron Networks that are not Ready. */
-export const NEUTRON_REASONS = ['InUse'] as const;
+export const NEUTRON_REASONS = ['InUse', ...MULTUS_REASONS] as const;
 
 export type NeutronReason = (typeof NEUTRON_REASONS)[number];
 

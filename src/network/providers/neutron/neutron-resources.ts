@@ -44,6 +44,11 @@ export interface NeutronPort {
   readonly name: string;
   /** For example `compute:nova` or `network:dhcp`; empty without an owner. */
   readonly owner: string;
+  /** The ID of the device that uses it; empty if the port is free. */
+  readonly device: string;
+  readonly description: string;
+  readonly mac: string;
+  readonly revision: number | undefined;
   readonly addresses: readonly { readonly subnetId: string; readonly address: string }[];
 }
 
@@ -100,7 +105,10 @@ export const NEUTRON_SUBNETS: Collection<NeutronSubnet> = {
 export const NEUTRON_PORTS: Collection<NeutronPort> = {
   plural: 'ports',
   singular: 'port',
-  fields: ['id', 'network_id', 'name', 'device_owner', 'fixed_ips'],
+  fields: [
+    ...['id', 'network_id', 'name', 'device_owner', 'device_id', 'description', 'mac_address', 'fixed_ips'],
+    'revision_number',
+  ],
   decode(value) {
     const item = record(value, 'port');
     const addresses = ownObjects(item, 'fixed_ips');
@@ -109,6 +117,10 @@ export const NEUTRON_PORTS: Collection<NeutronPort> = {
       networkId: idIn(item, 'network_id'),
       name: textIn(item, 'name'),
       owner: textIn(item, 'device_owner'),
+      device: textIn(item, 'device_id'),
+      description: textIn(item, 'description'),
+      mac: textIn(item, 'mac_address'),
+      revision: numberIn(item, 'revision_number'),
       addresses: addresses.map((ip) => ({
         subnetId: textIn(ip, 'subnet_id'),
         address: textIn(ip, 'ip_address'),

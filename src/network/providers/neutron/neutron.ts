@@ -2,7 +2,9 @@ import { keyOf } from '../../../kube/api/object.ts';
 import { type Subnet, subnetOf } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { parseRange } from '../../ipam/cidr.ts';
-import type { Ensured, Provider, Removal, SpecError, Usage } from '../provider.ts';
+import type { Attachments } from '../multus/attachments.ts';
+import { attachmentWith } from '../multus/multus-attachment.ts';
+import type { Ensured, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
 import { type Action, type Found, type NeutronApi, perform } from './neutron-api.ts';
 import {
   heldByPorts,
@@ -14,6 +16,7 @@ import {
 } from './neutron-findings.ts';
 import type { Owner } from './neutron-marker.ts';
 import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
+import { poolCapacity } from './neutron-pools.ts';
 import type { NeutronNetwork } from './neutron-resources.ts';
 import type { NeutronStore } from './neutron-store.ts';
 import { shapeOfFound } from './neutron-subnet-plan.ts';
@@ -24,6 +27,7 @@ import {
   isUnavailable,
   NotConfiguredError,
 } from './openstack/openstack-error.ts';
+import { ovsConfig } from './pods/ovs-config.ts';
 
 export interface NeutronOptions {
   /** Returns the client. @throws NotConfiguredError without one. */
@@ -31,6 +35,17 @@ export interface NeutronOptions {
   readonly store: NeutronStore;
   /** The UID of the namespace kube-system, which distinguishes the networks of clusters. */
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
+  /** Without it, pods cannot attach. */
+  readonly attaching?: Attaching | undefined;
+}
+
+/** How pods attach to networks of Neutron. */
+export interface Attaching {
+  readonly attachments: Pick<Attachments, 'ensure' | 'remove'>;
+  readonly attachesPods: boolean;
+  readonly usageOf?: ((network: Network) => Usage) | undefined;
+  /** Why Neutron refuses ports for pods on the Network. */
+  readonly refusalOn?: (network: Network) => string | undefined;
 }
 
 /** A new network takes three rounds: network, subnet, check. The others are for conflicts with other clients. */
@@ -43,13 +58,17 @@ const MAX_ROUNDS = 8;
  */
 export class NeutronProvider implements Provider<NeutronReason> {
   readonly name = 'neutron';
-  readonly attachesPods = false;
+  readonly attachesPods: boolean;
+  readonly hasPorts = true;
   readonly isRemote = true;
   readonly #api: () => NeutronApi;
   readonly #store: NeutronStore;
   readonly #clusterId: NeutronOptions['clusterId'];
+  readonly #attaching: Attaching | undefined;
 
-  constructor({ api, store, clusterId }: NeutronOptions) {
+  constructor({ api, store, clusterId, attaching }: NeutronOptions) {
+    this.attachesPods = attaching?.attachesPods ?? false;
+    this.#attaching = attaching;
     this.#api = api;
     this.#store = store;
     this.#clusterId = clusterId;
@@ -71,20 +90,34 @@ export class NeutronProvider implements Provider<NeutronReason> {
     const found = await this.#known(network, signal);
     if (!this.#store.hasListed()) return undefined;
     const addresses = found.flatMap(({ ports }) => ports.flatMap((port) => port.addresses));
-    return { pods: [], allocated: addresses.length };
+    const allocated = addresses.length;
+    if (!this.attachesPods) return { pods: [], allocated };
+    const { usageOf, refusalOn } = this.#attaching ?? {};
+    const refusal = refusalOn?.(network);
+    const total = poolCapacity(found.flatMap(({ subnets }) => subnets.flatMap(({ pools }) => pools)));
+    const { pods = [], nodes } = usageOf?.(network) ?? {};
+    return {
+      ...{ pods, allocated, total },
+      ...(nodes && { nodes }),
+      ...(refusal !== undefined && { refusal }),
+    };
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    let ensured: Ensured<NeutronReason>;
     try {
       await this.#store.refreshed(signal);
-      return await this.#ensure(network, shape, signal);
+      ensured = await this.#ensure(network, shape, signal);
     } catch (error) {
       if (!signal.aborted && isUnavailable(error)) return unavailable(error);
       throw error;
     }
+    return ensured.kind === 'ready' ? this.#attachable(network, ensured, signal) : ensured;
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
+    const definition = await this.#attaching?.attachments.remove(network, retain, signal);
+    if (definition?.kind === 'blocked') return definition;
     try {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
@@ -151,6 +184,17 @@ export class NeutronProvider implements Provider<NeutronReason> {
         cause: refusal,
       },
     );
+  }
+
+  /** Writes the definition with which pods attach. */
+  async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
+    const attachments = this.#attaching?.attachments;
+    if (!attachments || !this.attachesPods) return made;
+    const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
+    const wanted = attachmentWith(network, ovsConfig(network, mtu));
+    const attached = await attachments.ensure(network, async () => ({ wanted }), signal);
+    if (attached.kind === 'notReady') return attached;
+    return made.change === 'none' ? { ...made, change: attached.change } : made;
   }
 
   /** Performs the actions. Returns a created network. */

@@ -1,22 +1,30 @@
 import { NAMESPACES, SECRETS } from '../../../kube/api/core-resources.ts';
-import type { ObjectKey } from '../../../kube/api/object.ts';
+import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
 import { aborted } from '../../../kube/util/linked-abort.ts';
-import type { ProviderContext } from '../provider-setup.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, type NetworkAttachmentDefinition } from '../../api/resources.ts';
+import type { Network } from '../../api/types.ts';
+import { Attachments } from '../multus/attachments.ts';
+import { cachedAttachment } from '../multus/cached-attachment.ts';
+import type { ProviderContext, ProviderSetup } from '../provider-setup.ts';
 import { neutronMetrics } from './metrics.ts';
 import { NeutronProvider } from './neutron.ts';
 import { NeutronConnection } from './neutron-connection.ts';
+import type { NeutronReason } from './neutron-findings.ts';
 import { NeutronGarbageCollector } from './neutron-garbage-collector.ts';
+import type { NeutronPort } from './neutron-resources.ts';
 import { NeutronStore } from './neutron-store.ts';
+import { NeutronPodPorts } from './pods/neutron-pod-ports.ts';
+import { PortRemover, type PortRemoverOptions } from './pods/port-remover.ts';
 
 const CHECK_PERIOD_MS = 30_000;
+/** Of the queue of pods whose ports are removed. */
+const WORKERS = 4;
 
 /** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
-export function setUpNeutron(
-  manager: Manager,
-  { namespace, neutronSecret: name, networks, enqueueAll, after }: ProviderContext,
-): NeutronProvider {
+export function setUpNeutron(manager: Manager, context: ProviderContext): ProviderSetup<NeutronReason> {
+  const { namespace, neutronSecret: name, neutronPods: attachesPods, networks, enqueueAll, after } = context;
   const { client, registry, clock, log } = manager;
   const secretName = `${namespace}/${name}`;
   const metrics = neutronMetrics(registry);
@@ -37,7 +45,10 @@ export function setUpNeutron(
   const api = () => connection.api();
   const store = new NeutronStore({ api, clock });
   const clusterId = clusterIdOf(client);
-  const provider = new NeutronProvider({ api, store, clusterId });
+  const attachments = attachmentsOf(manager);
+  const refusalOn = (network: Network) => ports.refusalOn(network);
+  const attaching = { attachments, attachesPods, usageOf: context.usageOf, refusalOn };
+  const provider = new NeutronProvider({ api, store, clusterId, attaching });
   const known = (key: ObjectKey) => networks.get(key);
   const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
   const secrets = manager.informer(SECRETS, { namespace, fieldSelector: `metadata.name=${name}` });
@@ -53,14 +64,54 @@ export function setUpNeutron(
     }
   });
   const check = async (signal: AbortSignal) => {
-    if (connection.hasBeenConfigured) await garbage.check(signal);
+    if (!connection.hasBeenConfigured) return;
+    await garbage.check(signal);
+    await remover.sweep(signal);
   };
   manager.singleton('neutron', check, {
     after,
     everyMs: CHECK_PERIOD_MS,
     failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
   });
-  return provider;
+  const remover = setUpRemover(manager, context, { api, store, clusterId });
+  const onPort = (port: NeutronPort) => remover.learn(port);
+  const { pods, enqueue } = context;
+  const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
+  return { provider, ...(attachesPods && { ports }) };
+}
+
+/** Ports are removed also after pods can attach no longer. */
+function setUpRemover(
+  manager: Manager,
+  { pods, after }: Pick<ProviderContext, 'pods' | 'after'>,
+  options: Pick<PortRemoverOptions, 'api' | 'store' | 'clusterId'>,
+): PortRemover {
+  const controller = manager.controller('neutron-port', WORKERS);
+  const remover = new PortRemover({
+    ...options,
+    client: manager.leaderClient,
+    log: manager.log,
+    isLive: (key, uid) => pods.uidOf(key) === uid,
+    enqueue: (key) => controller.queue.add(key),
+  });
+  pods.onGone((key) => {
+    if (remover.has(key)) controller.queue.add(key);
+  });
+  controller.reconcile(remover.reconcile, { keys: () => [], after });
+  return remover;
+}
+
+/** The definitions, in the same cache as those of the provider multus. */
+function attachmentsOf(manager: Manager): Attachments {
+  const informer = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
+  const attachments = new Attachments({ client: manager.leaderClient, attachments: informer });
+  const settle = (definition: NetworkAttachmentDefinition) => attachments.settle(keyOf(definition));
+  informer.addEventHandler({
+    onAdd: settle,
+    onUpdate: (_, current) => settle(current),
+    onDelete: settle,
+  });
+  return attachments;
 }
 
 /** The UID of kube-system: as good as a cluster's ID, since that namespace lives as long as the cluster. */

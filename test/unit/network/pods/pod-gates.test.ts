@@ -44,6 +44,7 @@ function stage({
     addresses: {
       fill: async (_pod, text) => (typeof filled === 'object' ? filled : { text: filled ?? text }),
     },
+    ports: { serves: () => false, fill: async (_, text) => ({ text }) },
     metrics: { addressTaken: () => did.push('count') },
     client: {
       get: async (resource) => resource.decode({ metadata: live }),
@@ -67,6 +68,16 @@ const refusal = (status: number) =>
   new ApiError({ status, reason: '', message: 'no', retryAfterMs: undefined, causes: [] });
 
 describe('a pod whose Networks are Ready', () => {
+  test('is not patched again while the cache has the version that was patched', async () => {
+    const { world, did, reconcile } = stage();
+    await reconcile();
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(1);
+    world.pod = { ...gatedPod(), metadata: { ...gatedPod().metadata, resourceVersion: 'newer' } };
+    await reconcile();
+    expect(did.filter((each) => each === 'patch')).toHaveLength(2);
+  });
+
   test('loses the gate with the right name, and counts as a user before that', async () => {
     const { did, patches, notices, reconcile } = stage();
     await expect(reconcile()).resolves.toEqual({});

@@ -72,6 +72,13 @@ describe('a sidecar', () => {
     expect(isOlder(configurationRead(pod(time(4)), keys), age)).toBe(false);
   });
 
+  test('that mounts it beside its drain is older, too', () => {
+    const given = pod(time(2));
+    const sources = [{ configMap: { name: 'envoy' } }, { downwardAPI: { items: [] } }];
+    const spec = { ...given.spec, volumes: [{ name: 'envoy-conf', projected: { sources } }] };
+    expect(isOlder(configurationRead({ ...given, spec }, keys), age)).toBe(true);
+  });
+
   test('with the hash of a rollout goes by that', () => {
     const noted = (hash: string, startedAt: string) =>
       isOlder(configurationRead(pod(startedAt, { configs: { envoy: hash } }), keys), age);

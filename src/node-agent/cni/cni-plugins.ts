@@ -1,11 +1,17 @@
-import { lstat, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NODE_IPAM } from '../network/api/names.ts';
+import { NODE_IPAM, NODE_OVS } from '../../network/api/names.ts';
+import { isThere, readIfThere, replaceFile } from '../replace-file.ts';
 import { IPAM_SCRIPT } from './ipam-script.ts';
-import { isMissing, readIfThere, replaceFile } from './replace-file.ts';
+import { OVS_SCRIPT } from './ovs-script.ts';
 
 /** The plugins of github.com/containernetworking/plugins that Networks need on a node. */
 const PLUGINS = ['bridge', 'static', 'host-local'] as const;
+/** Our own plugins. */
+const OWN = [
+  [NODE_IPAM, IPAM_SCRIPT],
+  [NODE_OVS, OVS_SCRIPT],
+] as const;
 const EXECUTABLE = 0o755;
 
 export interface CniPluginsOptions {
@@ -16,7 +22,7 @@ export interface CniPluginsOptions {
 }
 
 /**
- * Installs our own plugin and those that the node lacks. Resolves with the names of the installed plugins. Never
+ * Installs our own plugins and those that the node lacks. Resolves with the names of the installed plugins. Never
  * replaces other plugins.
  * @throws Error if the node lacks a plugin and the source does not have it.
  */
@@ -28,23 +34,13 @@ export async function installPlugins({ directory, source }: CniPluginsOptions): 
     await replaceFile(path, await readPlugin(join(source, name)), EXECUTABLE);
     written.push(name);
   }
-  const own = join(directory, NODE_IPAM);
-  if ((await readIfThere(own)) !== IPAM_SCRIPT) {
-    await replaceFile(own, IPAM_SCRIPT, EXECUTABLE);
-    written.push(NODE_IPAM);
+  for (const [name, script] of OWN) {
+    const own = join(directory, name);
+    if ((await readIfThere(own)) === script) continue;
+    await replaceFile(own, script, EXECUTABLE);
+    written.push(name);
   }
   return written;
-}
-
-/** Whether the path exists. Counts links, too, which only the node may be able to follow. */
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 async function readPlugin(path: string): Promise<Uint8Array> {

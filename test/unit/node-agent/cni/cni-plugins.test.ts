@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { installPlugins } from '../../../src/node-agent/cni-plugins.ts';
+import { installPlugins } from '../../../../src/node-agent/cni/cni-plugins.ts';
 
 let root: string;
 let directory: string;
@@ -22,7 +22,7 @@ afterEach(async () => {
 const read = (name: string) => readFile(join(directory, name), 'utf8');
 
 test('installPlugins installs missing plugins once, executable by all', async () => {
-  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam'];
+  const written = ['bridge', 'static', 'host-local', 'envoy-initializer-ipam', 'envoy-initializer-ovs'];
   expect(await installPlugins({ directory, source })).toEqual(written);
   for (const name of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o755);
   expect(await read('bridge')).toBe('our bridge');
@@ -34,7 +34,11 @@ test('installPlugins keeps existing plugins, also a broken link, and updates its
   await writeFile(join(directory, 'bridge'), 'theirs');
   await symlink('/of/the/node', join(directory, 'host-local'));
   await writeFile(join(directory, 'envoy-initializer-ipam'), 'of an earlier release');
-  expect(await installPlugins({ directory, source })).toEqual(['static', 'envoy-initializer-ipam']);
+  expect(await installPlugins({ directory, source })).toEqual([
+    'static',
+    'envoy-initializer-ipam',
+    'envoy-initializer-ovs',
+  ]);
   expect(await read('bridge')).toBe('theirs');
   expect(await read('envoy-initializer-ipam')).toContain('host-local');
 });

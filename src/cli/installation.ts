@@ -1,0 +1,88 @@
+import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
+import { PROGRAM } from '../json/own-names.ts';
+import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { DEFAULT_KEY } from '../sidecar/keys.ts';
+
+/** Flags of `serve` that the commands for people have, too. */
+export interface SharedFlags {
+  readonly annotation: string;
+  readonly requireAnnotation: boolean;
+  readonly initializerName: string;
+}
+
+/** The operator's Deployment. */
+export interface Installation {
+  /** The flags that it is started with. */
+  readonly flags: Partial<SharedFlags>;
+  readonly readyReplicas: number;
+}
+
+const DEPLOYMENTS: Resource<KubeObject> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+  decode: decodeObject,
+};
+
+/** Reads the operator's Deployment; undefined if it does not exist, or the user may not read it. */
+export async function installationOf(
+  client: KubeClient,
+  namespace: string,
+): Promise<Installation | undefined> {
+  try {
+    const found: unknown = await client.get(DEPLOYMENTS, { namespace, name: PROGRAM });
+    return isObject(found) ? readInstallation(found) : undefined;
+  } catch (err) {
+    if (isForbidden(err) || isNotFound(err)) return undefined;
+    throw err;
+  }
+}
+
+export function readInstallation(deployment: JsonValue): Installation {
+  const spec = own(own(own(deployment, 'spec'), 'template'), 'spec');
+  const container = ownObjects(spec, 'containers').find((each) => own(each, 'name') === PROGRAM);
+  const list = own(container, 'args');
+  const args = isArray(list) ? list.map(String) : [];
+  const flagValue = (flag: string): string | undefined => {
+    const index = args.findLastIndex((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
+    // `--flag=value`, or the value is the next argument.
+    if (index >= 0) return /=(.*)$/.exec(args[index] ?? '')?.[1] ?? args[index + 1];
+    const variable = `INITIALIZER_${flag.replaceAll('-', '_').toUpperCase()}`;
+    const entry = ownObjects(container, 'env').find((each) => own(each, 'name') === variable);
+    return ownString(entry, 'value');
+  };
+  const annotation = flagValue('annotation');
+  const requireAnnotation = flagValue('require-annotation');
+  const initializerName = flagValue('initializer-name');
+  const ready = own(own(deployment, 'status'), 'readyReplicas');
+  return {
+    flags: {
+      ...(annotation !== undefined && { annotation }),
+      ...(requireAnnotation !== undefined && { requireAnnotation: requireAnnotation !== 'false' }),
+      ...(initializerName !== undefined && { initializerName }),
+    },
+    readyReplicas: typeof ready === 'number' ? ready : 0,
+  };
+}
+
+const DEFAULTS: SharedFlags = {
+  annotation: DEFAULT_KEY,
+  requireAnnotation: true,
+  initializerName: 'envoy.initializer.kubernetes.io',
+};
+
+/** The options of a command, with the installation's flags in place of defaults. */
+export function followInstallation<T extends Partial<SharedFlags>>(
+  options: T,
+  installation: Installation | undefined,
+): T {
+  const followed = Object.entries(installation?.flags ?? {}).filter(
+    ([name]) => options[name as keyof SharedFlags] === DEFAULTS[name as keyof SharedFlags],
+  );
+  return { ...options, ...Object.fromEntries(followed) };
+}

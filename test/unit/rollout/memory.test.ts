@@ -1,0 +1,86 @@
+import { describe, expect, test } from '@jest/globals';
+import { PodMemory } from '../../../src/rollout/memory.ts';
+import type { Observed, ObservedPod } from '../../../src/rollout/observe.ts';
+
+const UID = 'a';
+const observed = (more: Partial<Observed> = {}): Observed => ({
+  key: 'default/web',
+  uid: UID,
+  selects: undefined,
+  owner: undefined,
+  node: 'node',
+  createdAt: 0,
+  isGoing: false,
+  ready: true,
+  readySince: 0,
+  isSidecarReady: true,
+  sidecarStartedAt: 0,
+  status: undefined,
+  isOptedOut: false,
+  isDraining: false,
+  canDrain: true,
+  trouble: undefined,
+  restarts: 0,
+  config: {},
+  ...more,
+});
+const cached = (resourceVersion: string, restarts = 0): ObservedPod => ({
+  metadata: { name: 'web', namespace: 'default', uid: UID, resourceVersion },
+  observed: observed({ restarts }),
+});
+
+describe('a write', () => {
+  test.each([
+    ['9', 1],
+    ['10', 1],
+    ['11', 2],
+    ['12', 2],
+    ['unknown', 2],
+  ])('is seen until the cache has it: version %s', (version, restarts) => {
+    const memory = new PodMemory();
+    memory.wrote(cached('11'), observed({ restarts: 1 }));
+    expect(memory.newest(cached(version, 2))?.restarts).toBe(restarts);
+  });
+
+  test('is forgotten once the cache has been newer, and with the pod', () => {
+    const memory = new PodMemory();
+    memory.wrote(cached('11'), observed({ restarts: 1 }));
+    memory.newest(cached('12', 2));
+    expect(memory.newest(cached('10', 2))?.restarts).toBe(2);
+    memory.wrote(cached('13'), observed({ restarts: 1 }));
+    memory.forget(UID);
+    expect(memory.newest(cached('12', 2))?.restarts).toBe(2);
+  });
+});
+
+describe('a pod is drained', () => {
+  const drained = observed({ isDraining: true, ready: false });
+
+  test('from when it is first seen not Ready', () => {
+    const memory = new PodMemory();
+    expect(memory.recall(observed({ isDraining: true }), 'h', 1).drainedSince).toBeUndefined();
+    expect(memory.recall(drained, 'h', 2).drainedSince).toBe(2);
+    expect(memory.recall(drained, 'h', 9).drainedSince).toBe(2);
+    expect(memory.recall(observed({ isDraining: true }), 'h', 10).drainedSince).toBeUndefined();
+    expect(memory.recall(drained, 'h', 11).drainedSince).toBe(11);
+  });
+
+  test('from when it has the annotation, if it cannot be drained', () => {
+    const memory = new PodMemory();
+    expect(memory.recall(observed({ isDraining: true, canDrain: false }), 'h', 3).drainedSince).toBe(3);
+  });
+
+  test('not while its node does not answer', () => {
+    const memory = new PodMemory();
+    expect(memory.recall({ ...drained, ready: 'unknown' }, 'h', 3).drainedSince).toBeUndefined();
+  });
+});
+
+test('a verdict holds for the templates that it was about, until something changes', () => {
+  const memory = new PodMemory();
+  memory.judged(UID, 'h', { how: 'replace', why: 'w' });
+  expect(memory.recall(observed(), 'h', 1).verdict).toEqual({ how: 'replace', why: 'w' });
+  expect(memory.recall(observed(), 'other', 1).verdict).toBeUndefined();
+  memory.reconsider();
+  expect(memory.recall(observed(), 'h', 1).verdict).toBeUndefined();
+});
