@@ -23,7 +23,8 @@ const ROLLOUT_MS = 15 * 60_000;
 const SLOWLY = { boundMs: ROLLOUT_MS, everyMs: 1_000 };
 jest.setTimeout(ROLLOUT_MS + 60_000);
 
-const REPLICAS = Number(process.env.E2E_ROLLOUT_REPLICAS ?? 10);
+/** Of each Deployment. With E2E_ROLLOUT_REPLICAS=10, 20 pods share the node: each needs a part of a CPU of its own. */
+const REPLICAS = Number(process.env.E2E_ROLLOUT_REPLICAS ?? 3);
 const APPS = ['ordinary', 'native'] as const;
 const OLD = 'envoyproxy/envoy:v1.40.0';
 /** The same Envoy under another name. */
