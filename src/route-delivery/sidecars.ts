@@ -11,7 +11,7 @@ import {
   type ConfigurationRead,
   isOlder,
 } from '../sidecar/envoy/configuration-age.ts';
-import { TOUCH } from './resources.ts';
+import { METADATA_ONLY, TOUCH } from './resources.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -44,7 +44,6 @@ const MAX_ASKS_IN_VAIN = 12;
 const ASKS_BEFORE_BLIND_TOUCH = 4;
 const BLIND_TOUCHES = 2;
 const SURVEY_MS = 30_000;
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** What is known about a sidecar. */
 interface Sidecar {
