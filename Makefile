@@ -98,6 +98,14 @@ neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a 
 network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
 	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
 
+.PHONY: route-fleet
+route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
+	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/route-fleet
+
+.PHONY: routes-load
+routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (Debian, root; 25 minutes; 5 GB)
+	@ROUTES_LOAD=50,50,10 $(JEST) --runInBand build/test/e2e/route-load
+
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts

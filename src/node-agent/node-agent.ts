@@ -14,7 +14,7 @@ import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
 import { ovnProblems } from './ovn-node.ts';
-import { ownNode } from './own-node.ts';
+import { ownNode, ownPod } from './own-node.ts';
 import { run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ReportWriter } from './report-writer.ts';
@@ -108,10 +108,11 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
+    const pod = await ownPod();
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.round();
       const unable = await ovnProblems(networks.lister.list(), ovnNode);
-      const report = { ...joins, problems: { ...joins.problems, ...unable } };
+      const report = { ...joins, problems: { ...joins.problems, ...unable }, ...(pod && { pod }) };
       failure = problem;
       metrics.joined(joined, problem !== undefined);
       await writer.write(report, signal).catch((err: unknown) => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { OwnerReference } from '../kube/api/object.ts';
+import type { AgentPod } from '../network/nodes/node-report.ts';
 
 /** Where a pod finds the token of its service account. */
 export const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token';
@@ -9,15 +10,22 @@ export const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token';
  * of a pod. So the agent needs no right to read Nodes.
  */
 export async function ownNode(node: string, file = TOKEN_FILE): Promise<OwnerReference | undefined> {
-  const claims = claimsOf(await readFile(file, 'utf8').catch(() => ''));
-  const { name, uid } = record(record(claims['kubernetes.io']).node);
+  const { name, uid } = record((await claimsOf(file)).node);
   if (name !== node || typeof uid !== 'string') return undefined;
   return { apiVersion: 'v1', kind: 'Node', name: node, uid };
 }
 
-function claimsOf(token: string): Readonly<Record<string, unknown>> {
+/** This pod, from the same claims; undefined outside of a pod. */
+export async function ownPod(file = TOKEN_FILE): Promise<AgentPod | undefined> {
+  const { name, uid } = record((await claimsOf(file)).pod);
+  return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
+}
+
+async function claimsOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const token = await readFile(file, 'utf8').catch(() => '');
   try {
-    return record(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
+    const claims = record(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
+    return record(claims['kubernetes.io']);
   } catch {
     return {};
   }

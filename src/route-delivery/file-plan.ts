@@ -1,9 +1,7 @@
 import type { KubeObject } from '../kube/api/object.ts';
+import { MAX_BYTES } from '../routing/left-out.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
 import { ROUTES_LABEL } from './resources.ts';
-
-/** A ConfigMap may have 1 MiB. From this size on, a file may shrink but not grow. */
-export const MAX_BYTES = 900_000;
 
 /** The state of the file in one namespace. */
 export interface FileSituation {

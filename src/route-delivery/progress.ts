@@ -1,4 +1,5 @@
 import type { Compilation } from '../routing/compile.ts';
+import { leftOutText } from '../routing/left-out.ts';
 import type { ObjectKey } from '../routing/objects.ts';
 import type { Obstacle, Programmed } from '../routing/status.ts';
 import type { LiveRoute } from './resources.ts';
@@ -58,7 +59,15 @@ export class Progress {
     let obstacle: Obstacle | undefined;
     for (const namespace of namespaces) {
       if (!this.#held(namespace, compilation).has(route)) continue;
-      this.wanted(namespace, compilation.file(namespace).version);
+      const { version, leftOut } = compilation.file(namespace);
+      this.wanted(namespace, version);
+      const home = route.slice(0, route.indexOf('/'));
+      const bytes = leftOut.get(home);
+      if (bytes !== undefined) {
+        for (const count of tally(namespace).values()) of += count;
+        obstacle ??= { reason: 'RoutesTooLarge', message: leftOutText(home, bytes, namespace) };
+        continue;
+      }
       const versions = this.#versions.get(namespace);
       for (const [version, count] of tally(namespace)) {
         of += count;

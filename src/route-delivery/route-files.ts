@@ -12,10 +12,11 @@ import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
+import { leftOutText, MAX_BYTES } from '../routing/left-out.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
 import type { Obstacle } from '../routing/status.ts';
 import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
-import { type FoundFile, MAX_BYTES, planFile } from './file-plan.ts';
+import { type FoundFile, planFile } from './file-plan.ts';
 import {
   METADATA_ONLY,
   ONLY_ROUTES_MAPS,
@@ -82,6 +83,9 @@ export class RouteFiles {
       return {};
     }
     this.#obstacles.delete(namespace);
+    for (const [from, bytes] of file.leftOut) {
+      this.#warn(namespace, { reason: 'RoutesTooLarge', message: leftOutText(from, bytes, namespace) });
+    }
     if (step === 'in-place') delivered(namespace, file, false);
     else if (await this.#write(namespace, found, file, signal)) delivered(namespace, file, true);
     return {};
@@ -164,7 +168,10 @@ export class RouteFiles {
     const obstacle = REFUSALS[why](Buffer.byteLength(file.text), namespace);
     this.#obstacles.set(namespace, obstacle);
     this.#options.refused(namespace, file);
-    const { reason, message: note } = obstacle;
+    this.#warn(namespace, obstacle);
+  }
+
+  #warn(namespace: string, { reason, message: note }: Obstacle): void {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: ROUTES_CONFIG_MAP } };
     this.#options.events.event(object, { type: 'Warning', reason, action: 'Deliver', note });
   }

@@ -59,9 +59,9 @@ export class RouteStatus {
     const after = nextParents(before, parentsOf(route, isSurveyed ? programmed : undefined), date);
     const isFar = !isSurveyed || programmed.sidecars < programmed.of;
     const since = now() - (this.#written.get(key) ?? Number.NEGATIVE_INFINITY);
-    const again = isFar
-      ? { requeueAfterMs: since > LATE_MS && since < Infinity ? LATE_LOOK_MS : LOOK_MS }
-      : {};
+    // What removes an obstacle comes here by itself.
+    const isLate = programmed.obstacle !== undefined || (since > LATE_MS && since < Infinity);
+    const again = isFar ? { requeueAfterMs: isLate ? LATE_LOOK_MS : LOOK_MS } : {};
     if (after === undefined) return again;
     if (!isSurveyed && onlyProgrammedDiffers(before, after)) return again;
     if (onlyNumbersDiffer(before, after)) {

@@ -44,6 +44,10 @@ const MAX_ASKS_IN_VAIN = 12;
 const ASKS_BEFORE_BLIND_TOUCH = 4;
 const BLIND_TOUCHES = 2;
 const SURVEY_MS = 30_000;
+/** Sidecars that did not answer last time cost a second each. Some of 32 workers are left for the others. */
+const MAX_SILENT_AT_ONCE = 24;
+const TURN_MS = 250;
+const TURNS = 20;
 
 /** What is known about a sidecar. */
 interface Sidecar {
@@ -57,6 +61,8 @@ interface Sidecar {
   target: string;
   /** Whether it was asked in this term, or has not started. */
   isAsked: boolean;
+  /** Whether it did not answer last time. */
+  isSilent: boolean;
   asks: number;
   touches: number;
   touchedAt: number;
@@ -82,6 +88,9 @@ export class Sidecars {
   /** Namespaces in which all sidecars were asked in this term. */
   readonly #surveyed = new Set<string>();
   #surveyEndsAt: number | undefined;
+  /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
+  #silentAtOnce = 0;
+  #sentAway = 0;
   #hasChanged = false;
 
   constructor(options: SidecarsOptions) {
@@ -185,9 +194,11 @@ export class Sidecars {
       return {};
     }
     if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
-    if (sidecar.address === undefined) await this.#look(pod, sidecar, signal);
-    const answer =
-      sidecar.address === undefined ? undefined : await this.#options.ask(sidecar.address, signal);
+    if (sidecar.isSilent && this.#silentAtOnce >= MAX_SILENT_AT_ONCE) {
+      this.#sentAway += 1;
+      return { requeueAfterMs: TURN_MS * (1 + (this.#sentAway % TURNS)) };
+    }
+    const answer = await this.#ask(pod, sidecar, signal);
     sidecar.isAsked = true;
     // The pod has not started. Its next update brings it here.
     if (sidecar.address === undefined) return {};
@@ -201,12 +212,27 @@ export class Sidecars {
     return { requeueAfterMs: Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 1.5 ** sidecar.asks) };
   }
 
+  async #ask(pod: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<string | undefined> {
+    const share = sidecar.isSilent ? 1 : 0;
+    this.#silentAtOnce += share;
+    try {
+      if (sidecar.address === undefined) await this.#look(pod, sidecar, signal);
+      if (sidecar.address === undefined) return undefined;
+      const answer = await this.#options.ask(sidecar.address, signal);
+      sidecar.isSilent = answer === undefined;
+      return answer;
+    } finally {
+      this.#silentAtOnce -= share;
+    }
+  }
+
   #sidecar(uid: string, namespace: string, target: string): Sidecar {
     const known = this.#known.get(uid);
     const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
     const sidecar = {
-      ...{ namespace, address: undefined, read: {}, version: undefined, isAsked: false },
+      ...{ namespace, address: undefined, read: {}, version: undefined },
+      ...{ isAsked: false, isSilent: false },
       ...fresh,
     };
     this.#known.set(uid, sidecar);

@@ -1,7 +1,10 @@
 import { type AttachedPort, socket } from './attach.ts';
+import { leftOut, MAX_BYTES } from './left-out.ts';
 import type { Entry } from './model.ts';
 import { inOrder } from './precedence.ts';
 import { type HostText, type Locate, portHost, type RouteFile, routeFile } from './route-configuration.ts';
+
+const FRAME_BYTES = Buffer.byteLength(routeFile([]).text);
 
 /** The entries for one port, in no order, by the clients that they hold for. */
 export interface Draft {
@@ -58,9 +61,24 @@ export class PortTable {
   }
 
   file(clientNamespace: string): RouteFile {
-    const key = this.#special.has(clientNamespace) ? clientNamespace : undefined;
-    const file = this.#files.get(key) ?? routeFile(this.of(clientNamespace).map((port) => this.#host(port)));
-    this.#files.set(key, file);
+    const file = this.#file(this.#special.has(clientNamespace) ? clientNamespace : undefined);
+    return file.leftOut.has(clientNamespace) ? this.#file(clientNamespace) : file;
+  }
+
+  /** The file for a namespace, or for all that have no routes of their own. */
+  #file(own: string | undefined): RouteFile {
+    const known = this.#files.get(own);
+    if (known) return known;
+    const hosts = this.of(own ?? '').map((port) => ({
+      ...this.#host(port),
+      namespace: port.isConsumer && own !== undefined ? own : port.namespace,
+    }));
+    const out = leftOut(hosts, own, MAX_BYTES - FRAME_BYTES);
+    const file = routeFile(
+      hosts.filter(({ namespace }) => !out.has(namespace)),
+      out,
+    );
+    this.#files.set(own, file);
     return file;
   }
 

@@ -14,7 +14,7 @@ export function regexFault(pattern: string): string | undefined {
   if (pattern === '') return 'is empty';
   if (regexCost(pattern) > MAX_COST) return 'is too large: make it shorter, or its repetitions smaller';
   const plain = pattern.replaceAll('\\\\', '');
-  if (/\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2,}\}/.test(plain)) return 'has a character above \\xff';
+  if (/\\x\{0*[1-9a-fA-F][0-9a-fA-F]{2,}\}|\\[4-7][0-7]{2}/.test(plain)) return 'has a character above \\xff';
   for (const [, name = ''] of plain.matchAll(/\\[pP]\{\^?([^}]*)\}/g)) {
     if (!CATEGORIES.test(name)) return `names the class ${name}, which is not a general category such as Lu`;
   }

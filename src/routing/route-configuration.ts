@@ -30,17 +30,23 @@ export interface RouteFile {
   readonly text: string;
   /** Names the content. An Envoy that has taken it answers with this at `/routes` of its readiness port. */
   readonly version: string;
+  /** The namespaces whose routes had no place, and how many bytes they would take. */
+  readonly leftOut: ReadonlyMap<string, number>;
 }
 
 /** The routes of one port of a Service, as text: the same text goes into the files of many namespaces. */
 export interface HostText {
   readonly text: string;
   readonly hash: string;
+  /** With what separates it from the next one. */
+  readonly bytes: number;
 }
 
 /** The address of a backend; undefined if there is none. */
 export type Locate = (target: Target) => string | undefined;
 
+/** A comma and the end of a line. */
+const SEPARATOR_BYTES = 2;
 const WELL_KNOWN = { http: 80, https: 443 };
 const REDIRECTS: Readonly<Record<number, string>> = {
   301: 'MOVED_PERMANENTLY',
@@ -51,10 +57,13 @@ const REDIRECTS: Readonly<Record<number, string>> = {
 };
 
 /** The file for hosts. */
-export function routeFile(hosts: readonly HostText[]): RouteFile {
+export function routeFile(
+  hosts: readonly HostText[],
+  leftOut: ReadonlyMap<string, number> = new Map(),
+): RouteFile {
   const version = hash([NO_ROUTES, ...hosts.map((host) => host.hash)].join('\n'));
   const texts = hosts.map(({ text }) => text);
-  return { text: routesFile(texts, version), version };
+  return { text: routesFile(texts, version), version, leftOut };
 }
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */
@@ -64,7 +73,7 @@ export function portHost(port: AttachedPort, entries: readonly Entry[], locate: 
   // The retry policy is here, and not in each route, because the file has a maximum size.
   const host = { name: `${port.service}:${port.port}`, domains, routes, retry_policy: PATIENCE };
   const text = JSON.stringify(host);
-  return { text, hash: hash(text) };
+  return { text, hash: hash(text), bytes: Buffer.byteLength(text) + SEPARATOR_BYTES };
 }
 
 function hash(text: string): string {

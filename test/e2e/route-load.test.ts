@@ -11,7 +11,7 @@ import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
 import { RouteLoad } from '../support/route-load.ts';
 
 /** Pods, changes that are timed, and deaths of the operator with ten changes each: `make routes-load` has more. */
-const [PODS, TIMED, DEATHS] = (process.env.ROUTES_LOAD ?? '3,3,1').split(',').map(Number) as [
+const [PODS, TIMED, DEATHS] = (process.env.ROUTES_LOAD ?? '3,5,1').split(',').map(Number) as [
   number,
   number,
   number,

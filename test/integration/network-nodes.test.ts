@@ -59,6 +59,20 @@ async function addNetwork(name: string, cidr: string, gateway: string): Promise<
   });
 }
 
+/** The pod of an agent on the node. Resolves to what its report says of it. */
+async function addAgent(
+  name: string,
+  nodeName: string,
+): Promise<{ readonly name: string; readonly uid: string }> {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: AGENTS },
+    spec: { nodeName, containers: [{ name: 'agent', image: 'agent' }] },
+  });
+  return { name, uid: await run(`get pod ${name} -n ${AGENTS} -o jsonpath={.metadata.uid}`) };
+}
+
 /** A pod on the node, which only Multus knows to be on the Network. */
 async function addPod(name: string, network: string, nodeName: string): Promise<void> {
   const annotations = { 'k8s.v1.cni.cncf.io/networks': network };
@@ -109,6 +123,20 @@ test('a node with a pod of the Network is in its status, and its trouble leaves 
   await until('blue', 'NodesReady', 'NodesReady');
   expect(await nodes('blue')).toEqual([{ name: 'a', address: '198.51.100.1' }]);
   expect(await condition('blue', 'Ready', 'status')).toBe('True');
+});
+
+test('an agent whose pod is replaced says what it finds', async () => {
+  await addNode('d', '192.0.2.4');
+  await addNetwork('lone', '10.25.0.0/24', '10.25.0.1');
+  await addPod('lonely', 'lone', 'd');
+  await run(`wait serviceaccount/default -n ${AGENTS} --for=create --timeout=30s`);
+  await report('d', { ...fine, pod: await addAgent('agent-1', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
+  await run(`delete pod agent-1 -n ${AGENTS} --force --grace-period=0`);
+  await report('d', { ...fine, pod: await addAgent('agent-2', 'd'), problems: { 'default/lone': 'no' } });
+  await until('lone', 'NodesReady', 'NodeFailed');
+  // The last test waits until the operator has noticed.
+  await run(`delete pod agent-2 -n ${AGENTS} --force --grace-period=0`);
 });
 
 test('a node without pods of a Network changes nothing of it, whatever its agent reports', async () => {
@@ -295,6 +323,18 @@ describe('a /24', () => {
     expect(new Set((await given('wide')).flatMap(({ ips }) => ips)).size).toBe(30);
     expect(JSON.parse(await status('wide', 'capacity')).total).toBe(HOSTS);
   });
+});
+
+test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
+  await run(
+    'wait network/lone --for=jsonpath={.status.conditions[?(@.type=="NodesReady")].reason}=NoAgent --timeout=90s',
+  );
+  expect(await condition('lone', 'NodesReady', 'message')).toBe(
+    'pods on these nodes may not reach the others: d (the pod of its node agent is gone: agent-2)',
+  );
+  expect(await nodes('lone')).toEqual([{ name: 'd', address: '192.0.2.4' }]);
+  await report('d', { ...fine, pod: await addAgent('agent-3', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
 });
 
 test('all of it is within the rights that the overlay gives', async () => {

@@ -5,7 +5,6 @@ import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { MAX_BYTES } from '../../route-delivery/file-plan.ts';
 import {
   HTTP_ROUTES,
   type LiveService,
@@ -14,6 +13,7 @@ import {
 } from '../../route-delivery/resources.ts';
 import { type Compilation, compileRoutes } from '../../routing/compile.ts';
 import { explainRequest, type Request } from '../../routing/explain.ts';
+import { leftOutText, MAX_BYTES } from '../../routing/left-out.ts';
 import type { Entry } from '../../routing/model.ts';
 import type { RoutedPort } from '../../routing/port-table.ts';
 import { entryName } from '../../routing/route-configuration.ts';
@@ -82,7 +82,12 @@ export async function checkRequest(
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
   const port = portOf(to);
   const findings: CheckFinding[] = [];
-  const { text } = compilation.file(namespace);
+  const { text, leftOut } = compilation.file(namespace);
+  const from = service?.metadata.namespace ?? '';
+  const bytes = leftOut.get(from);
+  if (bytes !== undefined) {
+    findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, bytes, namespace) });
+  }
   if (Buffer.byteLength(text) > MAX_BYTES) {
     const message = `the routes for namespace ${namespace} take ${Buffer.byteLength(text)} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
     findings.push({ reason: 'RoutesTooLarge', message });

@@ -1,26 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ObjectKey } from '../../kube/api/object.ts';
+import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { Network } from '../api/types.ts';
 import type { Range } from '../ipam/cidr.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import type { ClusterRanges } from '../ipam/cluster-ranges.ts';
 import { type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import type { NodesInUse } from '../providers/provider.ts';
+import { AgentPods, type PodOfAgents } from './agent-pods.ts';
 import { DefaultMtu } from './default-mtu.ts';
 import type { ReportObject } from './node-objects.ts';
 import { type KnownNode, nodesInUse } from './nodes-in-use.ts';
 import { ReportedRanges } from './reported-ranges.ts';
 
-type Source<T extends ClusterNode | ReportObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
+type Source<T extends KubeObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
 
 export interface NetworkNodesOptions {
   readonly nodes: Source<ClusterNode>;
   /** The reports of node agents, each with the name of its node; undefined without node agents. */
   readonly reports: Source<ReportObject> | undefined;
-  /** The namespace of the reports. */
+  /** The namespace of the agents and their reports. */
   readonly namespace: string;
+  /** The pods in that namespace that have not ended; undefined without node agents. */
+  readonly agents: Source<PodOfAgents> | undefined;
+  readonly clock: Pick<Clock, 'now'>;
   /** With the indices POD_INDEXERS. */
   readonly pods: Pick<Lister<NetworkPod>, 'byIndex'>;
   readonly ranges: Pick<ClusterRanges, 'set'>;
@@ -39,11 +44,18 @@ export class NetworkNodes {
   readonly #options: NetworkNodesOptions;
   readonly #mtu = new DefaultMtu();
   readonly #reported: ReportedRanges;
+  readonly #agents: AgentPods | undefined;
 
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
     this.#reported = new ReportedRanges(options.allowed, options.ranges);
+    const { agents, namespace, clock } = options;
+    this.#agents = agents && new AgentPods(agents.lister, namespace, clock);
+    const onAgent = ({ nodeName }: PodOfAgents) => {
+      if (nodeName !== undefined) this.#lookForAgent(nodeName);
+    };
+    agents?.addEventHandler({ onAdd: onAgent, onUpdate: (_, pod) => onAgent(pod), onDelete: onAgent });
     options.nodes.addEventHandler({
       onAdd: (node) => this.#nodeChanged(node.metadata.name, undefined, node),
       onUpdate: (previous, node) => this.#nodeChanged(node.metadata.name, previous, node),
@@ -61,6 +73,11 @@ export class NetworkNodes {
     return nodesInUse(network, names, this.#options.reports && ((name) => this.#known(name)));
   }
 
+  /** Tells the Networks of nodes whose agents are gone. To be called from time to time. */
+  tellOfGoneAgents(): void {
+    for (const node of this.#agents?.newlyGone() ?? []) this.#onUsers(node);
+  }
+
   /** The MTU of Networks that set none, in bytes. */
   mtu(): number {
     return this.#mtu.get();
@@ -69,7 +86,8 @@ export class NetworkNodes {
   #known(name: string): KnownNode {
     const found = this.#reportOf(name);
     const internalIp = this.#options.nodes.lister.get(name)?.addresses[0];
-    return { internalIp, report: found?.current, hasReported: found !== undefined };
+    const missingPod = this.#agents?.missing(name);
+    return { internalIp, report: found?.current, hasReported: found !== undefined, missingPod };
   }
 
   #reportOf(name: string): ReportObject | undefined {
@@ -88,6 +106,7 @@ export class NetworkNodes {
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {
     if (previous && current && previous.text === current.text) return;
     this.#record(name);
+    this.#lookForAgent(name);
     // Whether there is a report, of which release, and the address: this concerns each Network on the node.
     const relevant = (report: ReportObject | undefined) =>
       report && [report.current?.version, report.current?.underlay?.address];
@@ -110,6 +129,10 @@ export class NetworkNodes {
     const wide = reported ? this.#reported.set(name, reported) : [];
     if (wide.length > 0) onWideRanges?.(name, wide);
     if (this.#mtu.set(name, node?.addresses[0], node && report?.current?.underlay)) onMtu();
+  }
+
+  #lookForAgent(node: string): void {
+    if (this.#agents?.look(node, this.#reportOf(node)?.current?.pod)) this.#onUsers(node);
   }
 
   #onUsers(name: string): void {

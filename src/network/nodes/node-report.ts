@@ -10,6 +10,14 @@ export interface NodeReport {
   readonly underlay?: Underlay;
   /** Why a Network does not work on the node, each in one sentence without a full stop. */
   readonly problems: Readonly<Record<ObjectKey, string>>;
+  /** Where the agent runs; absent outside of a pod, and in reports of earlier releases. */
+  readonly pod?: AgentPod;
+}
+
+/** The pod of an agent, in the namespace of the report. */
+export interface AgentPod {
+  readonly name: string;
+  readonly uid: string;
 }
 
 /** The device that carries the tunnels of a node. */
@@ -47,7 +55,7 @@ export function parseReport(text: string | undefined): NodeReport | undefined {
 
 function isReport(value: unknown): value is NodeReport {
   if (!isRecord(value)) return false;
-  const { version, ranges, underlay, problems } = value;
+  const { version, ranges, underlay, problems, pod } = value;
   return (
     Number.isSafeInteger(version) &&
     Number(version) >= REPORT_VERSION &&
@@ -56,7 +64,8 @@ function isReport(value: unknown): value is NodeReport {
     ranges.every(isRange) &&
     (underlay === undefined || isUnderlay(underlay)) &&
     isRecord(problems) &&
-    Object.values(problems).every(isString)
+    Object.values(problems).every(isString) &&
+    (pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)))
   );
 }
 

@@ -1,8 +1,9 @@
 import { clip } from '../../json/clip.ts';
-import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { keyOf } from '../../kube/api/object.ts';
 import type { ConditionUpdate } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers/provider.ts';
+import type { MissingPod } from './agent-pods.ts';
 import type { NodeReport } from './node-report.ts';
 
 /** What is known of a node. */
@@ -13,6 +14,8 @@ export interface KnownNode {
   readonly report: NodeReport | undefined;
   /** Whether an agent has reported, also one of an earlier release. */
   readonly hasReported: boolean;
+  /** The pod of its agent, if it is not there. */
+  readonly missingPod?: MissingPod | undefined;
 }
 
 /** Why a Network does not work on a node. */
@@ -52,25 +55,40 @@ export function nodesInUse(
     const address = known?.report?.underlay?.address ?? known?.internalIp ?? before.get(name);
     if (address !== undefined) nodes.push({ name, address });
     areCurrent &&= known?.report !== undefined;
-    const trouble = known && troubleOf(keyOf(network), name, known, address);
+    const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
   }
   return { nodes, condition: nodeOf ? conditionOf(names.length, troubles) : NO_AGENTS, areCurrent };
 }
 
 function troubleOf(
-  key: ObjectKey,
+  network: Network,
   name: string,
-  { report, hasReported }: KnownNode,
+  { report, hasReported, missingPod }: KnownNode,
   address: string | undefined,
 ): Trouble | undefined {
   if (!report) {
     const why = hasReported ? 'its node agent is of an earlier release' : 'its node agent has not reported';
     return { name, reason: 'NoAgent', why };
   }
+  if (missingPod && (missingPod.isGone || lackedAgent(network))) {
+    return {
+      name,
+      reason: 'NoAgent',
+      why: `the pod of its node agent is gone: ${clip(missingPod.name, MAX_WORDS)}`,
+    };
+  }
   if (address === undefined) return { name, reason: 'NodeFailed', why: 'it has no InternalIP' };
+  const key = keyOf(network);
   const problem = Object.hasOwn(report.problems, key) ? report.problems[key] : undefined;
   return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
+}
+
+/** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
+function lackedAgent({ status }: Network): boolean {
+  return (
+    status?.conditions?.some(({ type, reason }) => type === 'NodesReady' && reason === 'NoAgent') ?? false
+  );
 }
 
 function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {

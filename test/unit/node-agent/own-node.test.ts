@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ownNode } from '../../../src/node-agent/own-node.ts';
+import { ownNode, ownPod } from '../../../src/node-agent/own-node.ts';
 
 let file: string;
 
@@ -16,6 +16,12 @@ afterEach(async () => {
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
+test('ownPod is the pod in the claims of the token', async () => {
+  const pod = { name: 'agent-1', uid: 'u' };
+  await writeFile(file, `x.${encoded({ 'kubernetes.io': { pod, node: { name: 'a' } } })}.y`);
+  expect(await ownPod(file)).toEqual(pod);
+});
+
 test('ownNode is the Node in the claims of the token', async () => {
   await writeFile(
     file,
@@ -26,9 +32,10 @@ test('ownNode is the Node in the claims of the token', async () => {
 });
 
 test.each(['', 'a.b.c', `x.${encoded({ sub: 'a' })}.y`, `x.${encoded(null)}.y`])(
-  'ownNode is undefined without such a claim: %s',
+  'neither is defined without such a claim: %s',
   async (token) => {
     await writeFile(file, token);
+    expect(await ownPod(file)).toBeUndefined();
     expect(await ownNode('a', file)).toBeUndefined();
     expect(await ownNode('a', `${file}-that-is-not-there`)).toBeUndefined();
   },

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { MAX_BYTES, planFile } from '../../../src/route-delivery/file-plan.ts';
+import { planFile } from '../../../src/route-delivery/file-plan.ts';
 import { ROUTES_LABEL } from '../../../src/route-delivery/resources.ts';
+import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 
 const labels = { [ROUTES_LABEL]: 'home' };
 /** A ConfigMap with this text, whose version is the text. */

@@ -95,3 +95,24 @@ test('an obstacle counts in a namespace whose sidecars are behind', () => {
   take('office');
   expect(obstacleOf('shop/a')).toBeUndefined();
 });
+
+test('a route that is left out of a file is in use by nobody there, and says why', () => {
+  const { compile, take, of } = setUp();
+  const large = { matches: [{ path: { type: 'Exact' as const, value: `/${'x'.repeat(1000)}` } }] };
+  const shop = Array.from({ length: 900 }, (_, index) => routeFor(`shop/${index}`, 'shop/echo', [large]));
+  const desk = routeFor('office/desk', 'office/desk', rule('/1'));
+  compile(...shop, desk);
+  take('office');
+  take('shop');
+  expect(of('shop/1')).toEqual({
+    sidecars: 1,
+    of: 2,
+    obstacle: {
+      reason: 'RoutesTooLarge',
+      message: expect.stringMatching(
+        /^the routes that apply in namespace office exceed 900000 bytes, so the \d+ bytes of routes in namespace shop are left out: /,
+      ),
+    },
+  });
+  expect(of('office/desk')).toMatchObject({ sidecars: 1 });
+});

@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
 import type { Method } from '../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
-import { MAX_BYTES } from '../../../src/route-delivery/file-plan.ts';
 import { ROUTES_LABEL, type RoutesMap } from '../../../src/route-delivery/resources.ts';
 import { RouteFiles } from '../../../src/route-delivery/route-files.ts';
+import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 import { refusal } from '../../support/fake-events.ts';
 
 const { signal } = new AbortController();
-const FILE = { text: 'new', version: 'v' };
+const FILE = { text: 'new', version: 'v', leftOut: new Map<string, number>() };
 const NAMED = { name: 'envoy-routes', namespace: 'shop', labels: { [ROUTES_LABEL]: 'home' } };
 const OURS: RoutesMap = { metadata: { ...NAMED, resourceVersion: '7' }, data: { 'rds.json': 'old' } };
 
@@ -17,11 +17,13 @@ function setUp({
   found,
   text = FILE.text,
   hasSidecars = true,
+  leftOut = FILE.leftOut,
   fails,
 }: {
   found?: RoutesMap;
   text?: string;
   hasSidecars?: boolean;
+  leftOut?: ReadonlyMap<string, number>;
   fails?: Error;
 }) {
   const done: (readonly unknown[])[] = [];
@@ -49,7 +51,11 @@ function setUp({
         key === 'shop/envoy-routes' ? world.cached && { metadata: world.cached.metadata } : undefined,
     },
     namespace: 'home',
-    file: () => ({ text: world.text, version: world.text === FILE.text ? FILE.version : world.text }),
+    file: () => ({
+      text: world.text,
+      version: world.text === FILE.text ? FILE.version : world.text,
+      leftOut,
+    }),
     hasSidecars: () => hasSidecars,
     events: {
       event: ({ metadata }, { type, reason, note }: EventDetails) =>
@@ -194,5 +200,22 @@ test('stays as it was where it would be too large, and an Event gives both sizes
       'RoutesTooLarge',
       expect.stringMatching(/ 900001 bytes, more than 900000: sidecars keep the routes from before/),
     ],
+  ]);
+});
+
+test('is written without the routes that have no place, and an Event names them', async () => {
+  const { files, done } = setUp({ found: OURS, leftOut: new Map([['giant', 900_001]]) });
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([
+    READ,
+    [
+      'event',
+      'shop/envoy-routes',
+      'Warning',
+      'RoutesTooLarge',
+      expect.stringMatching(/ 900001 bytes of routes in namespace giant are left out/),
+    ],
+    PATCH,
+    ['delivered', 'shop', 'v', true],
   ]);
 });

@@ -172,3 +172,46 @@ test('one that started before the configuration of Envoy changed counts until it
   await sidecars.reconcile('shop/a', signal);
   expect(sidecars.withOlderConfiguration()).toBe(0);
 });
+
+test('sidecars that never answer do not take all workers from those that do', async () => {
+  const podOf = (name: string): KubeObject => ({ metadata: { name, namespace: 'shop', uid: name } });
+  const silent = Array.from({ length: 40 }, (_, index) => `silent-${index}`);
+  const waiting: (() => void)[] = [];
+  const asked: string[] = [];
+  const sidecars = new Sidecars({
+    client: {
+      get: async <T extends KubeObject>(resource: Resource<T>, { name = '' }: { name?: string }) =>
+        resource.decode({ ...podOf(name), status: { podIP: name } }),
+      request: async () => undefined,
+    },
+    pods: { get: (key) => podOf(key.split('/')[1] ?? ''), byIndex: () => [] },
+    touch: false,
+    ask: async (address) => {
+      asked.push(address);
+      if (!address.startsWith('silent')) return 'new';
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return undefined;
+    },
+    now: () => 0,
+    wallClock: () => new Date(0),
+    taken: () => undefined,
+    read: () => ({}),
+    configuration: () => undefined,
+  });
+  sidecars.delivered('shop', 'new', true);
+  const round = async () => {
+    asked.length = 0;
+    const results = silent.map((name) => sidecars.reconcile(`shop/${name}`, signal));
+    await new Promise((resolve) => setImmediate(resolve));
+    const count = asked.length;
+    expect(await sidecars.reconcile('shop/well', signal)).toEqual({});
+    for (const answer of waiting.splice(0)) answer();
+    return { count, results: await Promise.all(results) };
+  };
+  expect((await round()).count).toBe(40);
+  const { count, results } = await round();
+  expect(count).toBe(24);
+  // They come again, not all at once.
+  expect(new Set(results.slice(24).map(({ requeueAfterMs }) => requeueAfterMs)).size).toBe(16);
+  expect((await round()).count).toBe(24);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Compilation, compileRoutes } from '../../../src/routing/compile.ts';
 import type { HTTPRoute, HTTPRouteRule } from '../../../src/routing/http-route.ts';
+import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 import { NO_ROUTES } from '../../../src/sidecar/envoy/routed.ts';
 import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
 
@@ -71,5 +72,62 @@ describe('the file', () => {
   test('without routes is as that of deploy/envoy, but for its version', () => {
     const { text, version } = compile().file('a');
     expect(text.replace(version, 'none')).toBe(NO_ROUTES);
+  });
+});
+
+describe('a file that would be too large', () => {
+  const path = (value: string) => [
+    {
+      matches: [{ path: { type: 'Exact' as const, value: `/${value}` } }],
+      backendRefs: [{ name: 'one', port: 80 }],
+    },
+  ];
+  const many = servicesOf(
+    ['giant', 'large', 'small'].map((namespace, index) => serviceAt(`${namespace}/one`, `10.96.2.${index}`)),
+  );
+  const routes = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      routeFor(`${namespace}/r${index}`, `${namespace}/one`, path(`${index}/${'x'.repeat(900)}`)),
+    );
+  const heldBy = (file: { readonly text: string }) =>
+    ['giant', 'large', 'small'].filter((namespace) => file.text.includes(`"${namespace}/one:80"`));
+  const compile = (giant: number, large: number) =>
+    compileRoutes({
+      routes: [...routes('giant', giant), ...routes('large', large), ...routes('small', 1)],
+      services: many,
+    });
+
+  test('is without the routes of the namespace that has most, except for its own clients', () => {
+    const compilation = compile(600, 250);
+    const file = compilation.file('elsewhere');
+    expect(heldBy(file)).toEqual(['large', 'small']);
+    expect([...file.leftOut]).toEqual([['giant', expect.any(Number)]]);
+    expect(compilation.file('small')).toBe(file);
+    expect(heldBy(compilation.file('giant'))).toEqual(['giant', 'small']);
+    expect([...compilation.file('giant').leftOut.keys()]).toEqual(['large']);
+    expect(Buffer.byteLength(compilation.file('giant').text)).toBeLessThanOrEqual(MAX_BYTES);
+  });
+
+  test('is without those of two namespaces only where one is not enough', () => {
+    const compilation = compile(900, 600);
+    expect([...compilation.file('elsewhere').leftOut.keys()]).toEqual(['giant']);
+    const both = compile(900, 850).file('elsewhere');
+    expect([...both.leftOut.keys()]).toEqual(['giant', 'large']);
+    expect(heldBy(both)).toEqual(['small']);
+  });
+
+  test('keeps what its own clients need, however much that is', () => {
+    const compilation = compile(900, 10);
+    expect(heldBy(compilation.file('giant'))).toEqual(['giant']);
+    expect(Buffer.byteLength(compilation.file('giant').text)).toBeGreaterThan(MAX_BYTES);
+  });
+
+  test('is one that has one byte too many', () => {
+    const file = (giant: number) => compile(giant, 1).file('small');
+    const size = (giant: number) => Buffer.byteLength(file(giant).text);
+    const most = 500 + Math.floor((MAX_BYTES - size(500)) / (size(501) - size(500)));
+    expect(file(most).leftOut.size).toBe(0);
+    expect(size(most)).toBeLessThanOrEqual(MAX_BYTES);
+    expect(file(most + 1).leftOut.size).toBe(1);
   });
 });

@@ -9,6 +9,8 @@ test.each([
   '\\P{L}',
   '\\x{ff}',
   '\\\\x{100}',
+  '\\377',
+  '\\\\777',
   'é',
   'a{900}',
 ])('allows %s', (pattern) => {
@@ -22,6 +24,8 @@ test.each([
   ['a{1001}', 'is invalid: invalid repeat count: `{1001}`'],
   ['.{999}a', 'is too large: its program has 1002 steps, of at most 1000'],
   ['\\x{100}', 'has a character above \\xff'],
+  ['a|\\400', 'has a character above \\xff'],
+  ['\\\\\\777', 'has a character above \\xff'],
   ['\\p{Emoji}', 'names the class Emoji, which is not a general category such as Lu'],
 ])('says what is wrong with "%s"', (pattern, fault) => {
   expect(regexFault(pattern)).toBe(fault);

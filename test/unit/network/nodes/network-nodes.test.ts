@@ -1,21 +1,36 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ClusterNode, NODES } from '../../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges } from '../../../../src/network/ipam/cluster-ranges.ts';
+import {
+  PODS_OF_AGENTS,
+  type PodOfAgents,
+  REPLACED_WITHIN_MS,
+} from '../../../../src/network/nodes/agent-pods.ts';
 import { NetworkNodes } from '../../../../src/network/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/network/nodes/node-objects.ts';
 import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/network/pods/network-pods.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { FakeInformer } from '../../../support/fake-informer.ts';
+import { newNetwork } from '../networks.ts';
 import { range } from '../ranges.ts';
+
+const CONDITION = {
+  type: 'NodesReady',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+} as const;
 
 function stage() {
   const nodes = new FakeInformer<ClusterNode>();
   const reports = new FakeInformer<ReportObject>();
+  const agents = new FakeInformer<PodOfAgents>();
+  const clock = new FakeClock();
   const pods = new FakeInformer<NetworkPod>(POD_INDEXERS);
   const ranges = new ClusterRanges();
   const told: string[] = [];
   const networkNodes = new NetworkNodes({
-    ...{ nodes, reports, namespace: 'agents', pods: pods.lister, ranges },
+    ...{ nodes, reports, agents, clock, namespace: 'agents', pods: pods.lister, ranges },
     allowed: ['10.0.0.0/8', '192.168.0.0/16'].map(range),
     onWideRanges: (name, wide) => told.push(`${name}: ${wide}`),
     onNetwork: (key) => told.push(key),
@@ -41,7 +56,13 @@ function stage() {
       }),
     );
   const met = (text: string) => ranges.met(range(text))?.of;
-  return { networkNodes, nodes, reports, node, report, reportText, pod, met, told };
+  const agent = (name: string, uid: string, nodeName: string) =>
+    agents.set(PODS_OF_AGENTS.decode({ metadata: { name, namespace: 'agents', uid }, spec: { nodeName } }));
+  const reasonOn = (name: string, of = newNetwork()) => networkNodes.inUse(of, [name]).condition.reason;
+  return {
+    ...{ networkNodes, nodes, reports, agents, clock },
+    ...{ node, report, reportText, pod, agent, met, told, reasonOn },
+  };
 }
 
 describe('ranges', () => {
@@ -143,4 +164,95 @@ test('all Networks are told of another default MTU', () => {
   report('n2', { underlay: { address: '192.0.2.2', mtu: 1400 } });
   expect(told).toEqual(['mtu']);
   expect(networkNodes.mtu()).toBe(1350);
+});
+
+describe('a report that outlives its agent', () => {
+  const ofPod = { pod: { name: 'agent-1', uid: 'u1' } };
+
+  function started() {
+    const all = stage();
+    all.node('n1', '192.0.2.1');
+    all.pod('one', 'n1');
+    all.agent('agent-1', 'u1', 'n1');
+    all.report('n1', ofPod);
+    all.told.length = 0;
+    return all;
+  }
+
+  test('counts no more a minute after the pod of the agent has gone, and its Networks are told once', () => {
+    const { networkNodes, agents, clock, told, reasonOn } = started();
+    agents.delete('agents/agent-1');
+    clock.advance(REPLACED_WITHIN_MS - 1);
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NodesReady', []]);
+    clock.advance(1);
+    networkNodes.tellOfGoneAgents();
+    networkNodes.tellOfGoneAgents();
+    expect([reasonOn('n1'), told]).toEqual(['NoAgent', ['default/blue']]);
+    expect(networkNodes.inUse(newNetwork(), ['n1'])).toMatchObject({
+      nodes: [{ name: 'n1', address: '192.0.2.1' }],
+      areCurrent: true,
+      condition: { message: expect.stringContaining('n1 (the pod of its node agent is gone: agent-1)') },
+    });
+  });
+
+  test('counts no more where another pod has the name, and its agent does not report', () => {
+    const { networkNodes, agent, clock, reasonOn } = started();
+    agent('agent-1', 'u2', 'n1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NoAgent');
+  });
+
+  test('counts while a rollout replaces the pod, also by one of the same name', () => {
+    const { networkNodes, report, agent, agents, clock, reasonOn } = started();
+    for (const [name, uid] of [
+      ['agent-2', 'u2'],
+      ['agent-2', 'u3'],
+    ] as const) {
+      agents.delete('agents/agent-1');
+      agent(name, uid, 'n1');
+      clock.advance(REPLACED_WITHIN_MS - 1);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+      report('n1', { pod: { name, uid } });
+      clock.advance(REPLACED_WITHIN_MS);
+      networkNodes.tellOfGoneAgents();
+      expect(reasonOn('n1')).toBe('NodesReady');
+    }
+  });
+
+  test('counts again as soon as the next agent reports', () => {
+    const { networkNodes, report, agent, agents, clock, told, reasonOn } = started();
+    agents.delete('agents/agent-1');
+    clock.advance(REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    told.length = 0;
+    agent('agent-2', 'u2', 'n1');
+    expect(reasonOn('n1')).toBe('NoAgent');
+    report('n1', { pod: { name: 'agent-2', uid: 'u2' } });
+    expect([reasonOn('n1'), told]).toEqual(['NodesReady', ['default/blue']]);
+  });
+
+  test('leaves a Network without an agent as it is when the operator starts anew', () => {
+    const { networkNodes, node, report, agent, told, reasonOn, pod } = stage();
+    node('n1', '192.0.2.1');
+    pod('one', 'n1');
+    report('n1', ofPod);
+    const lacking = newNetwork({
+      status: { conditions: [{ ...networkNodes.inUse(newNetwork(), ['n2']).condition, ...CONDITION }] },
+    });
+    expect([reasonOn('n1'), reasonOn('n1', lacking)]).toEqual(['NodesReady', 'NoAgent']);
+    told.length = 0;
+    agent('agent-1', 'u1', 'n1');
+    expect([reasonOn('n1', lacking), told]).toEqual(['NodesReady', ['default/blue']]);
+  });
+
+  test('of an agent outside of pods counts as long as it is there', () => {
+    const { networkNodes, report, clock, reasonOn } = started();
+    report('n1');
+    clock.advance(10 * REPLACED_WITHIN_MS);
+    networkNodes.tellOfGoneAgents();
+    expect(reasonOn('n1')).toBe('NodesReady');
+  });
 });

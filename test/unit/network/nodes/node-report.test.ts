@@ -29,6 +29,7 @@ test.each<[string, object]>([
   ['with a small MTU', { underlay: { address: '192.0.2.1', mtu: 1 } }],
   ['with a problem that is no text', { problems: { a: 1 } }],
   ['with a list of problems', { problems: [] }],
+  ['with a pod that has no UID', { pod: { name: 'agent-1' } }],
 ])('a report %s is not read', (_, change) => {
   expect(parseReport(JSON.stringify({ ...report, ...change }))).toBeUndefined();
 });
