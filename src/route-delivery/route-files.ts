@@ -41,11 +41,11 @@ export interface RouteFilesOptions {
   refused(namespace: string, file: RouteFile): void;
 }
 
-/** What a ConfigMap has, from the one resourceVersion to the other. */
+/** What a ConfigMap has. */
 interface Content extends Omit<FoundFile, 'metadata'> {
-  /** In the cache when the operator wrote it; the same as `resourceVersion` if it was read. */
-  readonly seen: string | undefined;
   readonly resourceVersion: string | undefined;
+  /** What the cache had at that time: it may not have come further. */
+  readonly cached: string | undefined;
 }
 
 /** Keeps the ConfigMap with the file of routes in each namespace. */
@@ -66,18 +66,11 @@ export class RouteFiles {
 
   /** Brings the file of one namespace up to date. With `isNeeded`, it is made even before the first pod is in the cache. */
   async reconcile(namespace: string, signal: AbortSignal, isNeeded = false): Promise<Result> {
-    const { configMaps, file: fileOf, hasSidecars, delivered } = this.#options;
-    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
-    const content = cached && (await this.#contentOf(namespace, cached, signal));
-    // It is gone, which the watch tells.
-    if (cached && !content) return {};
+    const { file: fileOf, hasSidecars, delivered } = this.#options;
+    const found = await this.#find(namespace, signal);
     const file = fileOf(namespace);
-    const found = cached && content && { metadata: cached.metadata, ...content };
     const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
-    if (step === 'nothing') {
-      if (!cached) this.#contents.delete(namespace);
-      return {};
-    }
+    if (step === 'nothing') return {};
     if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
       this.#refuse(step, namespace, file);
       return {};
@@ -91,33 +84,36 @@ export class RouteFiles {
     return {};
   }
 
-  /** What the ConfigMap in the cache has; undefined if it does not exist any more. */
-  async #contentOf(
-    namespace: string,
-    { metadata: { resourceVersion } }: KubeObject,
-    signal: AbortSignal,
-  ): Promise<Content | undefined> {
+  /** The ConfigMap of a namespace. It is read only if it is not as this operator wrote it or read it last. */
+  async #find(namespace: string, signal: AbortSignal): Promise<(FoundFile & Content) | undefined> {
+    const { configMaps, client, file } = this.#options;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
     const known = this.#contents.get(namespace);
-    if (known?.resourceVersion === resourceVersion || known?.seen === resourceVersion) return known;
-    const { items } = await this.#options.client.list(
+    if (!cached && !known) return undefined;
+    const seen = cached?.metadata.resourceVersion;
+    if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
+      return { ...known, metadata: cached.metadata };
+    }
+    const { items } = await client.list(
       ROUTES_MAPS,
       { namespace, fieldSelector: ONLY_ROUTES_MAPS, signal },
       (item) => ROUTES_MAPS.decode(item),
     );
     const [found] = items;
+    this.#contents.delete(namespace);
     if (!found) return undefined;
     const { data = {}, immutable, metadata } = found;
     const text = data[ROUTES_FILE];
-    const wanted = this.#options.file(namespace);
+    const wanted = file(namespace);
     const content = {
-      seen: resourceVersion,
       resourceVersion: metadata.resourceVersion,
+      cached: seen,
       version: text === wanted.text && Object.keys(data).length === 1 ? wanted.version : undefined,
       bytes: Buffer.byteLength(text ?? ''),
       isImmutable: immutable === true,
     };
     this.#contents.set(namespace, content);
-    return content;
+    return { ...content, metadata };
   }
 
   /** Returns false if another client was faster: the watch delivers the new state. */
@@ -127,9 +123,15 @@ export class RouteFiles {
     { text, version }: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { client, namespace: home } = this.#options;
+    const { client, configMaps, namespace: home } = this.#options;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
     const data = { [ROUTES_FILE]: text };
-    const options = { query: { fieldManager: ROUTES_MANAGER }, accept: METADATA_ONLY, signal };
+    const options = {
+      query: { fieldManager: ROUTES_MANAGER },
+      accept: METADATA_ONLY,
+      isLong: true as const,
+      signal,
+    };
     try {
       const written = found
         ? await client.request('PATCH', resourcePath(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }), {
@@ -150,8 +152,8 @@ export class RouteFiles {
             },
           });
       this.#contents.set(namespace, {
-        seen: found?.metadata.resourceVersion,
         resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
+        cached,
         version,
         bytes: Buffer.byteLength(text),
         isImmutable: false,

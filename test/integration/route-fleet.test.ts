@@ -8,6 +8,7 @@ import {
   HTTP_ROUTES,
   type LiveService,
   ROUTES_CONFIG_MAP,
+  ROUTES_MANAGER,
   SERVICES,
 } from '../../src/route-delivery/resources.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -77,7 +78,9 @@ async function writes() {
   const calls = await operatorCalls(fixture.controlPlane.auditLogPath);
   const count = (verb: string, resource: string) =>
     calls.filter((call) => call.verb === verb && call.resource === resource).length;
-  const files = calls.filter(({ resource, uri }) => resource === 'configmaps' && uri.includes('/clients-'));
+  const files = calls.filter(
+    ({ resource, uri }) => resource === 'configmaps' && uri.includes(ROUTES_MANAGER),
+  );
   return {
     made: files.filter(({ verb }) => verb === 'create').length,
     changed: files.filter(({ verb }) => verb === 'patch').length,
