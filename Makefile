@@ -106,6 +106,11 @@ route-fleet: build/.compiled dist/.built control-plane ## Count the writes and m
 routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (Debian, root; 25 minutes; 5 GB)
 	@ROUTES_LOAD=50,50,10 $(JEST) --runInBand build/test/e2e/route-load
 
+.PHONY: fleet-rollout
+fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
+	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \
+		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout.test.js
+
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts

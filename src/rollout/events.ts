@@ -10,20 +10,27 @@ const MOST_NAMED = 5;
 export class RolloutEvents {
   readonly #events: EventRecorder;
   readonly #regarding: () => KubeObject;
+  readonly #revisionOf: (hash: string) => KubeObject;
   #phase: Phase | undefined;
 
-  constructor(events: EventRecorder, regarding: () => KubeObject) {
+  /** `revisionOf`: the revision of the templates with a hash. */
+  constructor(events: EventRecorder, regarding: () => KubeObject, revisionOf: (hash: string) => KubeObject) {
     this.#events = events;
     this.#regarding = regarding;
+    this.#revisionOf = revisionOf;
   }
 
   /** Call it with each step. What an earlier leader has told is not told again. */
   seen({ phase, decision, health, pods }: Step, { target }: Revisions): void {
     const before = this.#phase;
     this.#phase = phase;
+    // An Event of another template is no repetition: its note names other pods.
+    const related = this.#revisionOf(target.set.hash);
+    const tell = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+      this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note, related });
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
-      this.#tell('Normal', 'RolloutStarted', `The new template reaches ${count(waiting)}, step by step`);
+      tell('Normal', 'RolloutStarted', `The new template reaches ${count(waiting)}, step by step`);
     }
     // A configuration of Envoy has no revision that could say that it was halted before.
     const isHalted = decision?.do === 'halt' || (phase === 'halted' && target.state !== 'halted');
@@ -34,23 +41,19 @@ export class RolloutEvents {
       const others = health.failing.length - named.length;
       const note = [`The breaker has stopped the rollout. Failing: ${named.join('; ')}`];
       if (others > 0) note.push(`and ${others} more`);
-      this.#tell('Warning', 'RolloutHalted', note.join('; '));
+      tell('Warning', 'RolloutHalted', note.join('; '));
     }
     if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${count(left)} were left as they are`;
       const current = pods.filter(({ is }) => is === 'current').length;
-      this.#tell('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
+      tell('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
     }
   }
 
   /** At the end of a term. */
   forget(): void {
     this.#phase = undefined;
-  }
-
-  #tell(type: 'Normal' | 'Warning', reason: string, note: string): void {
-    this.#events.event(this.#regarding(), { type, reason, action: 'RollOut', note });
   }
 }
 

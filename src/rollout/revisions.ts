@@ -163,7 +163,10 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
       } catch (err) {
         if (!isForbidden(err)) throw err;
         if (!isForbiddenLogged)
-          log.error({ err }, 'cannot write the revisions: apply deploy/overlays/rollout');
+          log.error(
+            { err },
+            'cannot write ControllerRevisions: add deploy/components/rollout to the installation',
+          );
         isForbiddenLogged = true;
         return { requeueAfterMs: RIGHTS_MS };
       }

@@ -1,4 +1,5 @@
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { apiVersionOf } from '../kube/api/resource.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { cachedAge, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
@@ -8,6 +9,7 @@ import type { Status } from '../sidecar/status.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import { Actuator } from './actuator.ts';
 import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
+import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
 import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
@@ -62,7 +64,12 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
     kind: 'ConfigMap',
     ...(templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } }),
   });
-  const events = new RolloutEvents(manager.events, regarding);
+  const revisionOf = (hash: string) => ({
+    apiVersion: apiVersionOf(CONTROLLER_REVISIONS),
+    kind: CONTROLLER_REVISIONS.kind,
+    metadata: { namespace, name: revisionName(name, hash) },
+  });
+  const events = new RolloutEvents(manager.events, regarding, revisionOf);
   const metrics = rolloutMetrics(manager.registry);
   const now = Date.now;
   const actuator = new Actuator({

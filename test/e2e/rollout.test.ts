@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { DEFAULT_TEMPLATE } from '../../src/injector/default-template.ts';
+import { STATE_LABEL } from '../../src/rollout/controller-revision.ts';
 import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
@@ -22,7 +23,8 @@ const ROLLOUT_MS = 15 * 60_000;
 const SLOWLY = { boundMs: ROLLOUT_MS, everyMs: 1_000 };
 jest.setTimeout(ROLLOUT_MS + 60_000);
 
-const REPLICAS = Number(process.env.E2E_ROLLOUT_REPLICAS ?? 10);
+/** Of each Deployment. With E2E_ROLLOUT_REPLICAS=10, 20 pods share the node: each needs a part of a CPU of its own. */
+const REPLICAS = Number(process.env.E2E_ROLLOUT_REPLICAS ?? 3);
 const APPS = ['ordinary', 'native'] as const;
 const OLD = 'envoyproxy/envoy:v1.40.0';
 /** The same Envoy under another name. */
@@ -124,7 +126,8 @@ async function loads(): Promise<HttpLoad[]> {
     APPS.map(async (name) => {
       const port = await run(`get service ${name} -o jsonpath={.spec.ports[0].nodePort}`);
       const url = `http://${cluster.machine.address}:${port}/`;
-      expect((await ask(url)).status).toBe(200);
+      // kube-proxy follows the readiness of pods a moment later.
+      await eventually(`${name} answers`, async () => (await ask(url)).status === 200);
       return new HttpLoad(url, 10);
     }),
   );
@@ -144,6 +147,12 @@ async function rolledOut(
     await act();
     await settled(what, isDone);
   });
+  await eventually(
+    'the template is promoted',
+    async () =>
+      (await operator.kubectl(`get controllerrevisions --selector ${STATE_LABEL}=canary -o name`)) === '',
+    SLOWLY,
+  );
   const sent = load.reduce((sum, { answered, failures }) => sum + answered + failures.length, 0);
   const failures = load.flatMap((each) => each.failures);
   const after = await writes();
@@ -308,7 +317,7 @@ describeWithNode('a rollout', () => {
     expect(touched.size).toBeGreaterThan(0);
     expect(touched.size).toBeLessThanOrEqual(FAILURES);
     expect(await applications()).toEqual(before);
-    say((await events('RolloutHalted')).at(-1) ?? '');
+    for (const note of (await events('RolloutHalted')).slice(told)) say(note);
   });
 
   test('has needed no right that the overlay does not give', async () => {

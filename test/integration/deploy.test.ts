@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import { deploy as runDeploy } from '../../hack/deploy/deploy.ts';
 import type { KubeObject } from '../../src/kube/api/object.ts';
@@ -14,7 +14,15 @@ import { must } from '../env/operator.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const deploy = join(projectDirectory(), 'deploy');
-const OVERLAYS = ['default', 'all-pods', 'cert-manager', 'dev', 'repair', 'without-policies'] as const;
+const OVERLAYS = [
+  'default',
+  'all-pods',
+  'cert-manager',
+  'dev',
+  'repair',
+  'rollout',
+  'without-policies',
+] as const;
 type Overlay = (typeof OVERLAYS)[number];
 
 interface Manifest extends KubeObject {
@@ -95,25 +103,42 @@ describe('the default overlay', () => {
 });
 
 describe('in another namespace,', () => {
-  const NAMED: readonly Overlay[] = OVERLAYS.filter((overlay) => overlay !== 'cert-manager');
+  let directory: string;
+  beforeEach(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), 'in-namespace-')));
+  });
+  afterEach(async () => {
+    await rm(directory, { recursive: true });
+  });
 
-  test.each(NAMED)('%s is in it, with all that names it', async (overlay) => {
-    const directory = await mkdtemp(join(tmpdir(), 'in-namespace-'));
-    const from = (path: string) => relative(directory, join(deploy, path));
+  /** Writes the kustomization of docs/install.md. */
+  async function moved(overlay: string, inner = '.'): Promise<void> {
+    const into = join(directory, inner);
+    await mkdir(into, { recursive: true });
+    const from = (path: string) => relative(into, join(deploy, path));
     const kustomization = {
       namespace: 'mesh-system',
       resources: [from(`overlays/${overlay}`)],
       transformers: [from('namespace')],
     };
-    await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
-    const { stdout } = await must(controlPlane, ['kustomize', directory]);
-    await rm(directory, { recursive: true });
-    const before = [...(await rendered(overlay)).values()];
-    const isOf = (namespace: string) => (line: string) =>
-      new RegExp(`(namespace|metadata.name|^  - key: .*): ${namespace}$|serviceaccount:${namespace}`).test(
-        line,
+    await writeFile(join(into, 'kustomization.yaml'), JSON.stringify(kustomization));
+  }
+
+  /** The lines that name the namespace of the manifests: a namespace, an account, a host or the certificate of cert-manager. */
+  const leftBehind = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) =>
+        /(namespace|metadata\.name|^ {2}- key: .*): envoy-initializer$|serviceaccount:envoy-initializer|\.envoy-initializer\.svc|inject-ca-from: envoy-initializer\//.test(
+          line,
+        ),
       );
-    expect(stdout.split('\n').filter(isOf('envoy-initializer'))).toEqual([]);
+
+  test.each(OVERLAYS)('%s is in it, with all that names it', async (overlay) => {
+    await moved(overlay);
+    const { stdout } = await must(controlPlane, ['kustomize', directory]);
+    const before = [...(await rendered(overlay)).values()];
+    expect(leftBehind(stdout)).toEqual([]);
     const webhooks = (loadAll(stdout) as Manifest[]).flatMap(({ webhooks: all = [] }) => all);
     for (const { clientConfig, namespaceSelector } of webhooks) {
       expect(clientConfig.service?.namespace).toBe('mesh-system');
@@ -121,6 +146,32 @@ describe('in another namespace,', () => {
     }
     const { length } = before.flatMap((object) => (object as Manifest).webhooks ?? []);
     expect(webhooks).toHaveLength(length);
+  });
+
+  test('cert-manager has its certificate for the Service there', async () => {
+    await moved('cert-manager');
+    const { stdout } = await must(controlPlane, ['kustomize', directory]);
+    expect(stdout).toContain('\n  - envoy-initializer.mesh-system.svc\n');
+    expect(stdout.match(/inject-ca-from: mesh-system\/envoy-initializer-webhook$/gm)).toHaveLength(2);
+  });
+
+  test('networks adds node agents, in their own namespace, whose reports the operator may read', async () => {
+    await moved('default', 'operator');
+    const components = [relative(directory, join(deploy, 'components/networks'))];
+    const kustomization = { resources: ['operator'], components };
+    await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const { stdout } = await must(controlPlane, ['kustomize', directory]);
+    expect(leftBehind(stdout)).toEqual([]);
+    const agents = (loadAll(stdout) as KubeObject[]).filter(
+      ({ metadata }) => metadata.namespace === 'envoy-initializer-node-agent',
+    );
+    expect(agents.map(({ kind }) => kind)).toContain('DaemonSet');
+    expect(agents).toContainEqual(
+      expect.objectContaining({
+        kind: 'RoleBinding',
+        subjects: [{ kind: 'ServiceAccount', name: 'envoy-initializer', namespace: 'mesh-system' }],
+      }),
+    );
   });
 });
 

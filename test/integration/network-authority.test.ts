@@ -141,6 +141,30 @@ describe('the agent of a node', () => {
     }
     expect(await call('agent of n1', 'create -f -', reportOf('n1', 'tenant'))).toContain('forbidden');
   });
+
+  describe('to whom RBAC allows everything', () => {
+    beforeAll(async () => {
+      await admin(
+        `create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=${AGENTS}:${AGENTS}`,
+      );
+      await eventually('RBAC allows it', async () => {
+        return (await call('agent of n1', 'auth can-i create secrets -n tenant')) === '';
+      });
+    });
+    afterAll(() => admin('delete clusterrolebinding thief'));
+
+    const named = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'n1', namespace: AGENTS } });
+    test.each([
+      ['its ConfigMap in another namespace', 'create -f -', reportOf('n1', 'tenant')],
+      ['a Secret of the name of its node', 'create -f -', named('Secret')],
+      ['an account of the name of its node', 'create -f -', named('ServiceAccount')],
+      ['its Node', 'label node n1 a=b', undefined],
+      ['a Network', 'patch network blue -n tenant --type=merge -p {"spec":{"mtu":1400}}', undefined],
+      ['all reports', `delete --raw /api/v1/namespaces/${AGENTS}/configmaps`, undefined],
+    ])('is refused where it writes %s', async (_, line, input) => {
+      expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
+    });
+  });
 });
 
 test('a token of the agents’ account that no pod has writes nothing', async () => {
@@ -189,11 +213,24 @@ describe('a tenant', () => {
   test.each([
     'create net-attach-def -n tenant',
     'create networks -n default',
+    'list networks -n default',
+    'deletecollection networks -n tenant',
     'patch networks --subresource=finalizers -n tenant',
+    'get networks --subresource=status -n tenant',
+    'operate networks.operator.samplecrd.k8s.io -n tenant',
+    'get pods -n tenant',
+    'get configmaps -n tenant',
     'get configmaps -n envoy-initializer-node-agent',
   ])('may not %s', async (what) => {
     expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
   });
+
+  test.each(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'])(
+    'may %s Networks',
+    async (verb) => {
+      expect(await call('tenant', `auth can-i ${verb} networks -n tenant`)).toBe('');
+    },
+  );
 });
 
 test('no role of Kubernetes has the Networks of tenants by aggregation', async () => {

@@ -63,3 +63,18 @@ test('its account is held by the fence', async () => {
   ]);
   expect((await asked).stderr).toContain("'envoy-initializer-fence'");
 });
+
+test('its account alone changes the file of routes', async () => {
+  const routes = (text: string) =>
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'envoy-routes', labels: { 'initializer.kubernetes.io/routes-of': NAMESPACE } },
+      data: { 'rds.json': text },
+    });
+  const write = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await must(controlPlane, write, routes('old'));
+  const { stderr } = await controlPlane.kubectl(write, { input: routes('new') });
+  expect(stderr).toContain("'envoy-initializer-routes'");
+  await must(controlPlane, [...write, `--as=${ACCOUNT}`], routes('new'));
+});

@@ -36,6 +36,7 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
     'a Network that goes before the cache shows what it became: a moment that no test can choose',
   ],
   ['list configmaps envoy', LISTS],
+  ['list controllerrevisions.apps', LISTS],
   ['list endpointslices.discovery.k8s.io kubernetes', LISTS],
   ['list endpointslices.discovery.k8s.io', LISTS],
   ['list ipamclaims.k8s.cni.cncf.io', LISTS],
@@ -52,7 +53,6 @@ const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ['list secrets envoy-initializer-neutron', LISTS],
   ['list secrets envoy-initializer-tls', LISTS],
   ['list servicecidrs.networking.k8s.io', LISTS],
-  ['list services', LISTS],
   ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
   ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(
     (of) => [`create ${of}`, APPLIED] as const,

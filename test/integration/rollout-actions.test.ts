@@ -126,11 +126,7 @@ beforeAll(async () => {
   controlPlane = await startControlPlane();
   const path = (file: string) => join(projectDirectory(), file);
   await admin(`apply -f ${path('test/env/control-plane/network-attachment-definition-crd.yaml')}`);
-  await admin(`apply -k ${path('deploy/overlays/dev')}`);
-  await admin(`apply -f ${path('deploy/components/rollout/rbac.yaml')}`);
-  await admin(
-    `patch validatingadmissionpolicy envoy-initializer-fence --type=json --patch-file=${path('deploy/components/rollout/fence.yaml')}`,
-  );
+  await admin(`apply -k ${path('deploy/overlays/rollout')}`);
   // Here, the test injects pods itself.
   await admin('delete mutatingwebhookconfiguration,validatingwebhookconfiguration envoy-initializer');
   for (const [name, kubeletVersion] of [

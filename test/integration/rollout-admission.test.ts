@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../../src/cli/program.ts';
 import { isCanary } from '../../src/sidecar/template/canary.ts';
-import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { FOR_THE_WEBHOOK } from '../support/admission-load.ts';
@@ -12,6 +11,7 @@ import { HttpsClient } from '../support/https-client.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { Reader } from '../support/reader.ts';
+import { addRolloutRights } from '../support/rollout-rights.ts';
 import { testWithControllerManager } from '../support/test-with-controller-manager.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
@@ -30,10 +30,7 @@ const template = (image: string) => `containers: [{name: envoy, image: "${image}
 
 beforeAll(async () => {
   fixture = await startOperatorFixture({ args: ['--policy=auto'] });
-  const overlay = (file: string) => join(projectDirectory(), 'deploy/components/rollout', file);
-  await fixture.kubectl('apply', '-f', overlay('rbac.yaml'));
-  const fence = ['--type=json', `--patch-file=${overlay('fence.yaml')}`];
-  await fixture.kubectl('patch', 'validatingadmissionpolicy', 'envoy-initializer-fence', ...fence);
+  await addRolloutRights(fixture);
   for (const [name, labels] of [
     ['shop', {}],
     ['staging', { env: 'staging' }],

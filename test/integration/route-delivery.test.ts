@@ -219,10 +219,14 @@ test('a running sidecar is touched when its routes change, and counts when it ha
       ...['wait', 'httproute/fourth', '--namespace=default', '--timeout=30s'],
       `--for=jsonpath={.status.parents[0].conditions[?(@.type=="${PROGRAMMED}")].status}=True`,
     );
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    const scrape = async () => (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    // The copy of the ConfigMap `envoy` comes after the file.
+    await eventually('its configuration is older', async () =>
+      (await scrape()).includes('envoy_initializer_routes_sidecars_with_older_configuration 1\n'),
+    );
+    const metrics = await scrape();
     expect(metrics).toContain('envoy_initializer_routes_sidecars_behind 0');
     expect(metrics).toMatch(/envoy_initializer_routes_programmed_seconds_count [1-9]/);
-    expect(metrics).toContain('envoy_initializer_routes_sidecars_with_older_configuration 1\n');
     expect(await cli('drift', '-n', 'running')).toMatchObject({
       code: 1,
       text: 'running/a runs an older configuration of Envoy than the ConfigMap envoy (standalone pod: recreate it yourself)\n',
@@ -316,10 +320,15 @@ test('kubectl apply of a route that does nothing, or not all that it says, warns
   expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
     none,
   );
-  const [, copy] = [
-    0,
-    { ...route('twice', 'default', 'web-2'), metadata: { name: 'copy', namespace: 'default' } },
-  ];
+  await eventually(
+    'the operator has seen it',
+    async () => (await condition('Accepted', 'twice', 'default')) !== undefined,
+  );
+  // Also where both are of the same second.
+  const copy = {
+    ...route('twice', 'default', 'web-2'),
+    metadata: { name: 'twice-more', namespace: 'default' },
+  };
   expect(await apply(copy)).toEqual({
     code: 0,
     warnings: [
@@ -339,7 +348,7 @@ test('kubectl apply of a route that does nothing, or not all that it says, warns
   // A route for a Gateway is no business of ours.
   const gateway = { ...missing, spec: { ...missing.spec, parentRefs: [{ name: 'gateway' }] } };
   expect(await apply({ ...gateway, metadata: { name: 'gateway', namespace: 'default' } })).toEqual(none);
-  await kubectl('delete httproute warned twice copy gateway --namespace=default');
+  await kubectl('delete httproute warned twice twice-more gateway --namespace=default');
 });
 
 test('check says what a route does, and which rule takes a request', async () => {
@@ -470,6 +479,45 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
   await kubectl('delete httproute after ported --namespace=default');
 });
 
+test('a tenant with more routes than a file has room for takes none from others', async () => {
+  const paths = (name: string, rule: number) =>
+    Array.from({ length: 64 }, (_, i) => ({
+      path: { type: 'Exact', value: `/${name}/${rule}/${i}/${'x'.repeat(1000)}` },
+    }));
+  const large = ['l0', 'l1', 'l2', 'l3', 'l4', 'l5'].map((name) => {
+    const made = route(name, 'tenant', 'web');
+    const rules = [0, 1].map((rule) => ({
+      matches: paths(name, rule),
+      backendRefs: [{ name: 'web', port: 80 }],
+    }));
+    return { ...made, spec: { ...made.spec, rules } };
+  });
+  await fixture.apply(service('web', 'tenant'), ...large);
+  await eventually('the status says so', async () => {
+    const programmed = await condition(PROGRAMMED, 'l0', 'tenant');
+    return (
+      programmed?.status === 'False' &&
+      /so the \d+ bytes of routes in namespace tenant are left out/.test(programmed.message)
+    );
+  });
+  await fixture.apply(route('after', 'default', 'web-2'));
+  await eventually('others go on', async () => (await file('clients')).includes('"/after"'));
+  expect(await file('clients')).not.toContain('tenant/web');
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
+      'reason: RoutesTooLarge',
+    ),
+  );
+  await eventually(
+    'the routes of others are in use',
+    async () => (await condition(PROGRAMMED, 'after', 'default'))?.status === 'True',
+  );
+  const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://web.tenant/');
+  expect(asked).toMatchObject({ code: 1, text: expect.stringContaining('! RoutesTooLarge: ') });
+  await kubectl('delete httproute --all --namespace=tenant');
+  await kubectl('delete httproute after --namespace=default');
+});
+
 test('a status in our name that is not ours is written again', async () => {
   const forged = (await parents('first', 'default')).map((parent) => ({
     ...parent,
@@ -484,17 +532,44 @@ test('a status in our name that is not ours is written again', async () => {
 });
 
 test('an immutable ConfigMap is said, and is made again once it is deleted', async () => {
-  const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
-  await fixture.kubectl(...patch.split(' '), '{"immutable":true}');
-  await fixture.apply(route('fifth', 'default', 'web-2'));
+  await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/base/routes-file.yaml'));
+  await eventually('the policy refuses an edit of the file', async () => {
+    const edit = 'patch configmap envoy-routes --namespace=clients --type=merge -p'.split(' ');
+    const { stderr } = await fixture.controlPlane.kubectl([...edit, '{"data":{"rds.json":"{}"}}']);
+    return stderr.includes('which only the account of envoy-initializer may write');
+  });
+  await namespace('frozen');
+  const labels = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'envoy-routes', namespace: 'frozen', labels },
+    immutable: true,
+    data: { 'rds.json': '{}' },
+  });
+  await pod('frozen');
   await eventually('an Event says so', async () =>
-    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
+    (await kubectl('get events.events.k8s.io --namespace=frozen -o yaml')).includes(
       'is immutable: delete it',
     ),
   );
-  expect(await file('clients')).not.toContain('/fifth');
-  await kubectl('delete configmap envoy-routes --namespace=clients');
-  await eventually('the route is there', async () => (await file('clients')).includes('/fifth'));
+  expect(await file('frozen')).toBe('{}');
+  await kubectl('delete configmap envoy-routes --namespace=frozen');
+  await eventually('the routes are there', async () => (await file('frozen')).includes('/first'));
+});
+
+test('a Service that is made again has its new address in the file, and not that which another took', async () => {
+  const address = () => kubectl('get service web-2 --namespace=default -o jsonpath={.spec.clusterIP}');
+  const before = await address();
+  expect(await file('clients')).toContain(`"${before}:80"`);
+  await kubectl('delete service web-2 --namespace=default');
+  const taker = service('taker', 'default');
+  await fixture.apply({ ...taker, spec: { ...taker.spec, clusterIP: before } }, service('web-2', 'default'));
+  const after = await address();
+  await eventually('the address is the new one', async () => {
+    const text = await file('clients');
+    return text.includes(`"${after}:80"`) && !text.includes(`"${before}:80"`);
+  });
 });
 
 test('an operator that was killed goes on where it was', async () => {
@@ -506,5 +581,25 @@ test('an operator that was killed goes on where it was', async () => {
   await eventually('the file is right', async () => {
     const text = await file('clients');
     return text.includes('/third') && !text.includes('/second') && text.includes('/first');
+  });
+});
+
+test('the definition of routes is removed and comes again while the operator runs', async () => {
+  const definition = 'crd/httproutes.gateway.networking.k8s.io';
+  await kubectl(`delete ${definition}`);
+  await eventually('its routes are gone', async () => !(await file('clients')).includes('default/'));
+  await fixture.kubectl(
+    'apply',
+    '--server-side',
+    '-k',
+    join(projectDirectory(), 'deploy/overlays/gateway-api'),
+  );
+  await kubectl(`wait ${definition} --for=condition=Established --timeout=30s`);
+  await eventually('a route can be made', async () => {
+    const input = JSON.stringify(route('again', 'default', 'web-2'));
+    return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;
+  });
+  await eventually('the route is there', async () => (await file('clients')).includes('/again'), {
+    boundMs: 60_000,
   });
 });

@@ -61,6 +61,7 @@ const NEW = {
   metadata: { name: 'new', namespace: 'default', uid: 'a' },
   spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
 } as const;
+const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
 const configMap = (name: string, metadata: object = {}) =>
   object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
 const secret = (name: string, type: string, metadata: object = {}) =>
@@ -69,6 +70,11 @@ const network = (name: string, metadata: object = {}) =>
   object('samplecrd.k8s.io/v1', 'Network', name, { spec: SHAPE }, metadata);
 const owner = (name: string) => ({
   ownerReferences: [{ apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name, uid: 'a', controller: true }],
+});
+/** Another owner than a Network, of whatever name. */
+const OTHER_OWNER = { apiVersion: 'v1', kind: 'ConfigMap', name: 'any', uid: 'b' };
+const ownedBy = (reference: object) => ({
+  ownerReferences: [{ ...OTHER_OWNER, name: 'mine', ...reference }],
 });
 const madeFor = (uid: string) => ({ annotations: { 'samplecrd.k8s.io/network-uid': uid } });
 const attachment = (name: string, config: string, metadata: object = owner(name)) =>
@@ -109,6 +115,8 @@ const slice = (name: string, labels: object) =>
     { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
     { labels },
   );
+const claim = (name: string) =>
+  object('k8s.cni.cncf.io/v1alpha1', 'IPAMClaim', name, { spec: { network: 'blue', interface: 'net1' } });
 const inOurs = { namespace: 'envoy-initializer' };
 const PROVEN = object(
   'v1',
@@ -144,6 +152,7 @@ export const FENCED_OBJECTS: readonly object[] = [
     { annotations: { [STATUS]: injectedStatus('old') } },
   ),
   slice('theirs', {}),
+  slice('listed', OUR_SLICE),
   object('apps/v1', 'Deployment', 'web', {
     spec: {
       replicas: 0,
@@ -167,6 +176,17 @@ export const FENCED_OBJECTS: readonly object[] = [
   attachment('stripped', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
   attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('shared', CONFIG, {
+    ownerReferences: [
+      OTHER_OWNER,
+      ...owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
+    ],
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
+  attachment('led', CONFIG, {
+    ownerReferences: [{ ...OTHER_OWNER, controller: true }],
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
   attachment('noted', CONFIG, {
     ...owner('noted'),
     labels: { 'example.com/team': 'blue' },
@@ -175,6 +195,7 @@ export const FENCED_OBJECTS: readonly object[] = [
   }),
   event('example.com/other', 'theirs'),
   event('envoy-initializer', 'ours'),
+  claim('theirs'),
 ];
 
 const create = (input: object): FencedCall => ({ args: ['create', '-f', '-'], input });
@@ -197,6 +218,12 @@ const post = (path: string, input: object = {}): FencedCall => ({
 });
 const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
 const unset = (path: string) => [{ op: 'remove', path }];
+
+/** The text with another part. */
+function changed(text: string, from: string, to: string): string {
+  if (!text.includes(from)) throw new Error(`${from} is not in ${text}`);
+  return text.replace(from, to);
+}
 
 const MAY_NOT =
   /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
@@ -318,6 +345,8 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
     MAY_NOT,
   ],
+  ['takes the addresses of a pod away', { args: ['annotate', 'pod', 'gated', `${MULTUS}-`] }, POD],
+  ['gives a pod an owner', merge('pod/gated', { metadata: { ownerReferences: [OTHER_OWNER] } }), POD],
   ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
   [
     'attaches a pod to a network',
@@ -411,12 +440,80 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
     NETWORK,
   ],
+  ['gives a Network an owner', merge('network/theirs', { metadata: ownedBy({}) }), NETWORK],
+  ['labels a Network', merge('network/theirs', { metadata: { labels: { a: 'b' } } }), NETWORK],
   ['creates a Network', create(network('mine')), MAY_NOT],
+  ['creates an IPAMClaim', create(claim('mine')), MAY_NOT],
+  ['changes whose an IPAMClaim is', merge('ipamclaim/theirs', { spec: { network: 'mine' } }), MAY_NOT],
   ['deletes a Network', remove('network/theirs'), MAY_NOT],
   ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
   [
     'creates a definition that a Network of another name owns',
     create(attachment('mine', CONFIG, owner('theirs'))),
+    OWN,
+  ],
+  [
+    'creates a definition that something else of its name owns',
+    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'samplecrd.k8s.io/v1' }))),
+    OWN,
+  ],
+  [
+    'creates a definition that a Network of another group owns',
+    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' }))),
+    OWN,
+  ],
+  [
+    'creates a definition that claims to be made for a Network',
+    create(attachment('mine', CONFIG, madeFor('a'))),
+    OWN,
+  ],
+  [
+    'takes a definition over that another controller has',
+    merge('net-attach-def/led', {
+      metadata: {
+        ...madeFor('a'),
+        ownerReferences: [
+          { ...OTHER_OWNER, controller: true },
+          ...owner('led').ownerReferences.map((o) => ({ ...o, controller: false })),
+        ],
+      },
+      spec: { config: cniConfig('default/led', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'takes a definition over for a Network of another name',
+    merge('net-attach-def/stripped', {
+      metadata: { ...owner('theirs'), ...madeFor('a') },
+      spec: { config: cniConfig('default/stripped', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'takes a definition over for something else of its name',
+    merge('net-attach-def/stripped', {
+      metadata: {
+        ownerReferences: [{ ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' }],
+        ...madeFor('a'),
+      },
+      spec: { config: cniConfig('default/stripped', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'gives its definition another owner',
+    merge('net-attach-def/ours', {
+      metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
+    }),
+    OWN,
+  ],
+  [
+    'takes another owner from its definition',
+    merge('net-attach-def/shared', {
+      metadata: {
+        ownerReferences: owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
+      },
+    }),
     OWN,
   ],
   [
@@ -523,6 +620,37 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
     }),
     BRIDGE,
   ],
+  ...(
+    [
+      ['makes the node a gateway', '"isGateway":false', '"isGateway":true'],
+      ['has the node masquerade', '"ipMasq":false', '"ipMasq":true'],
+      ['adds a setting beside the MTU', '"mtu":1450', '"mtu":1450,"vlan":7'],
+      ['adds a setting to the name', '"name":"default.ours"', '"name":"a","args":{"cni":{}},"b":"c"'],
+      ['asks for more capabilities', '"ips":true,', '"ips":true,"portMappings":true,'],
+      ['has another IPAM plugin', '"envoy-initializer-ipam"', '"dhcp"'],
+      ['adds something behind', '}]}', '}],"disableCheck":true}'],
+    ] as const
+  ).map(
+    ([what, from, to]) =>
+      [
+        `${what} in its definition`,
+        merge('net-attach-def/ours', { spec: { config: changed(CONFIG, from, to) } }),
+        BRIDGE,
+      ] as const,
+  ),
+  ...(
+    [
+      ['has addresses of its choice', '{"type":"static"}', '{"type":"static","addresses":[]}'],
+      ['adds something behind', '}]}', '}],"disableCheck":true}'],
+    ] as const
+  ).map(
+    ([what, from, to]) =>
+      [
+        `${what} in its definition of Open vSwitch`,
+        merge('net-attach-def/ours', { spec: { config: changed(ovsConfig(NEW, 1442), from, to) } }),
+        BRIDGE,
+      ] as const,
+  ),
   [
     'creates a definition that has a device plugin give pods devices',
     create(
@@ -571,6 +699,12 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
   ],
   ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
   ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
+  ['names none', remove('endpointslice/listed')],
+  [
+    'writes the addresses of an IPAMClaim',
+    merge('ipamclaim/theirs', { status: { ips: [] } }, '--subresource=status'),
+  ],
   [
     'lifts its gate, and gives it its address',
     patch('pod/gated', [
@@ -597,7 +731,10 @@ export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
     merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
   ],
   ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
-  ['creates a definition for a Network of Neutron', create({ ...attachmentWith(NEW, ovsConfig(NEW, 1442)) })],
+  [
+    'creates a definition for a Network of Neutron',
+    create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
+  ],
   [
     'repairs its definition, whose labels and annotations of users stay',
     merge('net-attach-def/noted', {

@@ -16,6 +16,8 @@ export interface LiveBasis extends Basis {
   readonly client: KubeClient;
   /** Finds the shapes of pods that the templates do not fit, as the operator does. */
   readonly prover: Pick<TemplateProver, 'prove'>;
+  /** What new pods get outside of the canary until a rollout is promoted; undefined if that is the template itself. */
+  readonly promoted: TemplateSet | undefined;
   /** Undefined if the user may not read the configuration. */
   readonly webhooks: AppliedWebhooks | undefined;
   /** Whether admission policies inject pods, also while no replica answers. */

@@ -7,7 +7,7 @@ import type { Injection } from '../../sidecar/inject.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
-import { templateKey } from '../../sidecar/template/template-set.ts';
+import { type TemplateSet, templateKey } from '../../sidecar/template/template-set.ts';
 import { templateField } from '../../sidecar/template-field.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
@@ -23,7 +23,7 @@ export async function tryDryRun(
   pod: JsonObject,
   injection: Injection,
   settings: NamespaceSettings,
-  { client, namespace, decide: { keys }, state }: LiveBasis,
+  { client, namespace, decide: { keys }, state, promoted }: LiveBasis,
 ): Promise<DryRunReport> {
   const answer = await dryRunPod(client, namespace, asNew(pod)).catch((err: unknown) => {
     if (isForbidden(err)) return undefined;
@@ -46,12 +46,18 @@ export async function tryDryRun(
       findings: wanted ? [{ reason: 'webhook-silent', message }] : [],
     };
   }
-  const current = sidecarState(admitted, settings, keys, state) === 'current';
+  const has = (set: TemplateSet) => sidecarState(admitted, settings, keys, { set }) === 'current';
+  if (has(state.set)) return { text: 'accepted with the sidecar', findings: [] };
+  if (promoted !== undefined && has(promoted)) {
+    const text =
+      'accepted with the sidecar of the promoted template: envoy-initializer rollout shows the new one';
+    return { text, findings: [] };
+  }
   const message =
     'the webhook uses another version of the template than the ConfigMap has: read the Events of the ConfigMap';
   return {
-    text: current ? 'accepted with the sidecar' : 'accepted with a stale sidecar',
-    findings: current || !wanted ? [] : [{ reason: 'webhook-behind', message }],
+    text: 'accepted with a stale sidecar',
+    findings: wanted ? [{ reason: 'webhook-behind', message }] : [],
   };
 }
 

@@ -35,7 +35,9 @@ export async function existingPods(
     findings.push({ reason: 'scheduling-gated', message });
   }
   if (stale.length > 0) {
-    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${again}`;
+    const mode = state.set.rollout?.mode ?? 'new-pods';
+    const first = mode === 'new-pods' ? '' : 'see envoy-initializer rollout, or ';
+    const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${first}${again}`;
     findings.push({ reason: 'stale-pod', message });
   }
   if (absent.length > 0) {

@@ -1,19 +1,21 @@
 import { type Command, Option } from 'commander';
 import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { isNotFound } from '../../kube/api/api-error.ts';
+import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
+import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import { withCluster } from '../cluster.ts';
 import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
 import { followInstallation, type Installation, installationOf } from '../installation.ts';
 import { text } from '../option-values.ts';
 import { type OutputFormat, outputOption, printOutput } from '../output.ts';
 import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
+import { readRevisions } from '../rollout/read-revisions.ts';
 import { serveOption } from '../serve-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
 import type { ExitCode, Terminal } from '../terminal.ts';
@@ -189,6 +191,7 @@ async function reportLive(
   const webhooks = await appliedWebhooks(cluster.client, options);
   const policies = await appliedPolicies(cluster.client);
   const { client } = cluster;
+  const promoted = await promotedTemplates(client, options, state.set);
   const keys = keysFor(options.annotation);
   const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
   const reports: CheckReport[] = [];
@@ -197,6 +200,7 @@ async function reportLive(
     const report = await checkLive(site, {
       client,
       prover,
+      promoted,
       decide: decideOptions(options),
       state,
       namespace,
@@ -208,6 +212,22 @@ async function reportLive(
     reports.push({ ...report, findings: [...noReplica(installation, options), ...findings] });
   }
   return reports;
+}
+
+/** Undefined also if the user may not read revisions. */
+async function promotedTemplates(
+  client: KubeClient,
+  options: CheckOptions,
+  set: TemplateSet,
+): Promise<TemplateSet | undefined> {
+  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  try {
+    const revisions = await readRevisions(client, options, set, false);
+    return revisions && revisions.promoted !== revisions.target ? revisions.promoted.set : undefined;
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  }
 }
 
 /** A finding if the operator does not answer. */

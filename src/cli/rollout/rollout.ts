@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander';
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { CONTROLLER_REVISIONS, readRevision, STATE_LABEL } from '../../rollout/controller-revision.ts';
-import { revisionsOf } from '../../rollout/core/history.ts';
 import { REASONS } from '../../rollout/core/pod.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import { type Step, step } from '../../rollout/core/step.ts';
@@ -16,6 +14,7 @@ import type { ExitCode, Terminal } from '../terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../tool-options.ts';
 import { columns } from './columns.ts';
 import { readFleet } from './read-fleet.ts';
+import { readRevisions } from './read-revisions.ts';
 
 export interface RolloutOptions extends ClusterOptions {
   readonly watch?: boolean;
@@ -89,13 +88,8 @@ async function statusOf({ client }: Cluster, options: RolloutOptions): Promise<R
     throw new UsageError(
       `ConfigMap ${namespace}/${name} has no rollout strategy for running pods: add the key rollout with mode: in-place`,
     );
-  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
-  const stored = items
-    .map((item) => CONTROLLER_REVISIONS.decode(item))
-    .filter(({ metadata }) => metadata.name.startsWith(`${name}-`))
-    .flatMap((object) => readRevision(object) ?? []);
   const paused = configMap.metadata.annotations?.[PAUSED_KEY] === 'true';
-  const revisions = revisionsOf(set, stored, paused);
+  const revisions = await readRevisions(client, options, set, paused);
   if (revisions === undefined)
     throw new UsageError('the operator has not written a revision of the template yet: check that it runs');
   const fleet = await readFleet(client, keysFor(annotation), undefined);

@@ -10,6 +10,8 @@ import { INPUTS } from '../../support/growth/all-inputs.ts';
  * Constant costs cancel out, and n log n stays below 2.3.
  */
 const MOST = 2.5;
+/** Code that V8 optimizes inlines functions, and loses their counts. */
+const UNOPTIMIZED = ['--no-opt', '--no-maglev'];
 /** Steps that are noise: a list that exceeds the limit of a search without an index. */
 const NOISE = 500;
 
@@ -18,7 +20,9 @@ describe.each(Object.entries(INPUTS))('the work grows in proportion to the input
 
   beforeAll(async () => {
     const script = fileURLToPath(import.meta.resolve('../../support/growth/measure.js'));
-    const { stdout } = await promisify(execFile)(process.execPath, [script, part], { maxBuffer: 1e8 });
+    const { stdout } = await promisify(execFile)(process.execPath, [...UNOPTIMIZED, script, part], {
+      maxBuffer: 1e8,
+    });
     for (const line of stdout.trim().split('\n')) {
       const { name, steps } = JSON.parse(line) as { readonly name: string; readonly steps: number[] };
       measured.set(name, steps);

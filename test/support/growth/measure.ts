@@ -2,7 +2,7 @@ import { StepCounter } from './step-counter.ts';
 
 /**
  * Prints the steps of each input of a part: `{"name": [n, 2n, 4n]}`. A process of its own, whose builtins count and whose
- * functions V8 counts: `node measure.js PART`.
+ * functions V8 counts: `node --no-opt --no-maglev measure.js PART`.
  */
 const SIZE = 100;
 

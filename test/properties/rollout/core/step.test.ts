@@ -89,7 +89,8 @@ function runUntilQuiet({ world, random, beforeWrite, afterWrite }: Run): void {
       wakeInMs !== undefined && !isBusy && random() < 0.5 ? wakeInMs : Math.floor(random() * 3_000);
     const after =
       JSON.stringify(world.writes.length) + JSON.stringify(world.stored.map((each) => each.state));
-    const pending = [...world.pods.values()].some((pod) => pod.going || pod.startsSince !== undefined);
+    // What a kubelet has still to do may wake the operator: a drained pod is Ready until the kubelet has seen it.
+    const pending = [...world.pods.values()].some((pod) => world.isBehind(pod));
     const next = world.step();
     const isIdle = !pending && next.actions.length === 0 && !next.decision && next.wakeInMs === undefined;
     quiet = before === after && isIdle && !moved ? quiet + 1 : 0;

@@ -3,30 +3,57 @@ import { tryDryRun } from '../../../../src/cli/check/check-dry-run.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { inject } from '../../../../src/sidecar/inject.ts';
+import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
 import { decideInput, demoPod, templateSet } from '../../../support/demo.ts';
+import { injectChecked } from '../../../support/inject-checked.ts';
 
-/** The findings of a dry run of the demo's pod that the API server refuses so. */
-async function findingsOf(kind: string, ...fields: readonly string[]) {
-  const causes = fields.map((field) => ({ reason: 'FieldValueInvalid', field, message: 'no' }));
-  const client = {
-    async request() {
-      throw apiErrorFrom(422, { message: 'refused', details: { kind, causes } });
-    },
-  } as unknown as KubeClient;
-  const input = decideInput(demoPod(), { state: { set: templateSet() } });
+/** What a dry run of the demo's pod says, if the API server answers so. */
+async function reported(answer: () => unknown, set = templateSet(), promoted?: TemplateSet) {
+  const client = { request: async () => answer() } as unknown as KubeClient;
+  const state = { set };
+  const input = decideInput(demoPod(), { state });
   const basis = {
     client,
+    promoted,
     prover: { prove: () => Promise.reject(new Error('expected no proof')) },
     namespace: 'default',
     decide: input.options,
-    state: { set: templateSet() },
+    state,
     webhooks: undefined,
     policies: false,
     exists: false,
   };
-  const { findings } = await tryDryRun(demoPod(), inject(input), { namespaceLabels: {} }, basis);
+  return await tryDryRun(demoPod(), inject(input), { namespaceLabels: {} }, basis);
+}
+
+/** The findings if the API server refuses the pod so. */
+async function findingsOf(kind: string, ...fields: readonly string[]) {
+  const causes = fields.map((field) => ({ reason: 'FieldValueInvalid', field, message: 'no' }));
+  const { findings } = await reported(() => {
+    throw apiErrorFrom(422, { message: 'refused', details: { kind, causes } });
+  });
   return findings.map(({ message }) => message);
 }
+
+describe('a pod that is admitted with another template than that of the ConfigMap', () => {
+  const [first, target] = ['old', 'new'].map((image) =>
+    templateSet({ config: `containers: [{name: envoy, image: "${image}"}]` }),
+  );
+  const admitted = () =>
+    injectChecked(decideInput(demoPod(), { state: { set: first ?? templateSet() } })).pod;
+
+  test('has the promoted one while a rollout is under way', async () => {
+    expect(await reported(admitted, target, first)).toEqual({
+      text: 'accepted with the sidecar of the promoted template: envoy-initializer rollout shows the new one',
+      findings: [],
+    });
+  });
+
+  test('is a finding otherwise', async () => {
+    expect(await reported(admitted, target)).toMatchObject({ findings: [{ reason: 'webhook-behind' }] });
+    expect(await reported(admitted, first)).toEqual({ text: 'accepted with the sidecar', findings: [] });
+  });
+});
 
 describe('a refused dry run', () => {
   test('names the fields of the template that the API server refuses', async () => {

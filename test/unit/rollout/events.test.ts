@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import { eventObject, seriesKey } from '../../../src/kube/events/event-object.ts';
+import type { EventDetails } from '../../../src/kube/events/events.ts';
+import type { Revisions } from '../../../src/rollout/core/revision.ts';
+import type { Step } from '../../../src/rollout/core/step.ts';
+import { RolloutEvents } from '../../../src/rollout/events.ts';
+import { setOf } from '../../support/rollout-world.ts';
+
+const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'op', name: 'template' } };
+const revisionOf = (hash: string) => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: { namespace: 'op', name: hash.slice(0, 12) },
+});
+
+/** What a rollout of an image tells when it halts. */
+function halted(recorder: RolloutEvents, image: string, pod: string): void {
+  const failing = [{ pod: { key: pod }, why: `ErrImagePull: ${image}` }];
+  const step = { phase: 'halted', decision: { do: 'halt' }, health: { failing }, pods: [] };
+  const target = { set: setOf(image), state: 'canary', since: 0, heldSince: undefined };
+  recorder.seen(
+    { phase: 'canary', health: { failing: [] }, pods: [] } as unknown as Step,
+    { target } as Revisions,
+  );
+  recorder.seen(step as unknown as Step, { target } as Revisions);
+}
+
+test('each template that is halted has an Event of its own, with its pods', () => {
+  const told: { readonly regarding: KubeObject; readonly details: EventDetails }[] = [];
+  const recorder = new RolloutEvents(
+    { event: (regarding, details) => void told.push({ regarding, details }) },
+    () => configMap,
+    revisionOf,
+  );
+  halted(recorder, 'envoy:2', 'shop/web-1');
+  halted(recorder, 'envoy:3', 'shop/web-2');
+  expect(told.map(({ details: { reason, note } }) => ({ reason, note }))).toEqual([
+    { reason: 'RolloutHalted', note: expect.stringContaining('shop/web-1: ErrImagePull: envoy:2') },
+    { reason: 'RolloutHalted', note: expect.stringContaining('shop/web-2: ErrImagePull: envoy:3') },
+  ]);
+  const source = { controller: 'envoy-initializer', instance: 'pod' };
+  const keys = told.map(({ regarding, details }) =>
+    seriesKey(eventObject(regarding, details, source, new Date(0))),
+  );
+  expect(new Set(keys).size).toBe(2);
+});
