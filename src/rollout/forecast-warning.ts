@@ -1,4 +1,4 @@
-import type { KubeObject } from '../kube/api/object.ts';
+import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import { ROLLOUT_KEY } from '../sidecar/keys.ts';
@@ -46,9 +46,10 @@ function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions)
     if (status === undefined) return [];
     const owner = ownerReferences?.find(({ controller }) => controller === true);
     return {
+      key: keyOf({ metadata }),
       uid,
       status,
-      workload: owner?.uid ?? uid,
+      workload: `${namespace}/${owner?.uid ?? uid}`,
       owner,
       namespace: namespaceSettings(namespace),
       selects: annotations?.[keys.templates],

@@ -269,12 +269,17 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
     async decide(decision, signal) {
       const revisions = current();
       if (revisions === undefined) return;
-      const { canary, since, heldSince } = revisions.target;
+      const { state, canary, since, heldSince } = revisions.target;
       const now = Date.now();
       switch (decision.do) {
         case 'begin':
           return await write(
-            { state: 'canary', since: now, canary: decision.canary, heldSince: undefined },
+            {
+              state: 'canary',
+              since: state === 'new' ? now : since,
+              canary: decision.canary,
+              heldSince: undefined,
+            },
             signal,
           );
         case 'hold':

@@ -10,6 +10,7 @@ import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import { Actuator } from './actuator.ts';
 import { type RevisionStore, rolloutReconcile, STEP_MS } from './controller.ts';
 import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
+import { workloadKey } from './core/workloads.ts';
 import { RolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
@@ -52,7 +53,7 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
     fieldSelector: OF_LIVE_PODS,
-    indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [observed.owner.uid] : []) },
+    indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [workloadKey(observed)] : []) },
     startWhen: (signal) => untilRollout(revisions, signal),
   });
   const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
@@ -87,9 +88,9 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
       memory.forget(metadata.uid ?? '');
       // Until its replacement is there, no pod of the workload shows that one is missing.
       const blocked = { until: now() + REPLACED_MS, why: 'a pod of its workload has just gone' };
-      const uid = observed?.owner?.uid;
-      if (uid !== undefined) {
-        for (const pod of pods.lister.byIndex(OF_OWNER, uid)) memory.block(pod.metadata.uid ?? '', blocked);
+      if (observed?.owner) {
+        for (const pod of pods.lister.byIndex(OF_OWNER, workloadKey(observed)))
+          memory.block(pod.metadata.uid ?? '', blocked);
       }
       wake();
     },

@@ -129,8 +129,8 @@ export class RolloutWorld {
   }
 
   decide(decision: Decision): void {
-    const { canary, since } = this.revisions.target;
-    if (decision.do === 'begin') this.#store('canary', this.now, decision.canary);
+    const { state, canary, since } = this.revisions.target;
+    if (decision.do === 'begin') this.#store('canary', state === 'new' ? this.now : since, decision.canary);
     else if (decision.do === 'hold') this.#store('canary', since, canary, this.now);
     else this.#store(decision.do === 'promote' ? 'promoted' : 'halted', since, canary);
   }

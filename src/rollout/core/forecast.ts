@@ -3,9 +3,12 @@ import type { Strategy } from '../../sidecar/template/strategy.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import type { Reason } from './pod.ts';
 import { type MetadataPod, standingOf } from './standing.ts';
+import { workloadKey } from './workloads.ts';
 
 /** A pod with a sidecar, for a forecast. */
 export interface ForecastPod extends MetadataPod {
+  /** `namespace/name`. */
+  readonly key: string;
   readonly uid: string;
   readonly status: Status;
   /** Its workload as users see it, such as `shop/ReplicaSet/web-5d8`. */
@@ -55,14 +58,17 @@ export function forecast(
   strategy: Pick<Strategy, 'mode' | 'singleReplica'>,
 ): Forecast {
   const replicas = new Map<string, number>();
-  const key = ({ owner, uid }: ForecastPod) => owner?.uid ?? uid;
-  for (const pod of pods) replicas.set(key(pod), (replicas.get(key(pod)) ?? 0) + 1);
+  for (const pod of pods) replicas.set(workloadKey(pod), (replicas.get(workloadKey(pod)) ?? 0) + 1);
   const total = nothing();
   const workloads = new Map<string, Count & { readonly why: Set<string> }>();
   for (const pod of pods) {
     const workload = workloads.get(pod.workload) ?? { ...nothing(), why: new Set<string>() };
     workloads.set(pod.workload, workload);
-    const standing = standingOf(pod, pod.status, { set, strategy, replicas: replicas.get(key(pod)) ?? 1 });
+    const standing = standingOf(pod, pod.status, {
+      set,
+      strategy,
+      replicas: replicas.get(workloadKey(pod)) ?? 1,
+    });
     const words = pod.verdict?.why ?? ('message' in standing ? standing.message : undefined);
     if (words !== undefined && standing.is !== 'current') workload.why.add(words);
     for (const count of [total, workload]) {

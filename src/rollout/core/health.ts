@@ -4,6 +4,8 @@ import type { Revision } from './revision.ts';
 
 /** A changed pod counts as Ready after this time: it may be Ready for a moment, and not Ready again. */
 const SETTLED_MS = 5_000;
+/** By how much the clocks of two leaders may differ. */
+const SKEW_MS = 60_000;
 /** Once the target is promoted, older changes say nothing about it any more. */
 const RECENT_MS = 10 * 60_000;
 
@@ -43,7 +45,7 @@ export function changeOf(
   { withinMs }: Strategy['breaker'],
   now: number,
 ): Change | undefined {
-  const changedAt = pod.status?.at === undefined ? undefined : Date.parse(pod.status.at);
+  const changedAt = changedAtOf(pod, now);
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
@@ -68,6 +70,12 @@ export function changeOf(
   );
 }
 
+/** When the pod was changed in place; undefined if it never was. Its user may have written a time that is still to come. */
+export function changedAtOf({ status }: Pick<RolloutPod, 'status'>, now: number): number | undefined {
+  const at = status?.at === undefined ? Number.NaN : Date.parse(status.at);
+  return at <= now + SKEW_MS ? at : undefined;
+}
+
 /** When a pod that is Ready counts as good. */
 function settlesAt({ readySince }: RolloutPod, at: number): number {
   return Math.max(readySince, at) + SETTLED_MS;
@@ -75,8 +83,9 @@ function settlesAt({ readySince }: RolloutPod, at: number): number {
 
 /** Until when a pod that was changed in place and is Ready must stay so; undefined if it has, or is not Ready. */
 export function unsettledUntil(pod: RolloutPod, now: number): number | undefined {
-  if (pod.status?.at === undefined || pod.ready !== true) return undefined;
-  const until = settlesAt(pod, Date.parse(pod.status.at));
+  const at = changedAtOf(pod, now);
+  if (at === undefined || pod.ready !== true) return undefined;
+  const until = settlesAt(pod, at);
   return now < until ? until : undefined;
 }
 

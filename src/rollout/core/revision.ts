@@ -31,7 +31,7 @@ export interface Revisions {
 
 /** What to write into the ControllerRevision of the target. */
 export type Decision =
-  /** Begin the rollout with this canary. */
+  /** Begin the rollout with this canary, or go on with a wider one. */
   | { readonly do: 'begin'; readonly canary: CanaryScope }
   /** The canary has proved it: note the time. */
   | { readonly do: 'hold' }

@@ -2,7 +2,7 @@ import type { Status } from '../../sidecar/status.ts';
 import { isCanary } from '../../sidecar/template/canary.ts';
 import type { PodShare, Strategy } from '../../sidecar/template/strategy.ts';
 import { canaryScope } from './canary-scope.ts';
-import { assess, type Change, changeOf, type Health, unsettledUntil } from './health.ts';
+import { assess, type Change, changedAtOf, changeOf, type Health, unsettledUntil } from './health.ts';
 import { type Candidate, pick } from './order.ts';
 import type { Action, PodState, Reason, RolloutPod } from './pod.ts';
 import type { Decision, Revision, Revisions } from './revision.ts';
@@ -226,7 +226,7 @@ function surveyOf(
   const { target } = revisions;
   const workloads = new Workloads();
   const changes: Change[] = [];
-  const recent: number[] = [];
+  const [recent, created]: [number[], number[]] = [[], []];
   const settling = new Set<RolloutPod>();
   for (const pod of pods) {
     const workload = workloads.of(pod);
@@ -240,8 +240,9 @@ function surveyOf(
       workload.changed += 1;
       wake.at(change.until);
     }
-    const at = pod.status?.at === undefined ? change?.at : Date.parse(pod.status.at);
+    const at = changedAtOf(pod, now);
     if (at !== undefined && at > now - MINUTE_MS) recent.push(at);
+    else if (change && change.at > now - MINUTE_MS) created.push(change.at);
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
   }
   const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
@@ -262,7 +263,13 @@ function surveyOf(
     states.push(settling.has(pod) ? { pod, is: 'under-way' } : { pod, ...standing });
     if (pod.isDraining) stray.push(pod);
   }
-  return { changes, recent, settling: settling.size, draining, candidates, states, stray };
+  const survey = { settling: settling.size, draining, candidates, states, stray };
+  // A new pod may be the replacement of an evicted one.
+  if (candidates.some(({ how }) => how === 'evict'))
+    return { ...survey, changes, recent: [...recent, ...created] };
+  // Otherwise others create new pods. Once all of them get the target, they are no part of its rollout.
+  const isOurs = ({ pod }: Change) => changedAtOf(pod, now) !== undefined;
+  return { ...survey, changes: target.state === 'promoted' ? changes.filter(isOurs) : changes, recent };
 }
 
 /** Whether the pod has the templates of a revision. */
@@ -319,6 +326,7 @@ function plan(
   }
   const inCanary = ({ pod }: Candidate) =>
     isCanary(target.canary, pod.namespace.namespaceLabels, pod.owner?.uid);
+  const canary: Plan = { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
   const isTried =
     target.state === 'canary' &&
     health.pending === 0 &&
@@ -332,7 +340,19 @@ function plan(
   if (target.state === 'new')
     return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
   if (target.state === 'promoted') return all(rest.length + health.pending + settling > 0 ? 'rest' : 'done');
-  if (!isTried) return { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
+  if (!isTried) return canary;
+  // Nothing was proved, because its pods are gone, left alone, were broken before, or there never were any.
+  if (health.good === 0) {
+    const others = rest.filter(({ pod }) => pod.ready !== 'unknown');
+    // Lost nodes may be what the template has done to them.
+    if (health.lost > 0 || (rest.length > 0 && others.length === 0)) return canary;
+    const wider = {
+      ...target.canary,
+      percent: canaryScope(others, { ...strategy, canary: undefined }).percent,
+    };
+    if (wider.percent > target.canary.percent)
+      return nothing('canary', 'canary', { do: 'begin', canary: wider });
+  }
   const holdMs = strategy.canary?.holdMs ?? 0;
   if (holdMs > 0 && target.heldSince === undefined) return nothing('hold', 'hold', { do: 'hold' });
   const end = (target.heldSince ?? now) + holdMs;

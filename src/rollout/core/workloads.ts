@@ -17,14 +17,19 @@ export class Workloads {
   readonly #byKey = new Map<string, Workload>();
 
   /** The workload of a pod. */
-  of({ owner, uid }: Pick<RolloutPod, 'owner' | 'uid'>): Workload {
-    const key = owner?.uid ?? uid;
+  of(pod: Pick<RolloutPod, 'key' | 'owner' | 'uid'>): Workload {
+    const key = workloadKey(pod);
     const known = this.#byKey.get(key);
     if (known) return known;
     const workload = { key, replicas: 0, busy: 0, changed: 0 };
     this.#byKey.set(key, workload);
     return workload;
   }
+}
+
+/** An owner is in the namespace of its pods: whoever names that of another namespace does not join its workload. */
+export function workloadKey({ key, owner, uid }: Pick<RolloutPod, 'key' | 'owner' | 'uid'>): string {
+  return `${owner?.uid ?? uid}/${key.split('/', 1)[0]}`;
 }
 
 /** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */

@@ -11,6 +11,7 @@ function pod(set: TemplateSet, fields: Partial<ForecastPod> = {}): ForecastPod {
   count += 1;
   const templates = [...set.templates.values()].map(appliedTemplate);
   return {
+    key: `shop/pod-${count}`,
     uid: `pod-${count}`,
     status: { templates, added: {}, overlaid: {}, moved: {}, requests: {} },
     workload: 'shop/ReplicaSet/web',

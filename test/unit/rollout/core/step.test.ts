@@ -206,3 +206,106 @@ describe('a step', () => {
     expect(fleet(8_000) / fleet(4_000)).toBeLessThan(2.4);
   });
 });
+
+describe('a pod that its user has prepared', () => {
+  const owner = { uid: '80000000-web', kind: 'ReplicaSet' };
+
+  test('does not join the workload of another namespace, whose only pod stays', () => {
+    const forged = pod({ key: 'evil/pod', owner, isGoing: true });
+    const result = step(
+      [pod({ owner }), forged, pod({ key: 'evil/two', owner })],
+      to('promoted'),
+      IN_PLACE,
+      NOW,
+    );
+    expect(result.actions).toEqual([]);
+    expect(whys(result)).toEqual(['single-replica', 'single-replica']);
+  });
+
+  test('takes no part of the rate, and holds up nobody, with a change that is still to come', () => {
+    const at = new Date(NOW + 3_600_000).toISOString();
+    const forged = Array.from({ length: 100 }, () =>
+      pod({ status: statusOf(NEW, { at }), owner: undefined }),
+    );
+    const result = step([...forged, pod(), pod()], to('promoted'), IN_PLACE, NOW);
+    expect(result.health.pending).toBe(0);
+    expect(result.actions.map((action) => action.do)).toEqual(['drain']);
+  });
+});
+
+describe('new pods of a promoted template', () => {
+  const failing = (kind: string) =>
+    pod({
+      owner: { uid: `90000000-${kind}`, kind },
+      status: statusOf(NEW),
+      createdAt: NOW - 50_000,
+      ready: false,
+      trouble: 'ErrImagePull',
+      isSidecarReady: false,
+      sidecarStartedAt: undefined,
+    });
+  const crowd = () => [...Array.from({ length: 100 }, () => failing('Job')), failing('ReplicaSet')];
+  const old = { since: NOW - 86_400_000 };
+
+  test('neither stop nor slow down a rollout that changes pods in place: they are no part of it', () => {
+    const result = step([...crowd(), pod(), pod()], to('promoted', old), IN_PLACE, NOW);
+    expect(result).toMatchObject({ phase: 'rest', decision: undefined });
+    expect(result.actions.map((action) => action.do)).toEqual(['drain']);
+  });
+
+  test('are no rollout that goes on', () => {
+    expect(step(crowd(), to('promoted', old), IN_PLACE, NOW)).toMatchObject({
+      phase: 'done',
+      decision: undefined,
+    });
+  });
+
+  test('stop it where they replace evicted ones', () => {
+    const strategy = strategyOf('mode: in-place-or-replace');
+    const evicted = pod({ status: statusOf(setOf('envoy:1', '[--other]')) });
+    const result = step([...crowd(), evicted, pod()], to('promoted', old), strategy, NOW);
+    expect(result).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
+  });
+});
+
+describe('a canary that has proved nothing', () => {
+  const inCanary = { uid: '1-a', kind: 'ReplicaSet' };
+  const canary = { namespaces: { env: 'stagging' }, percent: 20 };
+  const others = () => [pod(), pod()];
+  const decide = (pods: readonly RolloutPod[]) => step(pods, to('canary', { canary }), IN_PLACE, NOW);
+
+  test.each([
+    ['it has no pods', []],
+    [
+      'its pods were broken before, and still are',
+      [
+        pod({
+          owner: inCanary,
+          ready: false,
+          trouble: 'ErrImagePull',
+          status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString(), wasReady: false }),
+        }),
+      ],
+    ],
+    ['its pods are left alone', [pod({ owner: inCanary, verdict: { how: 'replace', why: 'x' } })]],
+  ])('is made wider, and not promoted, where %s', (_, pods) => {
+    expect(decide([...pods, ...others()])).toMatchObject({
+      phase: 'canary',
+      actions: [],
+      decision: { do: 'begin', canary: { namespaces: { env: 'stagging' }, percent: 51 } },
+    });
+  });
+
+  test('waits for the nodes of its pods that do not answer', () => {
+    const lost = pod({
+      owner: inCanary,
+      ready: 'unknown',
+      status: statusOf(NEW, { at: new Date(NOW - 30_000).toISOString() }),
+    });
+    expect(decide([lost, ...others()])).toMatchObject({ phase: 'canary', actions: [], decision: undefined });
+  });
+
+  test('is promoted where no pod is left that could prove anything', () => {
+    expect(decide([])).toMatchObject({ decision: { do: 'promote' } });
+  });
+});
