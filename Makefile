@@ -102,10 +102,6 @@ network-fleet: build/.compiled dist/.built control-plane ## Count the operator's
 route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
 	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/route-fleet
 
-.PHONY: routes-load
-routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (Debian, root; 25 minutes; 5 GB)
-	@ROUTES_LOAD=50,50,10 $(JEST) --runInBand build/test/e2e/route-load
-
 .PHONY: fleet-rollout
 fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
 	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \

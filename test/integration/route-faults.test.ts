@@ -232,35 +232,6 @@ describe('the file', () => {
     await operator.restart();
     await isBack(before);
   });
-
-  test('does not grow beyond its limit: the last one stays, and an Event says what to do', async () => {
-    // 16 rules of 8 matches each are the most that a route may have.
-    const large = (name: string) => {
-      const paths = Array.from({ length: 16 }, (_, rule) => `/${name}-${rule}`);
-      const { spec, ...rest } = route(name, paths);
-      const rules = spec.rules.map(({ backendRefs }, rule) => ({
-        backendRefs,
-        matches: Array.from({ length: 8 }, (_, match) => ({
-          path: { type: 'PathPrefix', value: `/${name}-${rule}-${match}-${'x'.repeat(900)}` },
-        })),
-      }));
-      return { ...rest, spec: { ...spec, rules } };
-    };
-    const names = Array.from({ length: 7 }, (_, i) => `large-${i}`);
-    for (const name of names) await apply(large(name));
-    await eventually('an Event says so', async () =>
-      (await kubectl('get events.events.k8s.io -n one -o yaml')).includes('reason: RoutesTooLarge'),
-    );
-    const stays = await text('one');
-    expect(Buffer.byteLength(stays)).toBeLessThanOrEqual(900_000);
-    expect(stays).toContain('"/first"');
-    await kubectl('delete httproutes -n default', ...names);
-    await apply(route('first', ['/first-again']));
-    await eventually('smaller files are written again', async () => {
-      const now = await text('one');
-      return now.includes('"/first-again"') && !now.includes('"/large-') && sidecars.areCurrent();
-    });
-  });
 });
 
 describe('while no operator runs, the policy', () => {
