@@ -98,6 +98,10 @@ neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a 
 network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
 	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
 
+.PHONY: route-fleet
+route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
+	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/route-fleet
+
 .PHONY: fleet-rollout
 fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
 	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \

@@ -132,6 +132,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
       return { ...usage, nodes: networkNodes.inUse(network, nodeNames) };
     },
     defaultMtu: () => networkNodes.mtu(),
+    isShared: (key: ObjectKey) => access.isShared(key),
   };
   const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
     setUp(manager, context),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PROGRAM } from '../json/own-names.ts';
 import { bitsOf, formatRange, type Range } from '../network/ipam/cidr.ts';
+import { FIRST_VNI } from '../network/providers/multus/cni-config.ts';
 
 /** What the node's rules depend on. */
 export interface RuleFacts {
@@ -29,6 +30,8 @@ const DIGEST = /comment "([0-9a-f]{16})"/;
  * - `input` drops packets of our VNIs from hosts that are not peers. VNIs of other programs on the port pass.
  * - `forward` drops connections into a Network from outside. Bridged packets pass, which `forward` sees
  *   if the node calls iptables for bridges.
+ * - `forged` drops packets of our VNIs that pods send to peers. With the address of the node, the peer would take them
+ *   as the node's, for any of its Networks. A node can still route packets between its peers.
  * - `postrouting` hides pods behind the node when they leave their Network.
  */
 export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
@@ -48,6 +51,10 @@ export function rulesOf({ bridges, vnis, peers, port }: RuleFacts): Rules {
     'chain input {',
     '  type filter hook input priority filter; policy accept;',
     ...(vnis.length === 0 ? [] : peerRules(vnis, peers, port)),
+    '}',
+    'chain forged {',
+    '  type filter hook forward priority filter; policy accept;',
+    ...forgeryRules(peers, port),
     '}',
     'chain postrouting {',
     '  type nat hook postrouting priority srcnat; policy accept;',
@@ -77,10 +84,23 @@ export function digestIn(output: string): string | undefined {
 function peerRules(vnis: readonly number[], peers: readonly string[], port: number): readonly string[] {
   const ours = `  udp dport ${port} @th,96,24 ${setOf([...new Set(vnis)].toSorted((a, b) => a - b).map(String))}`;
   return (['ip', 'ip6'] as const).map((kind) => {
-    const known = [...new Set(peers)].filter((peer) => peer.includes(':') === (kind === 'ip6'));
+    const known = peersOf(kind, peers);
     if (known.length === 0) return `${ours} meta nfproto ${kind === 'ip' ? 'ipv4' : 'ipv6'} drop`;
-    return `${ours} ${kind} saddr != ${setOf(known.toSorted())} drop`;
+    return `${ours} ${kind} saddr != ${setOf(known)} drop`;
   });
+}
+
+function forgeryRules(peers: readonly string[], port: number): readonly string[] {
+  return (['ip', 'ip6'] as const).flatMap((kind) => {
+    const known = peersOf(kind, peers);
+    if (known.length === 0) return [];
+    const all = setOf(known);
+    return `  udp dport ${port} @th,96,24 >= ${FIRST_VNI} ${kind} daddr ${all} ${kind} saddr != ${all} drop`;
+  });
+}
+
+function peersOf(kind: 'ip' | 'ip6', peers: readonly string[]): readonly string[] {
+  return [...new Set(peers)].filter((peer) => peer.includes(':') === (kind === 'ip6')).toSorted();
 }
 
 function setOf(elements: readonly string[]): string {

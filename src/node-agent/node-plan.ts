@@ -128,7 +128,11 @@ function meshOf(
   const { address: local } = underlay;
   const isReached = ({ address }: { readonly address: string }) =>
     address.includes(':') === local.includes(':');
-  const peers = others.filter(isReached).map(({ address }) => address);
+  // A node that got a new name has its address under both names. By its own, it would hear itself, and lose its pods.
+  const peers = others
+    .filter(isReached)
+    .map(({ address }) => address)
+    .filter((address) => address !== local);
   const largest = largestMtu(underlay);
   const unreached = others.find((other) => !isReached(other));
   return {

@@ -36,6 +36,8 @@ export interface ActuatorOptions {
 const BUDGET_MS = 10_000;
 /** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
 const SOON_MS = 1_000;
+/** Before Kubernetes 1.33, pods have no subresource `resize`. */
+const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
 const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
 const NODES: Resource<KubeObject> = {
   group: '',
@@ -72,7 +74,7 @@ export class Actuator {
       if (what === 'change') return await this.#change(whole, before, change, signal, this.#isOverdue(pod));
       return await this.#drain(whole, before, change, { pod, set: to.set }, signal);
     } catch (err) {
-      if (isNotFound(err)) return 'gone';
+      if (isNotFound(err) && !isUnserved(err)) return 'gone';
       // Another writer was faster: the next step sees its write.
       if (isOvertaken(err)) return 'later';
       const judgement = judgementOf(err);
@@ -228,9 +230,15 @@ function isOvertaken(err: unknown): boolean {
   return isConflict(err) || (err instanceof ApiError && err.status === 422 && err.fields.length === 0);
 }
 
+/** The API server does not serve the subresource. For a pod that is gone, it names the kind. */
+function isUnserved(err: unknown): boolean {
+  return isNotFound(err) && err instanceof ApiError && err.kind === '';
+}
+
 /** What an answer of the API server means for the pod; undefined if it means nothing. */
 function judgementOf(err: unknown): Judgement | undefined {
   if (!(err instanceof ApiError)) return undefined;
+  if (isUnserved(err)) return { how: 'replace', why: NO_RESIZE };
   // Validation: the field cannot change in a running pod.
   if (err.status === 422) return { how: 'replace', why: err.message };
   return isForbidden(err) || err.status === 400 ? { how: 'refused', why: err.message } : undefined;

@@ -1,13 +1,23 @@
+import type { KubeObject } from '../kube/api/object.ts';
 import { MAX_BYTES } from '../routing/left-out.ts';
-import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
-import { ROUTES_LABEL, type RoutesMap } from './resources.ts';
+import type { RouteFile } from '../routing/route-configuration.ts';
+import { ROUTES_LABEL } from './resources.ts';
 
 /** The state of the file in one namespace. */
 export interface FileSituation {
-  readonly text: string;
-  readonly found: (RoutesMap & { readonly immutable?: boolean }) | undefined;
+  readonly file: Pick<RouteFile, 'text' | 'version'>;
+  readonly found: FoundFile | undefined;
   /** Whether pods in the namespace mount it. */
   readonly isNeeded: boolean;
+}
+
+/** What is known of a ConfigMap. Its text may have 900 kB, so it is not kept. */
+export interface FoundFile extends KubeObject {
+  /** Of the file, if this operator wrote or compared it, and there is no other file beside it. */
+  readonly version: string | undefined;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly isImmutable: boolean;
 }
 
 /**
@@ -15,20 +25,19 @@ export interface FileSituation {
  * without the label is a user’s own.
  */
 export function planFile({
-  text,
+  file: { text, version },
   found,
   isNeeded,
 }: FileSituation): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'immutable' | 'too-large' {
-  const before = found?.data?.[ROUTES_FILE];
   const size = Buffer.byteLength(text);
-  const isTooLarge = size > MAX_BYTES && size > Buffer.byteLength(before ?? '');
+  const isTooLarge = size > MAX_BYTES && size > (found?.bytes ?? 0);
   if (found === undefined) {
     if (!isNeeded) return 'nothing';
     return isTooLarge ? 'too-large' : 'create';
   }
   if (found.metadata.labels?.[ROUTES_LABEL] === undefined) return 'foreign';
   if (found.metadata.deletionTimestamp !== undefined) return 'nothing';
-  if (before === text && Object.keys(found.data ?? {}).length === 1) return 'in-place';
-  if (found.immutable === true) return 'immutable';
+  if (found.version === version) return 'in-place';
+  if (found.isImmutable) return 'immutable';
   return isTooLarge ? 'too-large' : 'update';
 }

@@ -1,4 +1,4 @@
-import type { ConfigMap } from '../kube/api/core-resources.ts';
+import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import { identityOf } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
@@ -44,7 +44,15 @@ export const ROUTES_MANAGER = 'envoy-initializer-routes';
 export const TOUCH = 'initializer.kubernetes.io/envoy-routes';
 
 /** A ConfigMap with the file of routes. */
-export type RoutesMap = ConfigMap;
+export type RoutesMap = ConfigMap & { readonly immutable?: boolean };
+
+export const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
+
+/** The field selector of them. The operator may read no other ConfigMap. */
+export const ONLY_ROUTES_MAPS = `metadata.name=${ROUTES_CONFIG_MAP}`;
+
+/** Asks for the metadata alone of what was written. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** Keeps what routing reads of a Service. */
 export function serviceSummary({ metadata, spec = {} }: LiveService): LiveService {

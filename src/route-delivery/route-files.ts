@@ -6,6 +6,8 @@ import {
   isNotFound,
 } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import { resourcePath } from '../kube/api/resource.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
@@ -14,12 +16,20 @@ import { leftOutText, MAX_BYTES } from '../routing/left-out.ts';
 import type { RouteFile } from '../routing/route-configuration.ts';
 import type { Obstacle } from '../routing/status.ts';
 import { ROUTES_FILE } from '../sidecar/envoy/routed.ts';
-import { planFile } from './file-plan.ts';
-import { ROUTES_CONFIG_MAP, ROUTES_LABEL, ROUTES_MANAGER, type RoutesMap } from './resources.ts';
+import { type FoundFile, planFile } from './file-plan.ts';
+import {
+  METADATA_ONLY,
+  ONLY_ROUTES_MAPS,
+  ROUTES_CONFIG_MAP,
+  ROUTES_LABEL,
+  ROUTES_MANAGER,
+  ROUTES_MAPS,
+} from './resources.ts';
 
 export interface RouteFilesOptions {
-  readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
-  readonly configMaps: Pick<Lister<RoutesMap>, 'get'>;
+  readonly client: Pick<KubeClient, 'list' | 'request'>;
+  /** Their metadata: the texts of all namespaces would take too much memory. */
+  readonly configMaps: Pick<Lister<KubeObject>, 'get'>;
   /** The operator’s namespace. */
   readonly namespace: string;
   /** The file for clients in a namespace. */
@@ -31,10 +41,19 @@ export interface RouteFilesOptions {
   refused(namespace: string, file: RouteFile): void;
 }
 
+/** What a ConfigMap has. */
+interface Content extends Omit<FoundFile, 'metadata'> {
+  readonly resourceVersion: string | undefined;
+  /** What the cache had at that time: it may not have come further. */
+  readonly cached: string | undefined;
+}
+
 /** Keeps the ConfigMap with the file of routes in each namespace. */
 export class RouteFiles {
   readonly #options: RouteFilesOptions;
   readonly #obstacles = new Map<string, Obstacle>();
+  /** By namespace. Another resourceVersion in the cache means that it must be read again. */
+  readonly #contents = new Map<string, Content>();
 
   constructor(options: RouteFilesOptions) {
     this.#options = options;
@@ -47,10 +66,10 @@ export class RouteFiles {
 
   /** Brings the file of one namespace up to date. With `isNeeded`, it is made even before the first pod is in the cache. */
   async reconcile(namespace: string, signal: AbortSignal, isNeeded = false): Promise<Result> {
-    const { configMaps, file: fileOf, hasSidecars, delivered } = this.#options;
+    const { file: fileOf, hasSidecars, delivered } = this.#options;
+    const found = await this.#find(namespace, signal);
     const file = fileOf(namespace);
-    const found = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
-    const step = planFile({ text: file.text, found, isNeeded: isNeeded || hasSidecars(namespace) });
+    const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
     if (step === 'nothing') return {};
     if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
       this.#refuse(step, namespace, file);
@@ -65,27 +84,80 @@ export class RouteFiles {
     return {};
   }
 
+  /** The ConfigMap of a namespace. It is read only if it is not as this operator wrote it or read it last. */
+  async #find(namespace: string, signal: AbortSignal): Promise<(FoundFile & Content) | undefined> {
+    const { configMaps, client, file } = this.#options;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
+    const known = this.#contents.get(namespace);
+    if (!cached && !known) return undefined;
+    const seen = cached?.metadata.resourceVersion;
+    if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
+      return { ...known, metadata: cached.metadata };
+    }
+    const { items } = await client.list(
+      ROUTES_MAPS,
+      { namespace, fieldSelector: ONLY_ROUTES_MAPS, signal },
+      (item) => ROUTES_MAPS.decode(item),
+    );
+    const [found] = items;
+    this.#contents.delete(namespace);
+    if (!found) return undefined;
+    const { data = {}, immutable, metadata } = found;
+    const text = data[ROUTES_FILE];
+    const wanted = file(namespace);
+    const content = {
+      resourceVersion: metadata.resourceVersion,
+      cached: seen,
+      version: text === wanted.text && Object.keys(data).length === 1 ? wanted.version : undefined,
+      bytes: Buffer.byteLength(text ?? ''),
+      isImmutable: immutable === true,
+    };
+    this.#contents.set(namespace, content);
+    return { ...content, metadata };
+  }
+
   /** Returns false if another client was faster: the watch delivers the new state. */
   async #write(
     namespace: string,
-    found: RoutesMap | undefined,
-    { text }: RouteFile,
+    found: (FoundFile & Content) | undefined,
+    { text, version }: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { client, namespace: home } = this.#options;
-    const [data, options] = [{ [ROUTES_FILE]: text }, { fieldManager: ROUTES_MANAGER, signal }];
+    const { client, configMaps, namespace: home } = this.#options;
+    const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
+    const data = { [ROUTES_FILE]: text };
+    const options = {
+      query: { fieldManager: ROUTES_MANAGER },
+      accept: METADATA_ONLY,
+      isLong: true as const,
+      signal,
+    };
     try {
-      if (found === undefined) {
-        const metadata = { namespace, name: ROUTES_CONFIG_MAP, labels: { [ROUTES_LABEL]: home } };
-        const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-        await client.create(CONFIG_MAPS, object, options);
-        return true;
-      }
-      const operations = [
-        { op: 'test' as const, path: '/metadata/resourceVersion', value: found.metadata.resourceVersion },
-        { op: 'add' as const, path: '/data', value: data },
-      ];
-      await client.jsonPatch(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }, operations, options);
+      const written = found
+        ? await client.request('PATCH', resourcePath(CONFIG_MAPS, { namespace, name: ROUTES_CONFIG_MAP }), {
+            ...options,
+            contentType: 'application/json-patch+json',
+            body: [
+              { op: 'test', path: '/metadata/resourceVersion', value: found.resourceVersion },
+              { op: 'add', path: '/data', value: data },
+            ],
+          })
+        : await client.request('POST', resourcePath(CONFIG_MAPS, { namespace }), {
+            ...options,
+            body: {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              metadata: { namespace, name: ROUTES_CONFIG_MAP, labels: { [ROUTES_LABEL]: home } },
+              data,
+            },
+          });
+      this.#contents.set(namespace, {
+        resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
+        cached,
+        version,
+        bytes: Buffer.byteLength(text),
+        isImmutable: false,
+      });
       return true;
     } catch (err) {
       const isOvertaken = isAlreadyExists(err) || isConflict(err) || isInvalid(err) || isNotFound(err);

@@ -1,6 +1,5 @@
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
-import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -12,11 +11,17 @@ import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
 import { routeMetrics } from './metrics.ts';
 import { Progress } from './progress.ts';
-import { HTTP_ROUTES, ROUTES_CONFIG_MAP, type RoutesMap, SERVICES, serviceSummary } from './resources.ts';
+import {
+  HTTP_ROUTES,
+  ONLY_ROUTES_MAPS,
+  ROUTES_CONFIG_MAP,
+  ROUTES_MAPS,
+  SERVICES,
+  serviceSummary,
+} from './resources.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
 import { createRouteHandler, PARENT, parentsIn } from './route-warnings.ts';
-import { SharedTexts } from './shared-texts.ts';
 import { ROUTED_IN, Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
@@ -45,7 +50,7 @@ const NUMBERS_MS = 10_000;
 const FIRST_FILE_MS = 5000;
 /** The path of the webhook. */
 const WARNINGS = '/validate-route';
-const ROUTES_MAPS: Resource<RoutesMap> = CONFIG_MAPS;
+const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 
 /** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
 export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
@@ -60,13 +65,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   const startWhen = served.until;
   const routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
   const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
-  const fieldSelector = `metadata.name=${ROUTES_CONFIG_MAP}`;
-  const texts = new SharedTexts();
-  const transform = ({ data = {}, ...rest }: RoutesMap): RoutesMap => ({
-    ...rest,
-    data: Object.fromEntries(Object.entries(data).map(([name, text]) => [name, texts.share(text)])),
-  });
-  const maps = manager.informer(ROUTES_MAPS, { fieldSelector, startWhen, transform });
+  const maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
   // The same as for the copies of it.
   const envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
   const { pods } = fleet;
@@ -175,7 +174,7 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     },
     onDelete: mark,
   });
-  const onMap = ({ metadata: { namespace = '' } }: RoutesMap) => fileWork.queue.add(namespace);
+  const onMap = ({ metadata: { namespace = '' } }: KubeObject) => fileWork.queue.add(namespace);
   maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
   const onPod = (pod: KubeObject) => {
     const { namespace } = pod.metadata;

@@ -11,7 +11,7 @@ import {
   type ConfigurationRead,
   isOlder,
 } from '../sidecar/envoy/configuration-age.ts';
-import { TOUCH } from './resources.ts';
+import { METADATA_ONLY, TOUCH } from './resources.ts';
 
 export interface SidecarsOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
@@ -48,7 +48,6 @@ const SURVEY_MS = 30_000;
 const MAX_SILENT_AT_ONCE = 24;
 const TURN_MS = 250;
 const TURNS = 20;
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** What is known about a sidecar. */
 interface Sidecar {

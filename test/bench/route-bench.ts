@@ -2,7 +2,7 @@ import { planFile } from '../../src/route-delivery/file-plan.ts';
 import { ROUTES_LABEL } from '../../src/route-delivery/resources.ts';
 import { compileRoutes } from '../../src/routing/compile.ts';
 import type { HTTPRoute } from '../../src/routing/http-route.ts';
-import { ROUTES_FILE } from '../../src/sidecar/envoy/routed.ts';
+import type { RouteFile } from '../../src/routing/route-configuration.ts';
 import { worldNamespace, worldRoute, worldService } from '../support/route-world.ts';
 import { servicesOf } from '../support/routes.ts';
 import type { Measurement } from './measurement.ts';
@@ -18,22 +18,22 @@ const BOUND_MS = 50;
 export async function routeBench({ runs }: BenchSettings): Promise<readonly Measurement[]> {
   const services = servicesOf(Array.from({ length: SIZE.services }, (_, i) => worldService(i, SIZE)));
   const routes: HTTPRoute[] = Array.from({ length: SIZE.routes }, (_, i) => worldRoute(i, SIZE));
-  const found = new Map<string, string>();
+  const found = new Map<string, RouteFile>();
   const namespaces = Array.from({ length: SIZE.namespaces }, (_, i) => worldNamespace(i));
   /** Which namespaces get another file. */
-  const bring = (): readonly (readonly [string, string])[] => {
+  const bring = (): readonly (readonly [string, RouteFile])[] => {
     const { file } = compileRoutes({ routes, services });
     return namespaces.flatMap((namespace) => {
-      const { text } = file(namespace);
+      const wanted = file(namespace);
+      const { version, text = '' } = found.get(namespace) ?? {};
       const metadata = { name: 'envoy-routes', namespace, labels: { [ROUTES_LABEL]: 'envoy-initializer' } };
-      const map = { metadata, data: { [ROUTES_FILE]: found.get(namespace) ?? '' } };
-      const isChanged = planFile({ text, found: map, isNeeded: true }) === 'update';
-      return isChanged ? [[namespace, text] as const] : [];
+      const map = { metadata, version, bytes: Buffer.byteLength(text), isImmutable: false };
+      const isChanged = planFile({ file: wanted, found: map, isNeeded: true }) === 'update';
+      return isChanged ? [[namespace, wanted] as const] : [];
     });
   };
-  /** The cache has the text as it came from the API server, and not this one. */
   const write = (files: ReturnType<typeof bring>) => {
-    for (const [namespace, text] of files) found.set(namespace, Buffer.from(text).toString());
+    for (const [namespace, file] of files) found.set(namespace, file);
   };
   write(bring());
   const milliseconds: number[] = [];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { NODE_IPAM } from '../../src/network/api/names.ts';
 import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
 import { bridgeName, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
 import { SLICES } from '../../src/node-agent/cni/ipam-script.ts';
@@ -7,6 +8,7 @@ import { describeWithNode } from '../support/describe-with-cluster.ts';
 import {
   type LabNode,
   type LabPod,
+  labConfig,
   labNodes,
   MeshLab,
   oldConfig,
@@ -96,6 +98,20 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await pods.b.reaches('fd00:20::3', 1430 - 48)).toBe(true);
   });
 
+  test('give no address to pods of other namespaces, except on shared Networks', async () => {
+    const runtimeConfig = { ips: ['10.20.0.9/24'] };
+    // What a user can write: `cni-args` of the annotation.
+    const args = { cni: { name: 'team.dual', ipam: { shared: true, type: 'static' } } };
+    const config = { ...labConfig(network), runtimeConfig, args };
+    await expect(a.startPodBy(config, 'team')).rejects.toThrow(
+      'pods of namespace team may not use this Network',
+    );
+    const ipam = { shared: true, type: NODE_IPAM };
+    const pod = await a.startPodBy({ ...config, ipam }, 'team');
+    expect(pod.addresses).toEqual(['10.20.0.9/24']);
+    await a.stopPod(pod);
+  });
+
   test('have their gateway on each node, and no pod asks that of another', async () => {
     // Where one was heard from afar, that would be learned.
     const { tunnels } = await a.host.links();
@@ -147,6 +163,18 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
     expect(await pinged(lab.wire, '10.96.0.2')).toBe(true);
     await a.sh('ip link delete v4096');
     await lab.wire.sh(`ip link delete v4096 && ip link delete v${FIRST_VNI}`);
+  });
+
+  test('take no packets of their VNIs that pods send under the name of a peer', async () => {
+    const mac = '02:00:00:00:66:66';
+    const device = `type vxlan id ${FIRST_VNI} remote 192.0.2.2 dstport 4789`;
+    await pods.other.space.sh(
+      `ip link add evil address ${mac} ${device} && ip address add 10.20.0.66/24 dev evil && ip link set evil up`,
+    );
+    expect(await pinged(pods.other.space, '-I evil 10.20.0.2')).toBe(false);
+    const learned = (await b.host.links()).tunnels.get(tunnel)?.learned.map((each) => each.mac);
+    expect(learned).not.toContain(mac);
+    await pods.other.space.sh('ip link delete evil');
   });
 
   test.each([
@@ -296,6 +324,18 @@ describeWithNode('the Networks of three nodes, with pings that never stop', () =
       });
       await a.sh('ip route delete 10.20.0.240/28');
       expect((await a.round()).report.problems).toEqual({});
+    });
+
+    test('when a node has another name than before, and both are in the status', async () => {
+      lab.tell('dual', { ...dual, nodes: [...ALL, { name: 'before', address: '192.0.2.1' }] });
+      await lab.round();
+      await pinged(pods.a.space, '10.20.0.77');
+      const found = (await a.host.links()).tunnels.get(tunnel);
+      expect(found?.peers.toSorted()).toEqual(['192.0.2.2', '192.0.2.3']);
+      // What the node sends to itself would be learned with the peer 127.0.0.1.
+      expect(found?.learned.map(({ peer }) => peer)).not.toContain('127.0.0.1');
+      lab.tell('dual', dual);
+      await lab.round();
     });
 
     test('when a node comes, and when one is cut off and goes', async () => {

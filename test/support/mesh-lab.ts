@@ -157,13 +157,13 @@ export class LabNode {
     return this.startPodBy({ ...labConfig(network), ...runtimeConfig });
   }
 
-  /** Starts a pod by this configuration of CNI. */
-  async startPodBy(config: LabConfig): Promise<LabPod> {
+  /** Starts a pod of the namespace by this configuration of CNI. */
+  async startPodBy(config: LabConfig, namespace = 'default'): Promise<LabPod> {
     const space = await Space.start();
     this.#pods.push(space);
-    const result = await this.#cni('ADD', space, config).catch(async (error: unknown) => {
+    const result = await this.#cni('ADD', space, config, namespace).catch(async (error: unknown) => {
       // As a container runtime does.
-      await this.#cni('DEL', space, config);
+      await this.#cni('DEL', space, config, namespace);
       throw error;
     });
     const given: readonly { readonly address: string }[] = JSON.parse(result).ips;
@@ -207,7 +207,7 @@ export class LabNode {
   }
 
   /** Calls the plugin as libcni does, which puts the keys of JSON in order. */
-  async #cni(command: string, pod: Space, config: LabConfig): Promise<string> {
+  async #cni(command: string, pod: Space, config: LabConfig, namespace = 'default'): Promise<string> {
     const ordered = Object.fromEntries(Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1)));
     const variables = [
       `CNI_COMMAND=${command}`,
@@ -215,6 +215,7 @@ export class LabNode {
       `CNI_NETNS=/proc/${pod.pid}/ns/net`,
       'CNI_IFNAME=net1',
       'CNI_PATH=/opt/cni/bin',
+      `CNI_ARGS='IgnoreUnknown=true;K8S_POD_NAMESPACE=${namespace};K8S_POD_NAME=pod-${pod.pid}'`,
       `PATH=${searchPath()}`,
     ];
     // What went wrong a plugin says on standard output.
@@ -306,7 +307,7 @@ export function labNodes(numbers: Readonly<Record<string, number>>): readonly Ne
 }
 
 /** The definition of a Network. */
-function labConfig(network: Network): LabConfig {
+export function labConfig(network: Network): LabConfig {
   return {
     cniVersion: '1.0.0',
     name: keyOf(network).replace('/', '.'),

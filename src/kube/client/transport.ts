@@ -15,7 +15,8 @@ export interface TransportRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  /** A function is called for each attempt. */
+  readonly body?: string | (() => Readable) | undefined;
   readonly signal: AbortSignal;
   /** A watch: its body may be silent for as long as the reader allows. */
   readonly streaming?: boolean;
@@ -128,7 +129,7 @@ export class Transport {
         path: `${server.pathname.replace(/\/$/, '')}${path}`,
         method,
         headers: { ...this.#ownHeaders, ...credential.headers, ...headers },
-        body: body ?? null,
+        body: typeof body === 'function' ? body() : (body ?? null),
         signal,
       });
       // undici ends an aborted request only when its connect ends.

@@ -92,6 +92,14 @@ export class AddressBook {
     return found ? this.pools[found.index]?.problemOf(found.place) : 'is not in its range';
   }
 
+  /** The address in canonical form, without a prefix length; undefined if no pod may have it on this Network. */
+  plainOf(address: string): string | undefined {
+    const found = this.#find(address);
+    if (!found || this.problemOf(address) !== undefined) return undefined;
+    const { place } = found;
+    return typeof place === 'string' ? place : this.pools[found.index]?.textOf(place).replace(/\/.*/, '');
+  }
+
   /** The address with a prefix length. */
   withPrefix(address: string): string {
     const found = this.#find(address);

@@ -33,6 +33,8 @@ export const REPORT_KEY = 'report';
 export const REPORT_VERSION = 2;
 /** The longest prefix of a default route: a VPN may write it as its two halves. Agents do not report it. */
 export const LONGEST_DEFAULT = 1;
+/** Kinds of addresses that no other node can have as that of one node. */
+const UNREACHABLE: readonly string[] = ['unspecified', 'loopback', 'multicast', 'broadcast'];
 /** The most ranges in a report. */
 export const MAX_REPORTED_RANGES = 256;
 /** The longest report that the operator reads, in characters. */
@@ -72,9 +74,11 @@ function isReport(value: unknown): value is NodeReport {
 function isUnderlay(value: unknown): value is Underlay {
   if (!isRecord(value) || !isString(value.address)) return false;
   const { address, mtu } = value;
-  // Other nodes send to the address, so its text must be nothing else.
+  // Other nodes send to the address, so its text must be nothing else, and not theirs or everyone's.
+  const range = parseRange(`${address}/${address.includes(':') ? 128 : 32}`);
   return (
-    parseRange(`${address}/${address.includes(':') ? 128 : 32}`) !== undefined &&
+    range !== undefined &&
+    !UNREACHABLE.includes(range.address.range()) &&
     typeof mtu === 'number' &&
     Number.isInteger(mtu) &&
     mtu >= SMALLEST_MTU &&

@@ -45,9 +45,11 @@ export function splitByShare(
   texts: readonly string[],
   allowed: readonly Range[],
 ): { readonly counted: readonly string[]; readonly wide: readonly string[] } {
-  const ranges = [...new Set(texts)]
-    .flatMap((text) => readRange(text) ?? [])
-    .toSorted((a, b) => bitsOf(a.address) - a.prefixLength - (bitsOf(b.address) - b.prefixLength));
+  const read = texts.flatMap((text) => readRange(text) ?? []);
+  // One node can write a range in several ways.
+  const ranges = [...new Map(read.map((range) => [formatRange(range), range])).values()].toSorted(
+    (a, b) => bitsOf(a.address) - a.prefixLength - (bitsOf(b.address) - b.prefixLength),
+  );
   const taken = allowed.map(() => 0);
   const counted: string[] = [];
   const wide: string[] = [];

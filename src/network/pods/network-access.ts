@@ -9,8 +9,12 @@ export class NetworkAccess {
 
   /** Whether pods of the namespace may use the Network of this key. */
   allows(podNamespace: string, network: string): boolean {
-    const namespace = network.slice(0, network.indexOf('/'));
-    return namespace === podNamespace || this.#shared.includes(namespace) || this.#shared.includes('*');
+    return network.slice(0, network.indexOf('/')) === podNamespace || this.isShared(network);
+  }
+
+  /** Whether pods of all namespaces may use it. */
+  isShared(network: string): boolean {
+    return this.#shared.includes('*') || this.#shared.includes(network.slice(0, network.indexOf('/')));
   }
 }
 

@@ -143,14 +143,13 @@ function wantedOf(
   const selector = parseSelector(service.selector ?? '');
   if (!selector)
     return { problem: `has no valid ${SELECTOR_ANNOTATION}: write labels such as app=web,tier=front` };
-  const isOn = addressCheck(networks.get(network));
+  const plainOf = plainAddresses(networks.get(network));
   const endpoints = pods
     .byIndex('user', network)
     .filter(({ metadata }) => metadata.namespace === namespace)
     .filter(({ labels }) => [...selector].every(([key, value]) => labels[key] === value))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    .flatMap((pod) => endpointsOf(pod, network, service))
-    .filter(({ addresses }) => addresses.every(isOn));
+    .flatMap((pod) => endpointsOf(pod, network, service, plainOf));
   const known = present.map(({ metadata, addressType = '', endpoints: before }) => ({
     name: metadata.name,
     addressType,
@@ -162,17 +161,22 @@ function wantedOf(
 }
 
 /**
- * Whether an address can be that of a pod on the Network. Users can write any address into annotations of pods, and a Service
- * must not send to nodes and to pods of others.
+ * Returns the form of an address that the API server accepts; undefined if it cannot be that of a pod on the Network. Users
+ * can write any address into annotations of pods, and a Service must not send to nodes and to pods of others.
  */
-function addressCheck(network: Network | undefined): (address: string) => boolean {
+function plainAddresses(network: Network | undefined): (address: string) => string | undefined {
   const subnet = network && recordedSubnet(network);
-  if (!subnet) return () => false;
+  if (!subnet) return () => undefined;
   const book = new AddressBook(poolsOf(subnet, network.spec.exclude));
-  return (address) => book.problemOf(address) === undefined;
+  return (address) => book.plainOf(address);
 }
 
-function endpointsOf(pod: NetworkPod, network: ObjectKey, service: NamedService): readonly Endpoint[] {
+function endpointsOf(
+  pod: NetworkPod,
+  network: ObjectKey,
+  service: NamedService,
+  plainOf: (address: string) => string | undefined,
+): readonly Endpoint[] {
   const { name, namespace = '', uid = '', deletionTimestamp } = pod.metadata;
   const terminating = deletionTimestamp !== undefined;
   const conditions = {
@@ -180,7 +184,7 @@ function endpointsOf(pod: NetworkPod, network: ObjectKey, service: NamedService)
     serving: pod.isReady,
     terminating,
   };
-  const addresses = new Set([...addressesOn(pod, network)].map((address) => address.replace(/\/.*/, '')));
+  const addresses = new Set([...addressesOn(pod, network)].flatMap((address) => plainOf(address) ?? []));
   return [...addresses].map((address) => ({
     addresses: [address],
     conditions,

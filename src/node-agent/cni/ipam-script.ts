@@ -5,7 +5,9 @@ export const SLICES = 'run/envoy-initializer/slices';
 
 /**
  * The IPAM plugin. The operator has chosen the pod's address, so it calls static. It fails until the agent has joined
- * the Network; code 11 of the CNI specification means: try again later. A configuration with ranges is of the previous
+ * the Network; code 11 of the CNI specification means: try again later. The name of the configuration begins with the
+ * namespace of the Network, and only a shared one gives addresses to pods of other namespaces, whatever Multus allows. A
+ * user can only add keys before these: `args`, as JSON is sorted here. A configuration with ranges is of the previous
  * release: host-local gives an address of the node's slice, and finds the addresses to release or check by the pod.
  */
 export const IPAM_SCRIPT = `#!/bin/sh
@@ -13,13 +15,23 @@ export const IPAM_SCRIPT = `#!/bin/sh
 set -eu
 config=$(cat)
 plugin=static
-later() {
-  printf '{"cniVersion":"1.0.0","code":11,"msg":"%s"}' "$1"
+fail() {
+  printf '{"cniVersion":"1.0.0","code":%s,"msg":"%s"}' "$1" "$2"
   exit 1
+}
+later() {
+  fail 11 "$1"
 }
 bridge=$(printf '%s' "$config" | sed -n 's/.*"bridge":"\\(nw-[0-9a-f]*\\)".*/\\1/p')
 case $config in *'"ranges":'*) plugin=host-local ;; esac
 if [ "\${CNI_COMMAND:-}" = ADD ] && [ $plugin = static ]; then
+  name=$(printf '%s' "$config" | sed -n 's/.*"name":"\\([^"]*\\)".*/\\1/p')
+  ipam=$(printf '%s' "$config" | sed -n 's/.*"ipam":{\\([^}]*\\)}.*/\\1/p')
+  namespace=$(printf '%s' ";\${CNI_ARGS:-}" | sed -n 's/.*;K8S_POD_NAMESPACE=\\([^;]*\\).*/\\1/p')
+  case "\${name%%.*}:$ipam," in
+    "$namespace":* | *'"shared":true,'*) ;;
+    *) fail 7 "pods of namespace $namespace may not use this Network" ;;
+  esac
   [ -n "$bridge" ] && [ -e "/${JOINED}/$bridge" ] ||
     later 'this node is not on the Network yet: see the log of its node agent'
 elif [ "\${CNI_COMMAND:-}" = ADD ]; then

@@ -63,22 +63,22 @@ export interface Action {
 /** Why a pod that does not have the target yet is not changed now, or at all. */
 export const REASONS = {
   'opted-out': 'the pod or its namespace opts out with `initializer.kubernetes.io/rollout: "false"`',
-  'no-controller': 'it would have to be replaced, and has no controller that would do it',
+  'no-controller': 'it must be replaced, and no controller would create another one',
   job: 'it belongs to a Job, or its `restartPolicy` is not `Always`: it ends by itself',
   'single-replica':
     'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
-  'not-in-place': 'it would have to be replaced, which the mode `in-place` does not do',
+  'not-in-place': 'it must be replaced, which the mode `in-place` does not do',
   'unknown-template': 'it selects a template that does not exist',
   refused: 'the new template does not fit the pod',
   paused: 'the rollout is paused',
   halted: 'the breaker has stopped the rollout',
   canary: 'it waits for the canary',
-  hold: 'the canary is good, and is held',
-  unproven: 'it waits until the pods that were changed before are Ready',
+  hold: 'the canary is good: it waits until `canary.hold` is over',
+  unproven: 'it waits until the changed pods are good',
   rate: 'it waits for its turn in `perMinute`',
-  workload: 'enough pods of its workload are not Ready',
+  workload: '`maxUnavailable` allows no more pods of its workload now',
   budget: 'a PodDisruptionBudget does not allow it now',
-  node: 'its node does not answer',
+  node: 'its node does not respond',
 } as const;
 
 export type Reason = keyof typeof REASONS;

@@ -350,9 +350,11 @@ function plan(
   if (!isTried) return canary;
   // Nothing was proved, because its pods are gone, left alone, were broken before, or there never were any.
   if (health.good === 0) {
-    const others = rest.filter(({ pod }) => pod.ready !== 'unknown');
     // Lost nodes may be what the template has done to them.
-    if (health.lost > 0 || (rest.length > 0 && others.length === 0)) return canary;
+    const isLost = rest.length > 0 && rest.every(({ pod }) => pod.ready === 'unknown');
+    if (health.lost > 0 || isLost) return canary;
+    // Only pods that serve can prove more.
+    const others = rest.filter(({ pod }) => pod.ready === true);
     const wider = {
       ...target.canary,
       percent: canaryScope(others, { ...strategy, canary: undefined }).percent,

@@ -30,6 +30,10 @@ table inet envoy-initializer {
     udp dport 4789 @th,96,24 { 8388608, 8388609 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop
     udp dport 4789 @th,96,24 { 8388608, 8388609 } meta nfproto ipv6 drop
   }
+  chain forged {
+    type filter hook forward priority filter; policy accept;
+    udp dport 4789 @th,96,24 >= 8388608 ip daddr { 192.0.2.2, 192.0.2.3 } ip saddr != { 192.0.2.2, 192.0.2.3 } drop
+  }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
     ip saddr 10.20.0.0/24 oifname != "nw-aaaaaaaaaaaa" masquerade

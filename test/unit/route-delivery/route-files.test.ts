@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { KubeObject } from '../../../src/kube/api/object.ts';
-import type { Resource } from '../../../src/kube/api/resource.ts';
+import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
+import type { Method } from '../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
 import { ROUTES_LABEL, type RoutesMap } from '../../../src/route-delivery/resources.ts';
 import { RouteFiles } from '../../../src/route-delivery/route-files.ts';
@@ -9,15 +9,8 @@ import { refusal } from '../../support/fake-events.ts';
 
 const { signal } = new AbortController();
 const FILE = { text: 'new', version: 'v', leftOut: new Map<string, number>() };
-const OURS: RoutesMap = {
-  metadata: {
-    name: 'envoy-routes',
-    namespace: 'shop',
-    resourceVersion: '7',
-    labels: { [ROUTES_LABEL]: 'home' },
-  },
-  data: { 'rds.json': 'old' },
-};
+const NAMED = { name: 'envoy-routes', namespace: 'shop', labels: { [ROUTES_LABEL]: 'home' } };
+const OURS: RoutesMap = { metadata: { ...NAMED, resourceVersion: '7' }, data: { 'rds.json': 'old' } };
 
 /** What the operator did for namespace `shop`, in order. */
 function setUp({
@@ -33,21 +26,36 @@ function setUp({
   leftOut?: ReadonlyMap<string, number>;
   fails?: Error;
 }) {
-  const done: unknown[] = [];
-  const answer = <T extends KubeObject>(resource: Resource<T>, ...write: readonly unknown[]): T => {
-    done.push(write);
-    if (fails) throw fails;
-    return resource.decode({ metadata: { name: 'envoy-routes' } });
-  };
+  const done: (readonly unknown[])[] = [];
+  /** In the API server, and in the cache as far as the watch has come. */
+  const world = { found, cached: found, text };
   const files = new RouteFiles({
     client: {
-      create: async (resource, object, options) => answer(resource, 'create', object, options?.fieldManager),
-      jsonPatch: async (resource, ref, operations, options) =>
-        answer(resource, 'patch', ref, operations, options?.fieldManager),
+      list: async (_: unknown, options: object, read = (item: unknown) => item) => {
+        const { namespace, fieldSelector } = { namespace: '', fieldSelector: '', ...options };
+        done.push(['read', namespace, fieldSelector]);
+        return { items: world.found ? [read(world.found)] : [], resourceVersion: '9', continue: undefined };
+      },
+      request: async (method: Method, path: string, { body, query, accept }: RequestOptions = {}) => {
+        done.push([method, path, body, query?.fieldManager]);
+        if (fails) throw fails;
+        expect(accept).toContain('as=PartialObjectMetadata');
+        const resourceVersion = `${Number(world.found?.metadata.resourceVersion ?? 7) + 1}`;
+        world.found = { metadata: { ...NAMED, resourceVersion }, data: { 'rds.json': world.text } };
+        return { metadata: { ...NAMED, resourceVersion } };
+      },
     },
-    configMaps: { get: (key) => (key === 'shop/envoy-routes' ? found : undefined) },
+    // Without data: the texts of all namespaces would take too much memory.
+    configMaps: {
+      get: (key) =>
+        key === 'shop/envoy-routes' ? world.cached && { metadata: world.cached.metadata } : undefined,
+    },
     namespace: 'home',
-    file: () => ({ ...FILE, text, leftOut }),
+    file: () => ({
+      text: world.text,
+      version: world.text === FILE.text ? FILE.version : world.text,
+      leftOut,
+    }),
     hasSidecars: () => hasSidecars,
     events: {
       event: ({ metadata }, { type, reason, note }: EventDetails) =>
@@ -56,26 +64,30 @@ function setUp({
     delivered: (namespace, { version }, isNew) => void done.push(['delivered', namespace, version, isNew]),
     refused: (namespace) => void done.push(['refused', namespace]),
   });
-  return { files, done };
+  return { files, done, world };
 }
 
 const MANAGER = 'envoy-initializer-routes';
-const PATCH = [
-  'patch',
-  { namespace: 'shop', name: 'envoy-routes' },
+const MAPS = '/api/v1/namespaces/shop/configmaps';
+const READ = ['read', 'shop', 'metadata.name=envoy-routes'];
+const patch = (resourceVersion: string, text: string) => [
+  'PATCH',
+  `${MAPS}/envoy-routes`,
   [
-    { op: 'test', path: '/metadata/resourceVersion', value: '7' },
-    { op: 'add', path: '/data', value: { 'rds.json': 'new' } },
+    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    { op: 'add', path: '/data', value: { 'rds.json': text } },
   ],
   MANAGER,
 ];
+const PATCH = patch('7', 'new');
 
 test('is made with the label of the operator, and only then delivered', async () => {
   const { files, done } = setUp({});
   expect(await files.reconcile('shop', signal)).toEqual({});
   expect(done).toEqual([
     [
-      'create',
+      'POST',
+      MAPS,
       {
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -99,13 +111,72 @@ test('is not made for a namespace without sidecars, but for its first one', asyn
 test('is changed where it is as it was seen, and only then delivered', async () => {
   const { files, done } = setUp({ found: OURS });
   await files.reconcile('shop', signal);
-  expect(done).toEqual([PATCH, ['delivered', 'shop', 'v', true]]);
+  expect(done).toEqual([READ, PATCH, ['delivered', 'shop', 'v', true]]);
 });
 
 test('is left as it is where it is right', async () => {
   const { files, done } = setUp({ found: { ...OURS, data: { 'rds.json': 'new' } } });
   await files.reconcile('shop', signal);
-  expect(done).toEqual([['delivered', 'shop', 'v', false]]);
+  expect(done).toEqual([READ, ['delivered', 'shop', 'v', false]]);
+});
+
+test('is read again only after another client has changed it', async () => {
+  const { files, done, world } = setUp({ found: OURS });
+  await files.reconcile('shop', signal);
+  // The watch has not come to what was written.
+  await files.reconcile('shop', signal);
+  world.cached = world.found;
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([
+    READ,
+    PATCH,
+    ['delivered', 'shop', 'v', true],
+    ['delivered', 'shop', 'v', false],
+    ['delivered', 'shop', 'v', false],
+  ]);
+  done.length = 0;
+  world.text = 'newer';
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([patch('8', 'newer'), ['delivered', 'shop', 'newer', true]]);
+  done.length = 0;
+  world.found = { metadata: { ...NAMED, resourceVersion: '20' }, data: { 'rds.json': 'of another' } };
+  world.cached = world.found;
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([READ, patch('20', 'newer'), ['delivered', 'shop', 'newer', true]]);
+});
+
+test('has nothing beside it', async () => {
+  const { files, done } = setUp({ found: { ...OURS, data: { 'rds.json': 'new', other: '' } } });
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([READ, PATCH, ['delivered', 'shop', 'v', true]]);
+});
+
+test('is made again at once where the cache does not know of its deletion', async () => {
+  const { files, done, world } = setUp({ found: OURS });
+  world.found = undefined;
+  await files.reconcile('shop', signal);
+  expect(done.map(([what]) => what)).toEqual(['read', 'POST', 'delivered']);
+});
+
+test('is not made twice before the watch tells of it, and is made again after a deletion', async () => {
+  const { files, done, world } = setUp({});
+  await files.reconcile('shop', signal);
+  await files.reconcile('shop', signal);
+  expect(done.map(([what]) => what)).toEqual(['POST', 'delivered', 'read', 'delivered']);
+  done.length = 0;
+  world.found = undefined;
+  await files.reconcile('shop', signal);
+  expect(done.map(([what]) => what)).toEqual(['read', 'POST', 'delivered']);
+});
+
+test('is read again where another client has changed it before the watch told of the write', async () => {
+  const { files, done, world } = setUp({ found: OURS });
+  await files.reconcile('shop', signal);
+  world.found = { metadata: { ...NAMED, resourceVersion: '9' }, data: {} };
+  world.cached = world.found;
+  done.length = 0;
+  await files.reconcile('shop', signal);
+  expect(done).toEqual([READ, patch('9', 'new'), ['delivered', 'shop', 'v', true]]);
 });
 
 test.each([
@@ -117,13 +188,13 @@ test.each([
 ])('is not delivered where %s: the watch tells of it', async (_, found, fails) => {
   const { files, done } = setUp({ ...(found && { found }), fails });
   expect(await files.reconcile('shop', signal)).toEqual({});
-  expect(done).toHaveLength(1);
+  expect(done.filter(([what]) => what !== 'read')).toHaveLength(1);
 });
 
 test('is tried again by the queue where the API server fails', async () => {
   const { files, done } = setUp({ found: OURS, fails: refusal(500, 'InternalError') });
   await expect(files.reconcile('shop', signal)).rejects.toThrow('InternalError');
-  expect(done).toEqual([PATCH]);
+  expect(done).toEqual([READ, PATCH]);
 });
 
 test('is a user’s without the label: nothing is written, and an Event says so', async () => {
@@ -131,6 +202,7 @@ test('is a user’s without the label: nothing is written, and an Event says so'
   const { files, done } = setUp({ found: { ...rest, metadata: { ...metadata, labels: {} } } });
   await files.reconcile('shop', signal);
   expect(done).toEqual([
+    READ,
     ['refused', 'shop'],
     ['event', 'shop/envoy-routes', 'Warning', 'RoutesNotOurs', expect.stringContaining(ROUTES_LABEL)],
   ]);
@@ -140,6 +212,7 @@ test('stays as it was where it would be too large, and an Event gives both sizes
   const { files, done } = setUp({ found: OURS, text: 'x'.repeat(MAX_BYTES + 1) });
   await files.reconcile('shop', signal);
   expect(done).toEqual([
+    READ,
     ['refused', 'shop'],
     [
       'event',
@@ -155,6 +228,7 @@ test('is written without the routes that have no place, and an Event names them'
   const { files, done } = setUp({ found: OURS, leftOut: new Map([['giant', 900_001]]) });
   await files.reconcile('shop', signal);
   expect(done).toEqual([
+    READ,
     [
       'event',
       'shop/envoy-routes',

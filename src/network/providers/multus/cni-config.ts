@@ -9,9 +9,9 @@ export const VNI_COUNT = 2 ** 23;
 /**
  * The CNI configuration of a Network as JSON: a bridge on the node, and the addresses that the operator wrote into the
  * annotation of the pod (CNI specification 1.0.0). `ips` and `mac` let a pod choose its own. No gateway and no
- * masquerading: the node agent makes both. No routes: this is a pod's second interface, so its default route stays.
+ * masquerading: the node agent makes both. `isShared`: for pods of all namespaces. No routes: this is a pod's second interface, so its default route stays.
  */
-export function cniConfig(key: ObjectKey, mtu: number | undefined): string {
+export function cniConfig(key: ObjectKey, mtu: number | undefined, isShared = false): string {
   return JSON.stringify({
     cniVersion: '1.0.0',
     name: key.replace('/', '.'),
@@ -24,7 +24,7 @@ export function cniConfig(key: ObjectKey, mtu: number | undefined): string {
         hairpinMode: true,
         ...(mtu !== undefined && { mtu }),
         capabilities: { ips: true, mac: true },
-        ipam: { type: NODE_IPAM },
+        ipam: { ...(isShared && { shared: true }), type: NODE_IPAM },
       },
     ],
   });

@@ -10,7 +10,7 @@ import { MultusProvider } from './multus.ts';
 import { VNI_INDEXERS } from './multus-vnis.ts';
 import { MULTUS_REASONS, type MultusReason } from './reasons.ts';
 
-type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'defaultMtu'>;
+type Context = Pick<ProviderContext, 'networks' | 'enqueue' | 'usageOf' | 'defaultMtu' | 'isShared'>;
 
 export const multus = {
   name: 'multus',
@@ -18,7 +18,7 @@ export const multus = {
   networkIndexers: VNI_INDEXERS,
 
   setUp(manager: Pick<Manager, 'informer' | 'served' | 'leaderClient'>, context: Context) {
-    const { networks, enqueue, usageOf, defaultMtu } = context;
+    const { networks, enqueue, usageOf, defaultMtu, isShared } = context;
     const served = manager.served(NETWORK_ATTACHMENT_DEFINITIONS);
     const attachments = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, {
       transform: cachedAttachment,
@@ -30,6 +30,7 @@ export const multus = {
       attachments,
       usageOf,
       defaultMtu,
+      isShared,
     });
     const isLeftBehind = (attachment: NetworkAttachmentDefinition) =>
       hasFinalizer(attachment, NETWORK_FINALIZER);

@@ -25,8 +25,8 @@ export interface WantedAttachment extends NetworkAttachmentDefinition {
 }
 
 /** The attachment of a Network to bridges. It has no addresses, and nothing that node agents read. */
-export function attachmentFor(network: Network, mtu: number | undefined): WantedAttachment {
-  return attachmentWith(network, cniConfig(keyOf(network), mtu));
+export function attachmentFor(network: Network, mtu: number | undefined, isShared = false): WantedAttachment {
+  return attachmentWith(network, cniConfig(keyOf(network), mtu, isShared));
 }
 
 /** The attachment of a Network with this CNI configuration, as JSON. */

@@ -19,6 +19,8 @@ export interface MultusOptions extends AttachmentStoreOptions {
   readonly usageOf?: ((network: Network) => Usage) | undefined;
   /** The MTU of networks whose spec sets none, in bytes. */
   readonly defaultMtu: () => number;
+  /** Whether pods of all namespaces may use the Network. Without it, they may not. */
+  readonly isShared?: ((key: ObjectKey) => boolean) | undefined;
 }
 
 /**
@@ -31,12 +33,14 @@ export class MultusProvider implements Provider<MultusReason> {
   readonly isRemote = false;
   readonly defaultMtu: () => number;
   readonly #usageOf: MultusOptions['usageOf'];
+  readonly #isShared: (key: ObjectKey) => boolean;
   readonly #vnis: Vnis;
   readonly #attachments: Attachments;
 
   constructor(options: MultusOptions) {
     this.#usageOf = options.usageOf;
     this.defaultMtu = options.defaultMtu;
+    this.#isShared = options.isShared ?? (() => false);
     this.#vnis = new Vnis(options.networks, options.attachments.lister);
     this.#attachments = new Attachments(options);
   }
@@ -80,7 +84,7 @@ export class MultusProvider implements Provider<MultusReason> {
       vni = this.#vnis.vniFor(network, known);
       const areCurrent = (await this.usage(network))?.nodes?.areCurrent ?? true;
       const isUpgrade = hasRange(old);
-      const text = attachmentFor(network, subnet.mtu);
+      const text = attachmentFor(network, subnet.mtu, this.#isShared(keyOf(network)));
       // An old agent would not let pods attach with the new text.
       const wanted = isUpgrade && !areCurrent ? { ...text, spec: { ...text.spec, ...ours?.spec } } : text;
       return { wanted, isUpgrade };

@@ -246,6 +246,21 @@ describe('the client retries', () => {
     expect(api.clock.pendingTimers).toBe(0);
   });
 
+  test('a long body from its start, after a 401 and after a 429', async () => {
+    const body = { data: { text: 'long '.repeat(100_000) } };
+    const written = api.client.request('PATCH', cartPath, { body, isLong: true });
+    const first = await api.server.next();
+    first.fail(401);
+    const second = await api.server.next();
+    second.fail(429, {}, { 'retry-after': '2' });
+    await until(() => api.clock.waits.includes(2000));
+    await api.clock.pass(2000);
+    const last = await api.server.next();
+    last.answer({});
+    await written;
+    for (const request of [first, second, last]) expect(JSON.parse(request.body)).toEqual(body);
+  });
+
   test('a read that was cut, but no write, which may have had an effect', async () => {
     const written = api.client.mergePatch(configMaps, cart, {}).catch((error: unknown) => error);
     (await api.server.next()).cut();

@@ -68,3 +68,18 @@ test('an address without a prefix length gets that of its range', () => {
     '10.0.0.3/24',
   ]);
 });
+
+test('a name gets addresses in canonical form, and only those that pods may have', () => {
+  const made = both('fd00::/64');
+  expect(
+    ['10.0.0.3/24', '::ffff:10.0.0.3', '0xa000003', 'FD00:0::7/64', 'fd00::1:0:7'].map((each) =>
+      made.plainOf(each),
+    ),
+  ).toEqual(['10.0.0.3', '10.0.0.3', '10.0.0.3', 'fd00::7', 'fd00::1:0:7']);
+  expect(['10.0.0.1', '10.0.0.0', '10.0.1.3', 'none'].map((each) => made.plainOf(each))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});

@@ -25,6 +25,7 @@ test.each<[string, readonly string[], readonly string[], readonly string[]]>([
   ['a default route in parts', ['0.0.0.0/1', '128.0.0.0/1'], [], ['0.0.0.0/1', '128.0.0.0/1']],
   ['default routes', ['0.0.0.0/0', '::/0'], [], ['0.0.0.0/0', '::/0']],
   ['a range twice', ['10.0.0.0/10', '10.0.0.0/10', '10.64.0.0/10'], ['10.0.0.0/10', '10.64.0.0/10'], []],
+  ['a range in two ways', ['10.0.0.0/8', '10.0.0.1/8', '10.64.0.0/8'], [], ['10.0.0.0/8']],
   ['what Networks may not have', ['8.0.0.0/7', '11.0.0.0/8'], ['11.0.0.0/8', '8.0.0.0/7'], []],
 ])('splitByShare takes %s', (_, texts, counted, wide) => {
   const split = splitByShare(texts, allowed);

@@ -57,6 +57,12 @@ describe('the attachment of a Network', () => {
     });
   });
 
+  test('lets pods of other namespaces get addresses only if it is shared', () => {
+    const { config } = attachmentFor(network, 1450, true).spec;
+    expect(config.replace('"shared":true,', '')).toBe(wanted.spec.config);
+    expect(wanted.spec.config).not.toContain('shared');
+  });
+
   test('has the same text each time, so that an equal text needs no change', () => {
     expect(attachmentFor(newNetwork(), 1450).spec.config).toBe(wanted.spec.config);
   });
