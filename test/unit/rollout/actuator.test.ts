@@ -46,7 +46,12 @@ async function resized(answer: ApiError) {
     now: () => NOW,
   });
   const set = setOf('200m');
-  const nothing = { drainedSince: undefined, verdict: undefined, blocked: undefined };
+  const nothing = {
+    drainingSince: undefined,
+    drainedSince: undefined,
+    verdict: undefined,
+    blocked: undefined,
+  };
   const seen: RolloutPod = {
     ...observed,
     key: keyOf(whole),
