@@ -28,7 +28,10 @@ describeUnless(await CapturedSpace.obstacle(), 'the captured connections of a po
     const route = routeFor('shop/r', 'shop/echo', [{ backendRefs: [{ name: 'v2', port: 80 }] }]);
     const { text, version } = compileRoutes({ routes: [route], services }).file('client');
     await writeFile(join(directory, ROUTES_FILE), text);
-    const configuration = (ENVOY_FILES['transparent.json'] ?? '').replaceAll(ROUTES_DIRECTORY, directory);
+    const configuration = (ENVOY_FILES['transparent.json'] ?? '')
+      .replaceAll(ROUTES_DIRECTORY, directory)
+      // The layer of the drain: its directory has to be there, its file not.
+      .replaceAll('/etc/envoy/', `${directory}/`);
     await writeFile(join(directory, 'envoy.json'), configuration);
     space = await CapturedSpace.start(addresses);
     const envoy = await ensureEnvoy(process.env, process.stderr);
