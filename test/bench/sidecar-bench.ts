@@ -144,8 +144,9 @@ class Subject {
   static async start(file: string | undefined): Promise<Subject> {
     const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-sidecar-'));
     const text = ENVOY_FILES['transparent.json'] ?? '';
-    const configuration =
-      file === undefined ? withoutFile(text) : text.replaceAll(ROUTES_DIRECTORY, directory);
+    const configuration = (
+      file === undefined ? withoutFile(text) : text.replaceAll(ROUTES_DIRECTORY, directory)
+    ).replaceAll('/etc/envoy/', `${directory}/`);
     await writeFile(join(directory, 'envoy.json'), configuration);
     await writeFile(join(directory, ROUTES_FILE), file ?? '');
     const space = await CapturedSpace.start([WEB, V2]);

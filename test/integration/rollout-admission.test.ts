@@ -214,7 +214,7 @@ describe('the templates of new pods', () => {
       expect.objectContaining({ kind: 'ConfigMap', name: 'envoy-initializer' }),
     ]);
     await everywhere(() => 'envoy:1');
-  }, 60_000);
+  });
 
   test('stay the promoted ones outside of the canary, in every replica and in the policy', async () => {
     await write('envoy:2');
@@ -224,7 +224,7 @@ describe('the templates of new pods', () => {
       isCanary(CANARY, labels(namespace), owner) ? 'envoy:2' : 'envoy:1',
     );
     expect(await imagesOfPolicy()).toEqual(['envoy:1']);
-  }, 60_000);
+  });
 
   test('are the promoted ones for all pods once the template is back, and its revision needs no canary', async () => {
     await write('envoy:1');
@@ -233,7 +233,7 @@ describe('the templates of new pods', () => {
       async () => (await states()).join() === 'promoted,superseded',
     );
     await everywhere(() => 'envoy:1');
-  }, 60_000);
+  });
 
   test('are the new ones once the hold is over', async () => {
     await write('envoy:3', { rollout: STRATEGY.replace(', hold: 1h', '') });
@@ -242,10 +242,10 @@ describe('the templates of new pods', () => {
       async () => (await states()).join() === 'promoted,promoted,superseded',
     );
     await everywhere(() => 'envoy:3');
-  }, 60_000);
+  });
 
   test('are those of the ConfigMap at once without a strategy', async () => {
     await write('envoy:4', { rollout: null });
     await everywhere(() => 'envoy:4');
-  }, 60_000);
+  });
 });
