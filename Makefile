@@ -107,6 +107,10 @@ fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out 
 	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \
 		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout.test.js
 
+.PHONY: rollout-on-node
+rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and faulty images out to 20 pods under load on a real node (15 minutes; Debian, root)
+	@E2E_ROLLOUT_REPLICAS=10 $(JEST) --runInBand build/test/e2e/rollout
+
 .PHONY: bench
 bench: dist/.built control-plane ## Measure each performance budget beside its floor (20 minutes, idle machine; BENCH_ONLY=webhook; test/bench/README.md)
 	@node test/bench/main.ts

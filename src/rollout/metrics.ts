@@ -1,11 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Step } from './core/step.ts';
 
+const HOWS = ['in-place', 'replace'] as const;
+const OUTCOMES = ['done', 'left', 'failed'] as const;
+
 /** What a rollout has done, and where it is. */
 export interface RolloutMetrics {
   /** The last step of the leader; undefined while there is no rollout. */
   stepped(step: Step | undefined): void;
-  changed(how: 'in-place' | 'replace', outcome: 'done' | 'left' | 'failed'): void;
+  changed(how: (typeof HOWS)[number], outcome: (typeof OUTCOMES)[number]): void;
 }
 
 const STATES = ['current', 'under-way', 'waiting', 'left', 'refused'] as const;
@@ -28,13 +31,14 @@ export function rolloutMetrics(registry: Registry): RolloutMetrics {
     labelNames: ['how', 'outcome'],
     registers: [registry],
   });
+  // Each series is there from the start: a rate needs the 0 before the first change.
+  for (const how of HOWS) for (const outcome of OUTCOMES) changes.inc({ how, outcome }, 0);
+  for (const state of STATES) pods.set({ state }, 0);
   return {
     stepped(step) {
-      pods.reset();
       halted.set(step?.phase === 'halted' || step?.phase === 'back' ? 1 : 0);
-      if (!step) return;
       const counts = new Map<string, number>(STATES.map((state) => [state, 0]));
-      for (const { is } of step.pods) counts.set(is, (counts.get(is) ?? 0) + 1);
+      for (const { is } of step?.pods ?? []) counts.set(is, (counts.get(is) ?? 0) + 1);
       for (const [state, number] of counts) pods.set({ state }, number);
     },
     changed: (how, outcome) => changes.inc({ how, outcome }),
