@@ -211,7 +211,9 @@ describe(`${WORKLOADS * REPLICAS} pods of ${WORKLOADS} workloads`, () => {
       `${((performance.now() - start) / 1000).toFixed(0)} s, at most ${Math.max(...counts)} writes per pod, at most ${kubelet.mostUnready} of ${REPLICAS} pods of a workload not Ready`,
     );
     expect(kubelet.mostUnready).toBeLessThanOrEqual(MOST_UNREADY);
-    expect(Math.max(...counts)).toBeLessThanOrEqual(3);
+    // Drain, change, undrain. A leader that is killed may have its last write of a pod repeated by the next one.
+    expect(Math.max(...counts)).toBeLessThanOrEqual(4);
+    expect(counts.filter((count) => count > 3).length).toBeLessThanOrEqual(3 * WORKLOADS * MOST_UNREADY);
     expect(counts).toHaveLength(WORKLOADS * REPLICAS);
     await eventually('it is done', async () => (await notes('RolloutDone')).length > 0);
     expect(await notes('RolloutStarted')).toEqual([expect.stringContaining('pods, step by step')]);
