@@ -35,10 +35,9 @@ describeWithEnvoy('routes in a real Envoy', (envoy) => {
       const [resource] = JSON.parse(text).resources;
       const { '@type': _, ...routes } = resource;
       const file = join(directory, 'envoy.json');
-      await writeFile(
-        file,
-        JSON.stringify(withRoutes(ENVOY_CONFIGURATIONS['transparent.json'] ?? {}, routes)),
-      );
+      const configuration = withRoutes(ENVOY_CONFIGURATIONS['transparent.json'] ?? {}, routes);
+      // The layer of the drain: its directory has to be there.
+      await writeFile(file, JSON.stringify(configuration).replaceAll('/etc/envoy/', `${directory}/`));
       await promisify(execFile)(envoy, [
         '--mode',
         'validate',
