@@ -160,6 +160,7 @@ describe('the commands', () => {
       await write('envoy:1');
       await eventually('a revision is promoted', async () => (await states()).join() === 'promoted');
       await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', '-n=shop', '--timeout=30s');
+      await everywhere(() => 'envoy:1');
       await fixture.apply(replicaSet('cart', 2), replicaSet('web', 1));
       await eventually('the pods are there', async () => {
         const pods = await fixture.kubectl('get', 'pods', '-n=shop', '-o=name');
