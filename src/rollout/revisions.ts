@@ -228,12 +228,6 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
         await client.create(CONTROLLER_REVISIONS, newRevision(source, set.hash, number, details), { signal });
         return;
       }
-      if (readRevision(live)?.set.hash !== set.hash) {
-        // Its data cannot change. The watch tells of the deletion, and then it is created again.
-        log.warn({ revision: name }, 'ControllerRevision has not the templates of its name: it is deleted');
-        await client.delete(CONTROLLER_REVISIONS, { namespace, name }, { signal });
-        return;
-      }
       const { resourceVersion } = live.metadata;
       const patch = { metadata: { resourceVersion, ...detailsMetadata(details) } };
       await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });

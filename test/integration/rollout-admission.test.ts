@@ -7,7 +7,6 @@ import { eventually } from '../env/eventually.ts';
 import { OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
 import { FOR_THE_WEBHOOK } from '../support/admission-load.ts';
 import { podReview } from '../support/admission-review.ts';
-import { templateSet } from '../support/demo.ts';
 import { HttpsClient } from '../support/https-client.ts';
 import { MemoryTerminal } from '../support/memory-terminal.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
@@ -65,7 +64,6 @@ async function write(image: string, more: Record<string, string | null> = {}, ..
 }
 
 interface RevisionObject {
-  readonly data: unknown;
   readonly metadata: {
     readonly name: string;
     readonly labels: Record<string, string>;
@@ -246,28 +244,6 @@ describe('the templates of new pods', () => {
     );
     await everywhere(() => 'envoy:3');
   });
-
-  test('are kept although another revision has their name', async () => {
-    const { hash } = templateSet({ config: template('envoy:5') });
-    const forged = {
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: {
-        name: `envoy-initializer-${hash.slice(0, 12)}`,
-        namespace: OPERATOR_NAMESPACE,
-        labels: { 'initializer.kubernetes.io/revision-state': 'promoted' },
-      },
-      data: { config: template('forged') },
-      revision: 99,
-    };
-    await fixture.apply(forged);
-    await write('envoy:5', { rollout: STRATEGY.replace(', hold: 1h', '') });
-    await eventually('they are promoted under their name', async () => {
-      const revision = (await revisions()).find(({ metadata }) => metadata.name === forged.metadata.name);
-      return JSON.stringify(revision?.data) === JSON.stringify({ config: template('envoy:5') });
-    });
-    await everywhere(() => 'envoy:5');
-  }, 60_000);
 
   test('are those of the ConfigMap at once without a strategy', async () => {
     await write('envoy:4', { rollout: null });
