@@ -37,6 +37,7 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 	@node hack/generate-types.ts --check
 	@node hack/generate-envoy.ts --check
 	@node hack/generate-opt-in-mistake.ts --check
+	@node hack/generate-prometheus-rule.ts --check
 	@node hack/generate-api-report.ts --check
 	@node hack/generate-docs.ts --check
 
@@ -50,7 +51,7 @@ unit: build/.compiled ## Run all tests without a control plane; fails if the cov
 # Without Python, the tests with a real Neutron are skipped and say so.
 integration: build/.compiled dist/.built control-plane ## Run the tests against a real etcd, API server and controller-manager
 	-@node test/env/neutron/cli.ts install
-	@$(JEST) --runInBand build/test/integration
+	@$(JEST) --maxWorkers=2 build/test/integration
 
 .PHONY: versions
 versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37'; each takes 10 minutes of CPU to build, once)
@@ -101,6 +102,10 @@ network-fleet: build/.compiled dist/.built control-plane ## Count the operator's
 .PHONY: route-fleet
 route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
 	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/route-fleet
+
+.PHONY: routes-load
+routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (15 minutes; Debian, root; 5 GB)
+	@ROUTES_LOAD=50,50,10 $(JEST) --runInBand build/test/e2e/route-load
 
 .PHONY: fleet-rollout
 fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
@@ -179,7 +184,8 @@ cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers
 
 .PHONY: e2e
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
-	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand build/test/e2e
+	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
+		--testPathIgnorePatterns=build/test/e2e/route-load -- build/test/e2e
 
 .PHONY: conformance
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)
@@ -190,26 +196,40 @@ test-release: build/.compiled ## Test make release against a registry on this ma
 	@node hack/release/cli.ts tools
 	@$(JEST) --runInBand build/test/e2e/release
 
+.PHONY: test-helm
+test-helm: build/.compiled dist/.built control-plane ## Test the Helm chart with Helm, which is built first (2 minutes)
+	@TEST_HELM=1 $(JEST) --runInBand build/test/integration/helm
+
+.PHONY: test-partners
+test-partners: build/.compiled ## Test the Helm chart with cert-manager on a real node (Debian, root); builds both first, which takes minutes
+	@TEST_PARTNERS=1 $(JEST) --runInBand build/test/e2e/partners
+
 .PHONY: soak
 soak: build/.compiled ## Run two replicas under load on a real node, with rollouts and an API server outage of 60 s (SOAK_SECONDS=120)
 	@E2E_SOAK_SECONDS=$(SOAK_SECONDS) E2E_OUTAGE_SECONDS=60 $(JEST) --runInBand build/test/e2e/high-availability build/test/e2e/outages build/test/e2e/traffic
 
 .PHONY: deploy
 deploy: node_modules/.installed ## Install the operator with kubectl (OVERLAY=default, another one of deploy/overlays, or several of deploy/components, as in OVERLAY='repair all-pods'; IMAGE=…)
-	@node hack/deploy/cli.ts deploy --image '$(IMAGE)' $(if $(OVERLAY),--overlay '$(OVERLAY)')
+	@node hack/deploy/cli.ts --image '$(IMAGE)' $(if $(OVERLAY),--overlay '$(OVERLAY)')
 
 .PHONY: undeploy
 undeploy: node_modules/.installed ## Remove the operator and all its objects (FORCE=1: also users' Networks)
-	@node hack/deploy/cli.ts undeploy $(if $(FORCE),--force)
+	@node src/main.ts uninstall $(if $(FORCE),--force)
 
 .PHONY: manifests
-manifests: control-plane ## Generate deploy/base/opt-in-mistake.yaml, and deploy/install.yaml from deploy/overlays/default
+manifests: control-plane ## Generate deploy/base/opt-in-mistake.yaml, and from the overlays deploy/install.yaml and the Helm chart
 	@node hack/generate-opt-in-mistake.ts
+	@node hack/generate-prometheus-rule.ts
 	@node hack/generate-install.ts
+	@node hack/generate-helm.ts
 
 .PHONY: package
 package: dist/.built ## Pack the npm package of the library and the command (docs/library.md)
 	@node hack/pack.ts
+
+.PHONY: cli
+cli: node_modules/.installed ## Make the command line one executable for this platform, with its archive and its manifest for krew, in out/cli (URL=https://… of the archive)
+	@node hack/cli/build.ts $(if $(URL),--url '$(URL)')
 
 # The first of docker, podman and buildah on the PATH, or BUILDER=.
 BUILDER ?= $(firstword $(foreach program,docker podman buildah,$(if $(shell command -v $(program)),$(program))))

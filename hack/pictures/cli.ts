@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 import { runCommand } from '../../test/env/control-plane/run-command.ts';
 import { growthPlot } from './growth-plot.ts';
+import { reviewPlot } from './review-plot.ts';
 import { terminalPicture } from './terminal-picture.ts';
 
-// Draws the pictures of the documents: the output of `make run`, and the last curve of BENCH_RECORD=1 make bench.
+// Draws the pictures of the documents: the output of `make run`, and the last figures of BENCH_RECORD=1 make bench.
 
 const CHAPTERS = [
   'A pod that opts in',
@@ -23,11 +24,17 @@ if (code !== 0) throw new Error(`expected exit code 0 of the demo, got ${code}:\
 await writeFile(path('docs/run.svg'), terminalPicture(stdout, CHAPTERS));
 process.stdout.write('docs/run.svg\n');
 
-const measured = path('test/bench/growth.json');
-if (existsSync(measured)) {
-  await writeFile(path('test/bench/growth.svg'), growthPlot(JSON.parse(await readFile(measured, 'utf8'))));
-  process.stdout.write('test/bench/growth.svg\n');
-} else
-  process.stdout.write(
-    'test/bench/growth.json does not exist: run BENCH_RECORD=1 BENCH_ONLY=growth make bench\n',
-  );
+await draw('growth', 'growth', growthPlot);
+await draw('reviews', 'webhook', reviewPlot);
+
+/** Draws what a scenario of the benchmark has recorded. */
+async function draw<T>(name: string, scenario: string, plot: (recorded: T) => string): Promise<void> {
+  const [recorded, picture] = [`test/bench/${name}.json`, `test/bench/${name}.svg`];
+  if (existsSync(path(recorded))) {
+    await writeFile(path(picture), plot(JSON.parse(await readFile(path(recorded), 'utf8'))));
+    process.stdout.write(`${picture}\n`);
+  } else
+    process.stdout.write(
+      `${recorded} does not exist: run BENCH_RECORD=1 BENCH_ONLY=${scenario} make bench\n`,
+    );
+}

@@ -6,11 +6,18 @@ export function installManifests(manifests: string, version: string, reference: 
   return manifests.replaceAll(local, () => `image: ${reference}\n`);
 }
 
-/** The commands that publish a release, which a person types. */
-export function publishCommands(version: string, directory: string, tarball: string): string[] {
-  const assets = ['install.yaml', tarball, 'sbom.cdx.json'].map((name) => `${directory}/${name}`);
+/** The commands that publish a release, which a person types. `repository` is its URL. */
+export function publishCommands(
+  version: string,
+  directory: string,
+  tarball: string,
+  repository: string,
+): string[] {
+  const files = ['install.yaml', tarball, 'sbom.cdx.json'].map((name) => `${directory}/${name}`);
+  const assets = [...files, 'out/cli/krew.yaml', 'out/cli/*.tar.gz'];
   return [
     'git push --follow-tags',
+    `make cli URL=${repository}/releases/download/v${version}`,
     `gh release create v${version} --verify-tag --notes-file ${directory}/notes.md ${assets.join(' ')}`,
     `npm publish ./${directory}/${tarball}`,
   ];

@@ -110,8 +110,10 @@ async function takeSteps(
   const tarball = basename(await pack(tree, output));
   say(`   ${path(tarball)}`);
 
+  const { uri } = await readSource(project);
+  const repository = uri?.replace(/^git\+(ssh|https?|git):/, 'https:').replace(/\.git$/, '') ?? 'https://…';
   say(dryRun ? 'After a release, these commands publish it:' : 'The release is ready. To publish it:');
-  for (const command of publishCommands(version, path(''), tarball)) say(`   ${command}`);
+  for (const command of publishCommands(version, path(''), tarball, repository)) say(`   ${command}`);
 }
 
 /** Reads the current version and the notes of the next. Rejects with a Refusal if that cannot be a release. */

@@ -30,6 +30,8 @@ export function withVersion(text: string, from: string, to: string): string {
     '"name": "envoy-initializer",\\s+"version": "',
     "\\bVERSION = '",
     'image\\.version="',
+    'name: envoy-initializer\\nversion: ',
+    '\\nappVersion: ',
   ];
   const own = new RegExp(`(${before.join('|')})${from.replaceAll('.', '\\.')}(?![\\w-]|\\.\\d)`, 'g');
   return text.replace(own, (_, start: string) => `${start}${to}`);

@@ -5,7 +5,7 @@ import { Transport } from '../kube/client/transport.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { USER_AGENT } from '../kube/util/version.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
-import type { ClusterOptions } from './tool-options.ts';
+import type { ConnectionOptions } from './options/tool-options.ts';
 
 /** The API server, with the user's own credentials. */
 export interface Cluster {
@@ -19,13 +19,18 @@ export interface Cluster {
  * @throws UsageError of one line if the API server refuses a request or is not reachable.
  */
 export async function withCluster<T>(
-  options: ClusterOptions,
+  options: ConnectionOptions,
   run: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
   const config = usableKubeConfig(options);
   const transport = new Transport(config, systemClock, USER_AGENT);
   try {
-    const client = new KubeClient({ transport, clock: systemClock });
+    const { requestTimeout: timeoutMs } = options;
+    const client = new KubeClient({
+      transport,
+      clock: systemClock,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
     const context = config.getContextObject(config.getCurrentContext());
     return await run({ client, namespace: context?.namespace ?? 'default' });
   } catch (cause) {

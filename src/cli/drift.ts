@@ -1,73 +1,47 @@
 import { type Command, Option } from 'commander';
-import { classify, type DriftBasis, isMissed, skipReason } from '../drift/classify.ts';
-import { isObject } from '../json/json.ts';
+import type { DriftBasis } from '../drift/classify.ts';
 import { PROGRAM } from '../json/own-names.ts';
-import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
-import type { KubeObject } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
 import { keysFor } from '../sidecar/keys.ts';
-import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { parseTarget, type Target } from './check/check-target.ts';
-import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 import { type Cluster, withCluster } from './cluster.ts';
 import { followInstallation, installationOf } from './installation.ts';
-import { type OutputFormat, outputOption, printOutput } from './output.ts';
-import { serveOption } from './serve-options.ts';
+import { type Column, type OutputFormat, outputOption, printOutput } from './io/output.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
+import { serveOption } from './options/serve-options.ts';
+import {
+  addClusterOptions,
+  addScopeOptions,
+  type ClusterOptions,
+  type ScopeOptions,
+} from './options/tool-options.ts';
+import { readRevisions } from './rollout/read-revisions.ts';
+import { type DriftedPod, type Survey, surveyPods } from './survey.ts';
 import { templatesOfCluster } from './template-source.ts';
-import type { ExitCode, Terminal } from './terminal.ts';
-import { addClusterOptions, type ClusterOptions, namespaceOption } from './tool-options.ts';
 
-export interface DriftOptions extends ClusterOptions {
-  readonly namespace?: string;
-  readonly allNamespaces?: boolean;
+export interface DriftOptions extends ClusterOptions, ScopeOptions {
   readonly requireAnnotation: boolean;
   readonly restart?: string;
   readonly output: OutputFormat;
 }
 
-/** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
-interface DriftedPod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly sidecar: 'missed' | 'stale' | 'old-configuration';
-  /** The controller that would recreate the pod, such as `ReplicaSet/web-5d8`; empty for a standalone pod. */
-  readonly controller: string;
-}
-
-/** The pods of a namespace, or of all. */
-interface Survey {
-  readonly drifted: readonly DriftedPod[];
-  /** All pods that have not ended. */
-  readonly count: number;
-  /** How many asked for a sidecar that the operator does not give them, by reason. */
-  readonly skipped: ReadonlyMap<string, number>;
-}
-
-/** Pods in one page of a list. */
-const PAGE = 500;
-
 export function addDriftOptions(command: Command): Command {
-  command
-    .addOption(namespaceOption("namespace to check (default: the kubeconfig's)"))
-    .option('-A, --all-namespaces', 'check all namespaces')
+  addScopeOptions(command, 'pods')
     .addOption(
       new Option(
         '--restart <workload>',
         'recreate the pods of this workload, as kubectl rollout restart does',
-      ).conflicts(['allNamespaces', 'output']),
+      ).conflicts(['allNamespaces', 'selector', 'output']),
     )
     .addOption(serveOption('require-annotation'))
-    .addOption(outputOption());
+    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 
 /** Lists the pods with a missing or stale sidecar, or restarts a workload. */
 export async function driftCommand(options: DriftOptions, terminal: Terminal): Promise<ExitCode> {
-  if (options.namespace !== undefined && options.allNamespaces) {
-    throw new UsageError('--namespace and --all-namespaces cannot be used together: use one of them');
-  }
   const target = options.restart === undefined ? undefined : restartable(options.restart);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
@@ -75,61 +49,56 @@ export async function driftCommand(options: DriftOptions, terminal: Terminal): P
       terminal.out(`${await restart(cluster.client, namespace, target)}\n`);
       return 0;
     }
-    const survey = await driftedPods(cluster, options, options.allNamespaces ? undefined : namespace);
+    const { selector } = options;
+    const scope = { namespace: options.allNamespaces ? undefined : namespace, selector };
+    const warn = (line: string) => terminal.err(`${line}\n`);
+    const basis = await driftBasis(cluster, options, warn);
+    const survey = await surveyPods(cluster.client, scope, basis);
     const { drifted } = survey;
     printOutput(terminal, options.output, {
       value: drifted.map((pod) => ({ ...pod })),
-      lines: drifted.map(lineOf),
+      list: { rows: drifted, columns: COLUMNS, nameOf: ({ name }) => `pod/${name}` },
     });
-    if (options.output === 'text' && drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
+    if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
+    const rollout = drifted.length > 0 ? await rolloutLine(cluster, options, basis) : undefined;
+    if (rollout !== undefined) terminal.err(`${rollout}\n`);
     return drifted.length > 0 ? 1 : 0;
   });
 }
 
-const WHAT: Readonly<Record<DriftedPod['sidecar'], string>> = {
-  missed: 'has no sidecar',
-  stale: 'has a stale sidecar',
-  'old-configuration': 'runs an older configuration of Envoy than the ConfigMap envoy',
-};
+const COLUMNS: readonly Column<DriftedPod>[] = [
+  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { name: 'NAME', of: ({ name }) => name },
+  { name: 'SIDECAR', of: ({ sidecar }) => sidecar },
+  { name: 'CONTROLLER', of: ({ controller }) => controller || '<none>' },
+  { name: 'CREATED', of: ({ created }) => created, isWide: true },
+  { name: 'NODE', of: ({ node }) => node || '<none>', isWide: true },
+];
 
-function lineOf({ namespace, name, sidecar, controller }: DriftedPod): string {
-  const what = WHAT[sidecar];
-  return `${namespace}/${name} ${what} (${controller === '' ? 'standalone pod: recreate it yourself' : controller})`;
-}
-
-async function driftedPods(
+/** What pods are compared with; `warn` gets a line if the live template is faulty. */
+export async function driftBasis(
   cluster: Cluster,
-  given: DriftOptions,
-  namespace: string | undefined,
-): Promise<Survey> {
+  given: ClusterOptions & { readonly requireAnnotation: boolean },
+  warn: (line: string) => void,
+): Promise<DriftBasis> {
   const installation = await installationOf(cluster.client, given.operatorNamespace);
   const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
-  const basis: DriftBasis = {
-    options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace },
-    state: { set: await templatesOfCluster(cluster, options) },
-  };
-  const namespaces = await namespacesByName(cluster.client, namespace);
-  const configurations = new EnvoyConfigurations(cluster.client, basis.options.keys);
-  const drifted: DriftedPod[] = [];
-  const skipped = new Map<string, number>();
-  let count = 0;
-  for await (const pod of pages(cluster.client, namespace)) {
-    if (pod.metadata.deletionTimestamp !== undefined) continue;
-    count += 1;
-    const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
-    const settings = namespaceSettings(metadata, basis.options.keys);
-    const found = classify(pod, settings, basis);
-    const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
-    if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
-    else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {
-      drifted.push(toDrifted(pod, 'old-configuration'));
-    } else if (found !== 'current') {
-      const reason = skipReason(pod, settings, basis);
-      if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
-    }
-  }
-  return { drifted, count, skipped };
+  const { set, warning } = await templatesOfCluster(cluster, options, installation);
+  if (warning !== undefined) warn(warning);
+  return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
+}
+
+/** What the rollout of the template says; undefined without one. */
+async function rolloutLine(
+  { client }: Cluster,
+  options: DriftOptions,
+  { state }: DriftBasis,
+): Promise<string | undefined> {
+  const revisions = 'set' in state ? await readRevisions(client, options, state.set) : undefined;
+  if (revisions === undefined) return undefined;
+  const { set, state: phase } = revisions.target;
+  return `a rollout brings template ${set.hash.slice(0, 12)} (${phase}) to running pods: envoy-initializer rollout shows how far it is`;
 }
 
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
@@ -139,37 +108,6 @@ function summaryOf({ count, skipped }: Survey): string {
   const asked = [...skipped.values()].reduce((sum, n) => sum + n, 0);
   const rest = asked > 0 ? `; ${pods(asked)} asked for a sidecar and got none (${reasons})` : '';
   return `no drift in ${pods(count)}${rest}`;
-}
-
-function toDrifted({ metadata }: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {
-  const { namespace = '', name, ownerReferences } = metadata;
-  const owner = ownerReferences?.find(({ controller }) => controller);
-  return { namespace, name, sidecar, controller: owner ? `${owner.kind}/${owner.name}` : '' };
-}
-
-export async function namespacesByName(client: KubeClient, namespace: string | undefined) {
-  const namespaces =
-    namespace === undefined
-      ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
-      : [await client.get(NAMESPACES, { name: namespace })];
-  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
-}
-
-export async function* pages(
-  client: KubeClient,
-  namespace: string | undefined,
-): AsyncGenerator<KubeObject, void> {
-  let next: string | undefined;
-  do {
-    const page = await client.list(PODS, {
-      namespace,
-      fieldSelector: LIVE_PODS,
-      limit: PAGE,
-      continue: next,
-    });
-    for (const item of page.items) yield PODS.decode(item);
-    next = page.continue;
-  } while (next);
 }
 
 /** The annotation that kubectl rollout restart writes. */

@@ -7,17 +7,17 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/rules/index.ts';
-import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
-import { text } from './option-values.ts';
-import { rewriteFiles } from './rewrite-files.ts';
-import { templatesOf } from './template-source.ts';
-import type { ExitCode, Terminal } from './terminal.ts';
+import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
+import { rewriteFiles } from './io/rewrite-files.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
+import { text } from './options/option-values.ts';
 import {
   addClusterOptions,
   type ClusterOptions,
   namespaceOption,
   podTemplateOption,
-} from './tool-options.ts';
+} from './options/tool-options.ts';
+import { templatesOf } from './template-source.ts';
 
 type Left = ReturnType<typeof injectManifests>['left'][number];
 

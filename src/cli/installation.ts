@@ -17,10 +17,15 @@ export interface SharedFlags {
 export interface Installation {
   /** The flags that it is started with. */
   readonly flags: Partial<SharedFlags>;
+  /** The text of any flag of `serve`; undefined if it has its default. */
+  readonly flagText: (flag: string) => string | undefined;
+  readonly image: string;
+  /** The wanted replicas. */
+  readonly replicas: number;
   readonly readyReplicas: number;
 }
 
-const DEPLOYMENTS: Resource<KubeObject> = {
+export const DEPLOYMENTS: Resource<KubeObject> = {
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',
@@ -48,7 +53,7 @@ export function readInstallation(deployment: JsonValue): Installation {
   const container = ownObjects(spec, 'containers').find((each) => own(each, 'name') === PROGRAM);
   const list = own(container, 'args');
   const args = isArray(list) ? list.map(String) : [];
-  const flagValue = (flag: string): string | undefined => {
+  const flagText = (flag: string): string | undefined => {
     const index = args.findLastIndex((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
     // `--flag=value`, or the value is the next argument.
     if (index >= 0) return /=(.*)$/.exec(args[index] ?? '')?.[1] ?? args[index + 1];
@@ -56,17 +61,21 @@ export function readInstallation(deployment: JsonValue): Installation {
     const entry = ownObjects(container, 'env').find((each) => own(each, 'name') === variable);
     return ownString(entry, 'value');
   };
-  const annotation = flagValue('annotation');
-  const requireAnnotation = flagValue('require-annotation');
-  const initializerName = flagValue('initializer-name');
-  const ready = own(own(deployment, 'status'), 'readyReplicas');
+  const annotation = flagText('annotation');
+  const requireAnnotation = flagText('require-annotation');
+  const initializerName = flagText('initializer-name');
+  const number = (value: JsonValue | undefined, byDefault: number) =>
+    typeof value === 'number' ? value : byDefault;
   return {
     flags: {
       ...(annotation !== undefined && { annotation }),
       ...(requireAnnotation !== undefined && { requireAnnotation: requireAnnotation !== 'false' }),
       ...(initializerName !== undefined && { initializerName }),
     },
-    readyReplicas: typeof ready === 'number' ? ready : 0,
+    flagText,
+    image: ownString(container, 'image') ?? '',
+    replicas: number(own(own(deployment, 'spec'), 'replicas'), 1),
+    readyReplicas: number(own(own(deployment, 'status'), 'readyReplicas'), 0),
   };
 }
 
@@ -79,7 +88,7 @@ const DEFAULTS: SharedFlags = {
 /** The options of a command, with the installation's flags in place of defaults. */
 export function followInstallation<T extends Partial<SharedFlags>>(
   options: T,
-  installation: Installation | undefined,
+  installation: Pick<Installation, 'flags'> | undefined,
 ): T {
   const followed = Object.entries(installation?.flags ?? {}).filter(
     ([name]) => options[name as keyof SharedFlags] === DEFAULTS[name as keyof SharedFlags],

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
 import { printBlock } from '../json/yaml-edit/print.ts';
 import { compilePolicies } from '../policies/compile.ts';
+import { optInPolicy } from '../policies/opt-in-policy.ts';
 import { keysFor } from '../sidecar/keys.ts';
-import { text } from './option-values.ts';
-import { serveOption } from './serve-options.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
+import { text } from './options/option-values.ts';
+import { serveOption } from './options/serve-options.ts';
+import { operatorNamespaceOption, requireFilename } from './options/tool-options.ts';
 import { templatesOfFile } from './template-source.ts';
-import type { ExitCode, Terminal } from './terminal.ts';
-import { operatorNamespaceOption, requireFilename } from './tool-options.ts';
 
 export interface PolicyCommandOptions {
   readonly filename: string;
@@ -40,7 +41,9 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
     name: options.initializerName,
     alone: true,
   });
-  terminal.out(objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));
+  const { annotation: key, initializerName: name } = options;
+  const warnings = objects.length > 0 ? optInPolicy(`opt-in.${name}`, { key, warnsPods: true }) : [];
+  terminal.out([...objects, ...warnings].map((object) => `${printBlock(object, false)}\n`).join('---\n'));
   for (const sentence of left) terminal.err(`${sentence}\n`);
   return objects.length > 0 ? 0 : 1;
 }

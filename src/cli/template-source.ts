@@ -1,13 +1,17 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
+import { isObject, own } from '../json/json.ts';
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import type { KubeClient } from '../kube/client/client.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { readTemplateFile } from '../sidecar/manifests/template-file.ts';
 import { parseTemplateSet, type TemplateSet } from '../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from './cluster.ts';
+import { type Installation, installationOf } from './installation.ts';
+import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';
 import { lineOf, toFinding } from './lint/lint-findings.ts';
-import { nameOfInput, readInput, type Terminal } from './terminal.ts';
-import type { ClusterOptions } from './tool-options.ts';
+import type { ClusterOptions } from './options/tool-options.ts';
+import { ReplicaPages } from './replica-pages.ts';
 
 /** Reads the templates of a file. */
 export async function templatesOfFile(terminal: Terminal, file: string): Promise<TemplateSet> {
@@ -24,20 +28,42 @@ export async function templatesOfFile(terminal: Terminal, file: string): Promise
   return setOrThrow(source.data, (fault) => lineOf(toFinding(name, source, fault)));
 }
 
-/** Reads the templates of the live installation with the user's own credentials. `instead` is further advice. */
+/** Templates of the cluster. */
+export interface ClusterTemplates {
+  readonly set: TemplateSet;
+  /** What is wrong with the live ConfigMap, if these are the last valid ones instead, which pods get. */
+  readonly warning?: string;
+}
+
+/**
+ * Reads the templates that pods get, with the user's own credentials: those of the ConfigMap, or the last valid ones of
+ * a replica. `instead` is further advice.
+ */
 export async function templatesOfCluster(
   { client }: Cluster,
   options: ClusterOptions,
+  installation: Installation | undefined,
   instead = '',
-): Promise<TemplateSet> {
+): Promise<ClusterTemplates> {
   const { operatorNamespace: namespace, configmap: name } = options;
+  const data = await liveData(client, options, instead);
+  const parsed = parseTemplateSet(data);
+  if ('set' in parsed) return { set: parsed.set };
+  const last = await lastValidTemplates(client, namespace, installation);
+  const [fault = ''] = parsed.faults.map(formatFault);
+  const problem = `ConfigMap ${namespace}/${name}: ${fault}`;
+  if (last)
+    return { set: last, warning: `warning: ${problem}: this uses the last valid template, as new pods do` };
+  return { set: setOrThrow(data, () => `${problem}: pods get the last valid template until you correct it`) };
+}
+
+async function liveData(
+  client: KubeClient,
+  { operatorNamespace: namespace, configmap: name }: ClusterOptions,
+  instead: string,
+): Promise<Readonly<Record<string, string>>> {
   try {
-    const { data = {} } = await client.get(CONFIG_MAPS, { namespace, name });
-    return setOrThrow(
-      data,
-      (fault) =>
-        `ConfigMap ${namespace}/${name}: ${formatFault(fault)}: pods get the last valid template until you correct it`,
-    );
+    return (await client.get(CONFIG_MAPS, { namespace, name })).data ?? {};
   } catch (err) {
     if (isForbidden(err))
       throw new UsageError(
@@ -51,15 +77,35 @@ export async function templatesOfCluster(
   }
 }
 
+/** The templates of the first replica that shows them; undefined if none does. */
+async function lastValidTemplates(
+  client: KubeClient,
+  namespace: string,
+  installation: Installation | undefined,
+): Promise<TemplateSet | undefined> {
+  const pages = new ReplicaPages(client, namespace, installation);
+  for (const { name } of await pages.replicas().catch(() => [])) {
+    const page = await pages.debug(name, 'template').catch(() => undefined);
+    const data = own(page, 'data');
+    const texts = Object.entries(isObject(data) ? data : {}).map(([key, value]) => [key, String(value)]);
+    const parsed = parseTemplateSet(Object.fromEntries(texts));
+    if ('set' in parsed) return parsed.set;
+  }
+  return undefined;
+}
+
 /** Reads the templates of `--template` or, without it, of the cluster. */
 export async function templatesOf(
   terminal: Terminal,
   options: ClusterOptions & { readonly template?: string },
 ): Promise<TemplateSet> {
   if (options.template !== undefined) return await templatesOfFile(terminal, options.template);
-  return await withCluster(options, (cluster) =>
-    templatesOfCluster(cluster, options, ', or use --template FILE'),
-  );
+  return await withCluster(options, async (cluster) => {
+    const installation = await installationOf(cluster.client, options.operatorNamespace);
+    const found = await templatesOfCluster(cluster, options, installation, ', or use --template FILE');
+    if (found.warning !== undefined) terminal.err(`${found.warning}\n`);
+    return found.set;
+  });
 }
 
 /** @throws UsageError with the first fault as `format` returns it, and the number of the others. */

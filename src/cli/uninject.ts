@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
 import { type Keys, keysFor } from '../sidecar/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
-import { addInputOptions, type InputOptions, requireInput } from './input-files.ts';
-import { rewriteFiles } from './rewrite-files.ts';
-import { serveOption } from './serve-options.ts';
-import type { ExitCode, Terminal } from './terminal.ts';
-import { podTemplateOption } from './tool-options.ts';
+import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
+import { rewriteFiles } from './io/rewrite-files.ts';
+import type { ExitCode, Terminal } from './io/terminal.ts';
+import { serveOption } from './options/serve-options.ts';
+import { podTemplateOption } from './options/tool-options.ts';
 
 export interface UninjectOptions extends InputOptions {
   readonly annotation: string;

@@ -8,10 +8,10 @@ import type { Logger } from '../kube/util/log.ts';
 import { isPodCreation } from '../podspec/admission-target.ts';
 import type { Pod } from '../podspec/pod.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
-import { type Injection, inject } from '../sidecar/inject.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateState } from '../sidecar/template/template-set.ts';
-import { answerTo, type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
+import { answerByClass } from './class-answers.ts';
+import { type InjectionAnswer, toAdmissionAnswer } from './injection-answer.ts';
 
 /** The decision about one pod: for metrics, and for Events unless it is a dry run. */
 export interface InjectionRecord extends InjectionAnswer {
@@ -38,17 +38,18 @@ export interface InjectHandlerOptions {
 }
 
 /** No node runs a pod with a tenth of that. For larger pods the failurePolicy decides. */
-const MAX_CONTAINERS = 1_000;
+export const MAX_CONTAINERS = 1_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
+  const answerTo = answerByClass(options.decide);
   return async (request, signal) => {
     const start = options.now();
     const record = (answer: InjectionAnswer) =>
       report(options, { request, milliseconds: options.now() - start, ...answer });
     let answer: InjectionAnswer;
     try {
-      answer = answerTo(await injectRequest(options, request, signal));
+      answer = await answerRequest(options, answerTo, request, signal);
     } catch (err) {
       record({ decision: 'failed', reason: undefined, warnings: [], operations: [] });
       throw err;
@@ -58,28 +59,29 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
   };
 }
 
-async function injectRequest(
-  { decide, templates, namespaceSettings }: InjectHandlerOptions,
+async function answerRequest(
+  { templates, namespaceSettings }: InjectHandlerOptions,
+  answerTo: ReturnType<typeof answerByClass>,
   request: AdmissionRequest,
   signal: CallSignal,
-): Promise<Injection> {
+): Promise<InjectionAnswer> {
   const pod = request.object ?? {};
-  const injectWith = (namespace: NamespaceSettings) =>
-    inject({ request, pod, ...namespace, options: decide, state: templates(pod, namespace) });
-  if (!isPodCreation(request)) return injectWith({ namespaceLabels: {} });
+  const answerIn = (namespace: NamespaceSettings) =>
+    answerTo({ request, pod, ...namespace, state: templates(pod, namespace) });
+  if (!isPodCreation(request)) return answerIn({ namespaceLabels: {} });
   const count = containerCount(request.object);
   if (count > MAX_CONTAINERS) {
     throw new HttpError(413, `the pod has ${count} containers: use at most ${MAX_CONTAINERS}`);
   }
   const settingsNow = (fresh: boolean) => namespaceSettings(request.namespace, { fresh, signal });
-  const injection = injectWith(await settingsNow(false));
+  const answer = answerIn(await settingsNow(false));
   // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
   // not have the label yet.
-  const behind = injection.outcome === 'skipped' && injection.skip.reason === 'not-opted-in';
-  return behind ? injectWith(await settingsNow(true)) : injection;
+  const behind = answer.reason === 'not-opted-in';
+  return behind ? answerIn(await settingsNow(true)) : answer;
 }
 
-function containerCount(pod: Pod | undefined): number {
+export function containerCount(pod: Pod | undefined): number {
   const lists = ['containers', 'initContainers'].map((list) => own(own(pod, 'spec'), list));
   return lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
 }

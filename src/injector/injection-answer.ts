@@ -14,7 +14,7 @@ export interface InjectionAnswer {
   /** Warnings for the client, one per line, prefixed with the reason. */
   readonly warnings: readonly string[];
   readonly operations: readonly PatchOperation[];
-  /** The names of the templates that the pod gets, and who selected them; absent if it gets none. */
+  /** The names of the templates that the pod gets, and what selected them; absent if it gets none. */
   readonly templates?: readonly string[];
   readonly selectedBy?: Selection['selectedBy'];
 }

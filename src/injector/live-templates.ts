@@ -1,7 +1,7 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
 import { sameJson } from '../json/json.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../sidecar/template/template-set.ts';
-import type { Proof } from './template-proof.ts';
+import type { Proof, TemplateTexts } from './template-proof.ts';
 
 /** The ConfigMap with the templates: the fields that are read here. */
 export interface TemplateConfigMap {
@@ -18,13 +18,19 @@ interface TemplateObserver {
   rejected(faults: readonly Fault[], staying: TemplateSet | undefined): void;
 }
 
+/** Templates that pods get, with the data of their ConfigMap. */
+interface Adopted {
+  readonly set: TemplateSet;
+  readonly texts: TemplateTexts;
+}
+
 /** The current templates: the last valid ones of the ConfigMap. */
 export class LiveTemplates {
   readonly #observer: TemplateObserver;
   readonly #configMap: string;
-  #set: TemplateSet | undefined;
+  #inUse: Adopted | undefined;
   /** The last ones that the API server has accepted. */
-  #proved: TemplateSet | undefined;
+  #proved: Adopted | undefined;
   #faults: readonly Fault[];
   #generation = 0;
 
@@ -37,7 +43,13 @@ export class LiveTemplates {
 
   /** The templates to inject; the faults if there has never been a valid one. */
   get state(): TemplateState {
-    return this.#set ? { set: this.#set } : { fault: this.#faults.map(formatFault).join('; ') };
+    return this.#inUse ? { set: this.#inUse.set } : { fault: this.#faults.map(formatFault).join('; ') };
+  }
+
+  /** For /debug/template. The templates are no secret: any pod may ask for them, and then contains them. */
+  debug(): unknown {
+    const faults = this.#faults.map(formatFault);
+    return { hash: this.#inUse?.set.hash, generation: this.#generation, faults, data: this.#inUse?.texts };
   }
 
   /** The faults of the ConfigMap's current content; empty if it is in use. */
@@ -62,27 +74,29 @@ export class LiveTemplates {
   update(configMap: TemplateConfigMap | undefined): void {
     const parsed = this.read(configMap);
     if ('faults' in parsed) this.#reject(parsed.faults);
-    else this.#adopt(parsed.set);
+    else this.#adopt({ set: parsed.set, texts: configMap?.data ?? {} });
   }
 
   /** Takes the templates that were proved, unless the API server refuses them. */
-  decide({ set, faults, doubts }: Proof): void {
+  decide({ set, faults, doubts }: Proof, texts: TemplateTexts): void {
     if (faults.length === 0) {
-      if (doubts.length === 0) this.#proved = set;
-      this.#adopt(set);
+      const adopted = { set, texts };
+      if (doubts.length === 0) this.#proved = adopted;
+      this.#adopt(adopted);
       return;
     }
     // They were adopted before they could be proved.
-    if (this.#set?.hash === set.hash) this.#set = this.#proved;
+    if (this.#inUse?.set.hash === set.hash) this.#inUse = this.#proved;
     this.#reject(faults);
   }
 
-  #adopt(set: TemplateSet): void {
-    const current = this.#set;
+  #adopt(adopted: Adopted): void {
+    const { set } = adopted;
+    const current = this.#inUse?.set;
     const changed = current?.hash !== set.hash || !sameJson(misfitsOf(current), misfitsOf(set));
     const isRecovered = this.#faults.length > 0;
     this.#faults = [];
-    this.#set = set;
+    this.#inUse = adopted;
     if (changed) this.#generation += 1;
     if (changed || isRecovered) this.#observer.adopted(set, this.#generation);
     else if (!sameStrategy(current, set)) this.#observer.strategyChanged?.();
@@ -91,7 +105,7 @@ export class LiveTemplates {
   #reject(faults: readonly Fault[]): void {
     const again = sameFaults(faults, this.#faults);
     this.#faults = faults;
-    if (!again) this.#observer.rejected(faults, this.#set);
+    if (!again) this.#observer.rejected(faults, this.#inUse?.set);
   }
 }
 

@@ -1,5 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { memoized } from '../kube/prometheus/memoized.ts';
+import { tallied } from '../kube/prometheus/tally.ts';
+import { RULES } from '../sidecar/rules/index.ts';
 
 /** Counts the decisions of the webhook about pods. */
 export interface InjectionMetrics {
@@ -10,26 +12,30 @@ export interface InjectionMetrics {
 }
 
 export function injectionMetrics(registry: Registry): InjectionMetrics {
-  const injections = new Counter({
+  const injections = tallied({
     name: 'envoy_initializer_injections_total',
     help: 'Pods decided, by decision and reason',
     labelNames: ['decision', 'reason'],
     registers: [registry],
   });
   const countOf = memoized((decision: string) =>
-    memoized((reason: string) => injections.labels({ decision, reason })),
+    memoized((reason: string) => injections({ decision, reason })),
   );
-  const byTemplate = new Counter({
+  // An alert needs the series before the first pod.
+  for (const { reason, warn } of RULES) if (warn) countOf('skipped')(reason);
+  const byTemplate = tallied({
     name: 'envoy_initializer_template_injections_total',
     help: 'Pods injected, by template; a pod with several templates counts for each',
     labelNames: ['template'],
     registers: [registry],
   });
-  const countOfTemplate = memoized((template: string) => byTemplate.labels({ template }));
+  const countOfTemplate = memoized((template: string) => byTemplate({ template }));
   return {
-    decided: (decision, reason) => countOf(decision)(reason).inc(),
+    decided(decision, reason) {
+      countOf(decision)(reason).count += 1;
+    },
     injected(templates) {
-      for (const template of templates) countOfTemplate(template).inc();
+      for (const template of templates) countOfTemplate(template).count += 1;
     },
   };
 }

@@ -6,13 +6,14 @@ import { keysFor } from '../sidecar/keys.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import type { TemplateSet, TemplateState } from '../sidecar/template/template-set.ts';
 import { createEnvoyHandler } from './envoy-handler.ts';
-import { createInjectHandler } from './inject-handler.ts';
+import { createInjectHandler, type InjectHandlerOptions } from './inject-handler.ts';
 import { reportInjection } from './injection-events.ts';
 import { injectionMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
 import { NewPodEvents } from './new-pod-events.ts';
 import { createTemplateHandler } from './template-handler.ts';
 import type { LiveTemplate } from './template-store.ts';
+import { createWorkloadHandler } from './workload-handler.ts';
 
 /** The flags of `serve` that the webhook uses. */
 export interface WebhookOptions {
@@ -46,10 +47,13 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
   const metrics = injectionMetrics(manager.registry);
   const events = new NewPodEvents(manager.events, () => clock.now());
   options.onPod((pod) => events.seen(pod));
-  const inject = createInjectHandler({
+  const decisions: Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'> = {
     decide: { keys: keysFor(options.annotation), requireAnnotation, operatorNamespace: namespace },
     templates: (pod, namespace) => revisions.forPod({ controllerUid: controllerUid(pod) }, namespace),
     namespaceSettings: namespaces.settings,
+  };
+  const inject = createInjectHandler({
+    ...decisions,
     observe: (record) => {
       metrics.decided(record.decision, record.reason ?? '');
       metrics.injected(record.templates ?? []);
@@ -59,6 +63,7 @@ export function setUpInjector(manager: Manager, options: InjectorOptions): void 
     now: () => clock.now(),
   });
   manager.webhook('/inject', inject);
+  manager.webhook('/validate-workload', createWorkloadHandler(decisions));
   const { prover } = template;
   const forecast = (set: TemplateSet) => revisions.forecast(set);
   manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, prover, forecast }));

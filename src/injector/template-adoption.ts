@@ -63,14 +63,13 @@ export class TemplateAdoption {
       this.#state = 'settled';
       return maxTimerMs;
     }
-    const proof = await prover
-      .prove(read.set, configMap?.data ?? {}, PROOF_MS, signal)
-      .catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+    const texts = configMap?.data ?? {};
+    const proof = await prover.prove(read.set, texts, PROOF_MS, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
     // A newer ConfigMap has fired the trigger.
     if (!proof || configMap !== this.#latest) return 0;
-    templates.decide(proof);
+    templates.decide(proof, texts);
     this.#state = 'settled';
     this.#warn(proofWarnings(proof));
     if (proof.doubts.length === 0) return maxTimerMs;

@@ -80,6 +80,7 @@ export function setUpTemplate(
     onUpdate: (_, configMap) => adoption.seen(configMap),
     onDelete: () => adoption.seen(undefined),
   });
+  manager.addDebugPage('template', () => templates.debug());
   manager.everyReplica('template', (signal) => adoption.run(signal));
 
   /** Only at the start: afterwards the ConfigMap belongs to the users. */

@@ -7,7 +7,7 @@ import type { Logger } from '../kube/util/log.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
 import { setUpNetworkController } from './controller/controller.ts';
 import type { Range } from './ipam/cidr.ts';
-import { NODES } from './ipam/cluster-objects.ts';
+import { CLUSTER_NODES } from './ipam/cluster-objects.ts';
 import { ClusterRanges } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
@@ -84,6 +84,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
   });
   const { networkNodes, informers: reports } = setUpNodes(manager, {
     nodeAgentNamespace,
+    events,
     nodes,
     pods: pods.lister,
     ranges: cluster,
@@ -94,8 +95,6 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     onMtu: () => {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
-    onWideRanges: (node, ranges) =>
-      log.warn({ node, ranges }, 'node reports more than its share of the ranges for Networks, ignored'),
   });
   const { users, ...onPods } = setUpNetworkPods(manager, {
     ...{ workers, resyncMs, access, events, networks, pods, nodes },
@@ -185,6 +184,6 @@ function informers(manager: Manager, access: NetworkAccess) {
       keep: isRelevant,
       indexers: POD_INDEXERS,
     }),
-    nodes: manager.informer(NODES),
+    nodes: manager.informer(CLUSTER_NODES),
   };
 }

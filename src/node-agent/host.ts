@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ClusterRange } from '../network/ipam/cluster-ranges.ts';
 import type { Step } from './bridge-plan.ts';
 import { JOINED, SLICES } from './cni/ipam-script.ts';
-import { type NodeLinks, parseLinks } from './links.ts';
+import { type NodeLinks, parseLinks, RemoteEntries } from './links.ts';
 import { DIGEST_CHAIN, digestIn, type Rules } from './nftables.ts';
 import type { Forwards } from './node-plan.ts';
 import { type Programs, runBatch } from './programs.ts';
@@ -15,6 +15,8 @@ import { parseRoutes } from './routes.ts';
 const BOOKS = 'var/lib/cni/networks';
 /** What counts by itself: the lifetimes of addresses, and the timers of bridges. */
 const COUNTERS = /"(valid_life_time|preferred_life_time|\w+_timer)":[\d.]+/g;
+/** The lines of a batch are in memory several times. A node with many Networks has tens of thousands. */
+const STEPS_AT_ONCE = 8;
 /** The files of a book that are not addresses. */
 const NO_ADDRESS = /^(lock|last_reserved_ip\.\d+)$/;
 
@@ -72,15 +74,16 @@ export class Host {
 
   /** Reads the node; with the forwarding entries of these tunnels alone, if there are any. */
   async look(tunnels?: readonly string[]): Promise<Look> {
-    const addresses = await this.#programs('ip', ['-json', '-details', 'address', 'show']);
-    const fdbs = await this.#fdbs(addresses, tunnels);
+    const { run } = this.#programs;
+    const addresses = await run('ip', ['-json', '-details', 'address', 'show']);
+    const remote = await this.#remoteEntries(addresses, tunnels);
     const routes = [
-      await this.#programs('ip', ['-json', 'route', 'show']),
-      await this.#programs('ip', ['-6', '-json', 'route', 'show']),
+      await run('ip', ['-json', 'route', 'show']),
+      await run('ip', ['-6', '-json', 'route', 'show']),
     ];
     return {
-      digest: digestOf([addresses.replaceAll(COUNTERS, ''), ...fdbs, ...routes]),
-      links: () => parseLinks(addresses, fdbs),
+      digest: digestOf([addresses.replaceAll(COUNTERS, ''), remote.text(), ...routes]),
+      links: () => parseLinks(addresses, remote),
       routes: () => routes.flatMap(parseRoutes),
     };
   }
@@ -90,20 +93,26 @@ export class Host {
     return (await this.look()).links();
   }
 
-  async #fdbs(addresses: string, tunnels: readonly string[] | undefined): Promise<readonly string[]> {
-    const fdb = ['-json', 'fdb', 'show'];
-    if (tunnels === undefined) return [await this.#programs('bridge', fdb)];
-    const { tunnels: there } = parseLinks(addresses, []);
-    const asked = tunnels.filter((name) => there.has(name));
-    return Promise.all(asked.map((name) => this.#programs('bridge', [...fdb, 'dev', name])));
+  async #remoteEntries(addresses: string, tunnels: readonly string[] | undefined): Promise<RemoteEntries> {
+    const { lines } = this.#programs;
+    const remote = new RemoteEntries();
+    if (tunnels === undefined) {
+      await lines('bridge', ['fdb', 'show'], (line) => remote.add(line));
+      return remote;
+    }
+    const { tunnels: there } = parseLinks(addresses, remote);
+    for (const name of tunnels.filter((one) => there.has(one))) {
+      await lines('bridge', ['fdb', 'show', 'dev', name], (line) => remote.add(line, name));
+    }
+    return remote;
   }
 
   /** Replaces the operator's table of nftables, unless it is the same. */
   async setRules({ text, digest }: Rules): Promise<void> {
-    const shown = await this.#programs('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
+    const shown = await this.#programs.run('nft', ['list', 'chain', ...DIGEST_CHAIN]).catch(() => undefined);
     const isThere = shown !== undefined;
     if (isThere ? digest === undefined || digestIn(shown) !== digest : digest !== undefined) {
-      await this.#programs('nft', ['-f', '-'], text);
+      await this.#programs.run('nft', ['-f', '-'], text);
     }
   }
 
@@ -127,17 +136,25 @@ export class Host {
 
   /** Takes the steps. Resolves with the failures by bridge. */
   async take(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
+    const failed: [string, string][] = [];
+    for (let from = 0; from < steps.length; from += STEPS_AT_ONCE) {
+      failed.push(...(await this.#takeSome(steps.slice(from, from + STEPS_AT_ONCE))));
+    }
+    return new Map(failed);
+  }
+
+  async #takeSome(steps: readonly Step[]): Promise<ReadonlyMap<string, string>> {
     for (const { bridge } of steps.filter(({ movesGateway }) => movesGateway)) {
       // Pods hear of the new hardware address at once.
       await this.#enable(`ipv4/conf/${bridge}/arp_notify`);
       await this.#enable(`ipv6/conf/${bridge}/ndisc_notify`);
     }
     const ip = steps.map(({ bridge, ip: lines }) => ({ bridge, lines }));
-    const failed = await runBatch(this.#programs, 'ip', ip);
+    const failed = await runBatch(this.#programs.run, 'ip', ip);
     const fdb = steps
       .filter(({ bridge }) => !failed.has(bridge))
       .map(({ bridge, fdb: lines }) => ({ bridge, lines }));
-    return new Map([...failed, ...(await runBatch(this.#programs, 'bridge', fdb))]);
+    return new Map([...failed, ...(await runBatch(this.#programs.run, 'bridge', fdb))]);
   }
 
   /** The bridges that are marked as joined. */

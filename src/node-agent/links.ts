@@ -84,19 +84,62 @@ export function addressesOf(devices: readonly Device[]): readonly ClusterRange[]
   );
 }
 
+type Remotes = Pick<TunnelLink, 'peers' | 'fixed' | 'learned'>;
+
+/** An entry of a tunnel. `bridge` leaves the device out if it was asked for that of one device. */
+const REMOTE_ENTRY = /^(\S+)(?: dev (\S+))? dst (\S+)(.*)$/;
+
+/** Gathers the lines of `bridge fdb show`. There may be tens of thousands, so none of their text is kept. */
+export class RemoteEntries {
+  readonly #tunnels = new Map<string, { peers: string[]; fixed: RemoteEntry[]; learned: RemoteEntry[] }>();
+  readonly #texts = new Map<string, string>();
+
+  /** Adds a line. `device` is the device that `bridge` was asked for, if any. */
+  add(line: string, device?: string): void {
+    const [, mac, name = device, peer, rest] = REMOTE_ENTRY.exec(line) ?? [];
+    if (mac === undefined || name === undefined || peer === undefined) return;
+    const { peers, fixed, learned } = this.#tunnel(name);
+    if (mac === ALL_PEERS) peers.push(this.#own(peer));
+    else (rest?.includes(' static') ? fixed : learned).push({ mac: this.#own(mac), peer: this.#own(peer) });
+  }
+
+  of(tunnel: string): Remotes {
+    return this.#tunnels.get(tunnel) ?? { peers: [], fixed: [], learned: [] };
+  }
+
+  /** The same if nothing has changed. Pods come and go, so only the peers of learned addresses count. */
+  text(): string {
+    return JSON.stringify(
+      Array.from(this.#tunnels, ([name, { peers, fixed, learned }]) => {
+        return [name, peers, fixed, [...new Set(learned.map(({ peer }) => peer))].toSorted()];
+      }),
+    );
+  }
+
+  #tunnel(name: string) {
+    const found = this.#tunnels.get(name);
+    if (found) return found;
+    const added = { peers: [], fixed: [], learned: [] };
+    this.#tunnels.set(this.#own(name), added);
+    return added;
+  }
+
+  /** One copy of each text: a part of a line would keep all that was read with it. */
+  #own(part: string): string {
+    const found = this.#texts.get(part);
+    if (found !== undefined) return found;
+    const copy = Buffer.from(part).toString();
+    this.#texts.set(copy, copy);
+    return copy;
+  }
+}
+
 /**
- * Reads what `ip -json -details address show` and `bridge -json fdb show` of iproute2 print. There may be several
- * outputs of the latter.
+ * Reads what `ip -json -details address show` of iproute2 prints.
  * @throws SyntaxError if it is not JSON.
  */
-export function parseLinks(addresses: string, fdbs: readonly string[]): NodeLinks {
+export function parseLinks(addresses: string, remote: RemoteEntries): NodeLinks {
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
-  const remote = new Map<unknown, Json[]>();
-  for (const entry of fdbs.flatMap(entries).filter(({ dst }) => typeof dst === 'string')) {
-    const others = remote.get(entry.ifname);
-    if (others) others.push(entry);
-    else remote.set(entry.ifname, [entry]);
-  }
   const pods = new Map<string, number>();
   for (const { link, name } of links) {
     const bridge = String(link.master);
@@ -108,7 +151,7 @@ export function parseLinks(addresses: string, fdbs: readonly string[]): NodeLink
     pods,
     devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
-    tunnels: new Map(tunnels.map(({ name, link }) => [name, tunnelOf(link, remote.get(name) ?? [])])),
+    tunnels: new Map(tunnels.map(({ name, link }) => [name, { ...tunnelOf(link), ...remote.of(name) }])),
   };
 }
 
@@ -135,10 +178,9 @@ function globalAddresses(addresses: unknown): readonly Json[] {
   return list(addresses).filter(({ scope, local }) => scope !== 'link' && local !== undefined);
 }
 
-function tunnelOf(link: Json, remote: readonly Json[]): TunnelLink {
+function tunnelOf(link: Json): Omit<TunnelLink, keyof Remotes> {
   const info = json(link.linkinfo);
   const { id, local, local6, port } = json(info.info_data);
-  const single = remote.filter(({ mac }) => mac !== ALL_PEERS);
   const { neigh_suppress: suppresses } = json(info.info_slave_data);
   return {
     vni: Number(id),
@@ -148,14 +190,7 @@ function tunnelOf(link: Json, remote: readonly Json[]): TunnelLink {
     bridge: text(link.master),
     isUp: isUp(link),
     suppressesNeighbours: suppresses === true,
-    peers: remote.filter(({ mac }) => mac === ALL_PEERS).map(({ dst }) => String(dst)),
-    fixed: single.filter(({ state }) => state === 'static').map(entryOf),
-    learned: single.filter(({ state }) => state !== 'static').map(entryOf),
   };
-}
-
-function entryOf({ mac, dst }: Json): RemoteEntry {
-  return { mac: String(mac), peer: String(dst) };
 }
 
 function isUp({ flags }: Json): boolean {

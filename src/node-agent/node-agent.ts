@@ -13,9 +13,9 @@ import { installPlugins } from './cni/cni-plugins.ts';
 import { Host, settingsOf } from './host.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { nodeMetrics } from './metrics.ts';
-import { ovnProblems } from './ovn-node.ts';
+import { OvnNode } from './ovn-node.ts';
 import { ownNode, ownPod } from './own-node.ts';
-import { run } from './programs.ts';
+import { lines, run } from './programs.ts';
 import { Reconciler } from './reconciler.ts';
 import { ReportWriter } from './report-writer.ts';
 
@@ -39,6 +39,8 @@ export interface NodeAgentOptions {
   readonly underlayDevice?: string;
   readonly nodeAddress?: string;
   readonly nodeName?: string;
+  /** Environment variables that look like flags and are none. */
+  readonly ignoredVariables: readonly string[];
 }
 
 /**
@@ -53,6 +55,8 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
     throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
   }
   const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
+  const { ignoredVariables: variables } = options;
+  if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {
     const probes = { port: options.metricsPort, verbosity };
     const manager = Manager.create({ name: NODE_AGENT_FIELD_MANAGER, config, log, probes });
@@ -83,7 +87,7 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
   networks.addEventHandler({ onAdd: fire, onUpdate: fire, onDelete: fire });
   const reconciler = new Reconciler({
     node,
-    host: new Host({ root: hostRoot, programs: run, settings: settingsOf(hostRoot) }),
+    host: new Host({ root: hostRoot, programs: { run, lines }, settings: settingsOf(hostRoot) }),
     underlay: { device: underlayDevice, address: nodeAddress },
     port: options.vxlanPort,
     lookMs: lookInterval,
@@ -101,17 +105,18 @@ function setUp(manager: Manager, node: string, options: NodeAgentOptions): void 
     owner: () => ownNode(node),
     nowMs,
   });
-  const ovnNode = {
-    ...{ node, plugins: join(hostRoot, cniBinDir) },
+  const ovnNode = new OvnNode({
+    ...{ node, nowMs, plugins: join(hostRoot, cniBinDir) },
     interfaces: join(hostRoot, 'proc/sys/net/ipv4/conf'),
-  };
+    database: join(hostRoot, 'run/openvswitch/db.sock'),
+  });
   let failure: string | undefined = 'node state not read yet';
 
   async function keep(signal: AbortSignal): Promise<void> {
     const pod = await ownPod();
     while (!signal.aborted) {
       const { report: joins, joined, problem } = await reconciler.round();
-      const unable = await ovnProblems(networks.lister.list(), ovnNode);
+      const unable = await ovnNode.problems(networks.lister.list());
       const report = { ...joins, problems: { ...joins.problems, ...unable }, ...(pod && { pod }) };
       failure = problem;
       metrics.joined(joined, problem !== undefined);

@@ -1,26 +1,76 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/**
- * Runs a program with this input. Resolves with its standard output; if it fails, rejects with its standard error.
- */
-export type Programs = (program: string, args: readonly string[], input?: string) => Promise<string>;
+/** Runs programs. If one fails, its promise rejects with its standard error. */
+export interface Programs {
+  /** Runs a program with this input. Resolves with its standard output. */
+  readonly run: (program: string, args: readonly string[], input?: string) => Promise<string>;
+  /** Runs a program, and calls `onLine` for each line of its standard output. */
+  readonly lines: (program: string, args: readonly string[], onLine: (line: string) => void) => Promise<void>;
+}
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** In memory, and writable in a container whose root is not. */
+const OUTPUTS = '/dev/shm';
+const PIECE_BYTES = 64 * 1024;
+
 /** Runs a program of this file system. */
-export async function run(program: string, args: readonly string[], input = ''): Promise<string> {
-  const child = spawn(program, args, { env: { PATH }, stdio: 'pipe' });
-  // A program that ends without reading all input reports the reason on stderr.
-  child.stdin.on('error', () => {});
-  child.stdin.end(input);
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
+export const run: Programs['run'] = (program, args, input = '') =>
+  runWith({ program, args, input }, async (output) => {
+    const { size } = await output.stat();
+    const { buffer } = await output.read(Buffer.alloc(size), 0, size, 0);
+    return buffer.toString();
   });
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
-  return stdout;
+
+/** Runs a program of this file system. Its output is read in pieces, so that little memory is needed. */
+export const lines: Programs['lines'] = (program, args, onLine) =>
+  runWith({ program, args, input: '' }, async (output) => {
+    const piece = Buffer.alloc(PIECE_BYTES);
+    let rest = '';
+    for (let position = 0; ; ) {
+      const { bytesRead } = await output.read(piece, 0, PIECE_BYTES, position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      const [first = '', ...others] = piece.toString('latin1', 0, bytesRead).split('\n');
+      rest += first;
+      for (const other of others) {
+        onLine(rest);
+        rest = other;
+      }
+    }
+    if (rest !== '') onLine(rest);
+  });
+
+/**
+ * Runs a program, and reads its output from a file: `bridge` writes thousands of small pieces, and to read each from a
+ * pipe costs more than all else.
+ */
+async function runWith<T>(
+  { program, args, input }: { program: string; args: readonly string[]; input: string },
+  read: (output: FileHandle) => Promise<T>,
+): Promise<T> {
+  const path = join(OUTPUTS, randomUUID());
+  const output = await open(path, 'wx+', 0o600);
+  try {
+    await rm(path);
+    const child = spawn(program, args, { env: { PATH }, stdio: ['pipe', output.fd, 'pipe'] });
+    // A program that ends without reading all input reports the reason on stderr.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+    const ended = new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    const [code, stderr] = await Promise.all([ended, child.stderr ? text(child.stderr) : '']);
+    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr.trim()}`);
+    return await read(output);
+  } finally {
+    await output.close();
+  }
 }
 
 /** Lines for a batch of one bridge. */
@@ -37,7 +87,7 @@ const FAILURE = /(.*)\nCommand failed -:(\d+)/g;
  * hold up the lines of other bridges.
  */
 export async function runBatch(
-  programs: Programs,
+  runProgram: Programs['run'],
   program: 'ip' | 'bridge',
   parts: readonly BatchPart[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -46,7 +96,7 @@ export async function runBatch(
   if (lines.length === 0) return failures;
   const input = lines.map(({ line }) => `${line}\n`).join('');
   try {
-    await programs(program, ['-force', '-batch', '-'], input);
+    await runProgram(program, ['-force', '-batch', '-'], input);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     for (const [, why, number] of message.matchAll(FAILURE)) {

@@ -7,7 +7,7 @@ import type { Logger } from '../kube/util/log.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
 /** The rules of the Network CRD need the CEL of this version. */
-const OLDEST_MINOR = 31;
+export const OLDEST_MINOR = 31;
 const RETRY_MS = 5_000;
 
 /**

@@ -33,13 +33,6 @@ export function celHasKey(map: 'labels' | 'annotations', key: string): string {
   return `${celHas(`metadata.${map}`)} && ${celString(key)} in object.metadata.${map}`;
 }
 
-/** Whether the pod has one of these annotations, with any value. */
-export function celAnnotated(keys: readonly string[]): string {
-  const [key, ...others] = keys;
-  if (key !== undefined && others.length === 0) return celHasKey('annotations', key);
-  return `${celHas('metadata.annotations')} && ${celStrings(keys)}.exists(key, key in object.metadata.annotations)`;
-}
-
 /** Whether the pod's label is `"true"`, or its annotation if it has no such label. */
 export function celSaysTrue(key: string): string {
   const [label, annotation] = ['labels', 'annotations'].map(

@@ -1,9 +1,8 @@
 import type { Operation } from 'fast-json-patch';
-import { isObject, type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../json/json.ts';
 import { ApiError, isConflict, isForbidden, isNotFound } from '../kube/api/api-error.ts';
-import { PODS } from '../kube/api/core-resources.ts';
+import { NODES, PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, splitKey } from '../kube/api/object.ts';
-import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import type { KubeClient, WriteOptions } from '../kube/client/client.ts';
 import { evict } from '../kube/client/evict.ts';
 import type { DecideOptions } from '../sidecar/decision-input.ts';
@@ -13,8 +12,8 @@ import type { Action, RolloutPod } from './core/pod.ts';
 import { DRAIN_LIMIT_MS } from './core/step.ts';
 import { isServed } from './endpoints.ts';
 import type { PodMemory } from './memory.ts';
-import { hasRestarted, type Observed, observe } from './observe.ts';
-import { type InPlaceChange, type PodChange, podChange } from './pod-change.ts';
+import { type Observed, observe } from './observe.ts';
+import { type InPlaceChange, NO_RESIZE, type PodChange, podChange } from './pod-change.ts';
 import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
 
 /** What became of an action. `left`: the pod or the API server does not allow it, as the memory says. */
@@ -36,17 +35,7 @@ export interface ActuatorOptions {
 const BUDGET_MS = 10_000;
 /** The rest of the control plane may need a moment to take the pod out of its Services, or to see a write. */
 const SOON_MS = 1_000;
-/** Before Kubernetes 1.33, pods have no subresource `resize`. */
-const NO_RESIZE = 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can';
 const MANAGER = { fieldManager: 'envoy-initializer-rollout' };
-const NODES: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-  decode: decodeObject,
-};
 
 type WholePod = KubeObject & JsonObject;
 
@@ -139,7 +128,7 @@ export class Actuator {
   async #undrain(whole: WholePod, before: Observed, signal: AbortSignal): Promise<Outcome> {
     if (!before.isDraining) return 'later';
     // Until its new container runs, the old one must get no requests again.
-    if (!hasRestarted(before)) return 'later';
+    if (!before.isRestarted) return 'later';
     await this.#write(whole, undrainPatch(whole), { signal });
     return 'done';
   }
@@ -183,8 +172,8 @@ export class Actuator {
     const name = nodeOf(whole);
     if (name === '') return undefined;
     const options = { fieldSelector: `metadata.name=${name}`, signal };
-    const { items } = await this.#options.client.list(NODES, options, kubeletVersion);
-    return items[0];
+    const { items } = await this.#options.client.list(NODES, options, NODES.decode);
+    return items[0]?.status?.nodeInfo?.kubeletVersion;
   }
 
   #changePatch(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
@@ -213,7 +202,7 @@ export class Actuator {
     { hash }: TemplateSet,
     { how, why }: { readonly how: 'replace' | 'refused'; readonly why: string },
   ): Outcome {
-    this.#options.memory.judged(uid, hash, { how, why });
+    this.#options.memory.judged(uid, hash, { how, why }, this.#options.now());
     return 'left';
   }
 
@@ -246,11 +235,6 @@ function judgementOf(err: unknown): Judgement | undefined {
 
 function nodeOf(pod: WholePod): string {
   return ownString(own(pod, 'spec'), 'nodeName') ?? '';
-}
-
-function kubeletVersion(node: unknown): string | undefined {
-  const status = own(isObject(node) ? node : {}, 'status');
-  return ownString(own(status, 'nodeInfo'), 'kubeletVersion');
 }
 
 /** The images that the API server would store, beside those that the change asked for. */

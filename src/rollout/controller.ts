@@ -39,6 +39,8 @@ export const STEP_MS = 200;
 const AGAIN_MS = 1_000;
 /** Actions at the same time. */
 const PARALLEL = 16;
+/** After this time the next step says what is urgent: drained pods go back before others are drained. */
+const BATCH_MS = 1_000;
 
 /**
  * Returns the reconcile of the whole rollout: looks at all pods, decides, and acts. Its one key stands for all pods,
@@ -75,8 +77,9 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     events.seen(next, current);
     const outcomes: Outcome[] = [];
     const left = [...next.actions];
+    const end = now() + BATCH_MS;
     const workers = Array.from({ length: Math.min(PARALLEL, left.length) }, async () => {
-      for (let action = left.shift(); action; action = left.shift()) {
+      for (let action = left.shift(); action; action = now() < end ? left.shift() : undefined) {
         const outcome = await act(action, signal);
         // The restart of a sidecar, for which the end of a drain may wait, is an event.
         if (action.do !== 'undrain' || outcome !== 'later') outcomes.push(outcome);
@@ -86,7 +89,9 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     if (failed?.status === 'rejected') throw failed.reason;
     const waits = [
       next.wakeInMs,
-      next.decision || outcomes.some((outcome) => outcome !== 'later') ? STEP_MS : undefined,
+      next.decision || left.length > 0 || outcomes.some((outcome) => outcome !== 'later')
+        ? STEP_MS
+        : undefined,
       outcomes.includes('later') ? AGAIN_MS : undefined,
     ].filter((ms) => ms !== undefined);
     return waits.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...waits)) };

@@ -1,17 +1,6 @@
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
-import type { KubeObject } from '../kube/api/object.ts';
-import { decodeObject, type Resource } from '../kube/api/resource.ts';
+import { ENDPOINT_SLICES } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-
-/** discovery.k8s.io/v1 EndpointSlice: the pods of Services. */
-const ENDPOINT_SLICES: Resource<KubeObject> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  namespaced: true,
-  decode: decodeObject,
-};
 
 /** Whether a Service sends requests to the pod with this UID: one of its slices says that the pod is ready. */
 export async function isServed(

@@ -6,12 +6,14 @@ import type { Phase, Step } from './core/step.ts';
 /** Named in an Event; the others are counted. */
 const MOST_NAMED = 5;
 
-/** Tells of a rollout on its ConfigMap: when it starts, is halted, and is done. */
+/** Tells of a rollout on its ConfigMap: when it starts, is halted, and is done, and of the first pod that is refused. */
 export class RolloutEvents {
   readonly #events: EventRecorder;
   readonly #regarding: () => KubeObject;
   readonly #revisionOf: (hash: string) => KubeObject;
   #phase: Phase | undefined;
+  /** The hash of the last templates whose refusal was reported. */
+  #refused: string | undefined;
 
   /** `revisionOf`: the revision of the templates with a hash. */
   constructor(events: EventRecorder, regarding: () => KubeObject, revisionOf: (hash: string) => KubeObject) {
@@ -43,6 +45,16 @@ export class RolloutEvents {
       if (others > 0) note.push(`and ${others} more`);
       tell('Warning', 'RolloutHalted', note.join('; '));
     }
+    const refused = pods.filter(({ is, message }) => is === 'refused' && message !== undefined);
+    const [first] = refused;
+    if (first && this.#refused !== target.set.hash) {
+      this.#refused = target.set.hash;
+      tell(
+        'Warning',
+        'RolloutRefused',
+        `${count(refused.length)} cannot get the template. ${first.pod.key}: ${first.message}`,
+      );
+    }
     if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${count(left)} were left as they are`;
@@ -54,6 +66,7 @@ export class RolloutEvents {
   /** At the end of a term. */
   forget(): void {
     this.#phase = undefined;
+    this.#refused = undefined;
   }
 }
 

@@ -1,6 +1,21 @@
 import type { KubeObject } from '../kube/api/object.ts';
-import type { RolloutPod } from './core/pod.ts';
+import type { RolloutPod, Verdict } from './core/pod.ts';
 import type { Observed, ObservedPod } from './observe.ts';
+
+/** After which time a refused pod is tried again: rights, policies and the pod itself change. */
+const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
+
+/** What a rollout remembers of a pod. */
+type Recalled = Pick<RolloutPod, 'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked'>;
+
+/** Of a pod about which nothing is known. */
+export const NOTHING: Recalled = {
+  drainingSince: undefined,
+  undrainedAt: undefined,
+  drainedSince: undefined,
+  verdict: undefined,
+  blocked: undefined,
+};
 
 /** What this process has learnt about a pod. */
 interface Memo {
@@ -8,9 +23,10 @@ interface Memo {
   written: { readonly resourceVersion: string; readonly observed: Observed } | undefined;
   /** Since when this process has known it with the annotation of a drain. */
   drainingSince: number | undefined;
+  undrainedAt: number | undefined;
   drainedSince: number | undefined;
   /** For templates with this hash. */
-  verdict: { readonly hash: string; readonly is: NonNullable<RolloutPod['verdict']> } | undefined;
+  verdict: { readonly hash: string; readonly is: Verdict; readonly refusals: number } | undefined;
   blocked: RolloutPod['blocked'];
 }
 
@@ -27,8 +43,13 @@ export class PodMemory {
     if (uid !== undefined && observed) this.#memo(uid).written = { resourceVersion, observed };
   }
 
-  judged(uid: string, hash: string, is: NonNullable<RolloutPod['verdict']>): void {
-    this.#memo(uid).verdict = { hash, is };
+  /** A verdict for templates with this hash. A refusal holds for a while, and longer each time. */
+  judged(uid: string, hash: string, { how, why }: Omit<Verdict, 'until'>, now: number): void {
+    const memo = this.#memo(uid);
+    const refusals = memo.verdict?.hash === hash ? memo.verdict.refusals : 0;
+    const until = now + Math.min(FIRST_RETRY_MS * 2 ** refusals, LAST_RETRY_MS);
+    const is = { how, why, ...(how === 'refused' && { until }) };
+    memo.verdict = { hash, is, refusals: refusals + 1 };
   }
 
   block(uid: string, blocked: NonNullable<RolloutPod['blocked']>): void {
@@ -58,31 +79,22 @@ export class PodMemory {
   }
 
   /** What is remembered of a pod, for templates with this hash. */
-  recall(
-    { uid, isDraining, canDrain, ready }: Observed,
-    hash: string,
-    now: number,
-  ): Pick<RolloutPod, 'drainingSince' | 'drainedSince' | 'verdict' | 'blocked'> {
+  recall({ uid, isDraining, canDrain, ready }: Observed, hash: string, now: number): Recalled {
     const isDrained = isDraining && (!canDrain || ready === false);
     const memo = isDraining ? this.#memo(uid) : this.#memos.get(uid);
-    if (!memo)
-      return { drainingSince: undefined, drainedSince: undefined, verdict: undefined, blocked: undefined };
+    if (!memo) return NOTHING;
+    if (!isDraining && memo.drainingSince !== undefined) memo.undrainedAt = now;
     memo.drainingSince = isDraining ? (memo.drainingSince ?? now) : undefined;
     memo.drainedSince = isDrained ? (memo.drainedSince ?? now) : undefined;
-    const { verdict, blocked, drainingSince, drainedSince } = memo;
-    return { drainingSince, drainedSince, blocked, verdict: verdict?.hash === hash ? verdict.is : undefined };
+    const { verdict, blocked, drainingSince, undrainedAt, drainedSince } = memo;
+    const isValid = verdict?.hash === hash && now < (verdict.is.until ?? Number.POSITIVE_INFINITY);
+    return { drainingSince, undrainedAt, drainedSince, blocked, verdict: isValid ? verdict.is : undefined };
   }
 
   #memo(uid: string): Memo {
     const known = this.#memos.get(uid);
     if (known) return known;
-    const memo = {
-      written: undefined,
-      drainingSince: undefined,
-      drainedSince: undefined,
-      verdict: undefined,
-      blocked: undefined,
-    };
+    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined };
     this.#memos.set(uid, memo);
     return memo;
   }

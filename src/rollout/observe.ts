@@ -1,7 +1,7 @@
 import { clip } from '../json/clip.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 import { PODS } from '../kube/api/core-resources.ts';
-import { identityOf, type KubeObject, keyOf } from '../kube/api/object.ts';
+import { identityOf, type KubeObject, keyOf, type OwnerReference } from '../kube/api/object.ts';
 import { decodeObject, type Resource } from '../kube/api/resource.ts';
 import {
   annotation,
@@ -16,6 +16,7 @@ import {
 import { type ConfigurationRead, configurationRead } from '../sidecar/envoy/configuration-age.ts';
 import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 import { parseStatus, type Status } from '../sidecar/status.ts';
+import { creatorName } from '../sidecar/workload-name.ts';
 import type { RolloutPod } from './core/pod.ts';
 
 /** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
@@ -29,7 +30,7 @@ const STARTING = new Set(['', 'ContainerCreating', 'PodInitializing']);
 export interface Observed
   extends Omit<
     RolloutPod,
-    'namespace' | 'drainingSince' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'
+    'namespace' | 'drainingSince' | 'undrainedAt' | 'drainedSince' | 'verdict' | 'blocked' | 'isConfigStale'
   > {
   /** Whether the annotation takes the pod out of its Services. */
   readonly canDrain: boolean;
@@ -64,17 +65,19 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     (each) => ownString(each, 'type') === 'Ready',
   );
   const sidecars = sidecarsOf(pod, status);
+  const sidecarStartedAt = greatest(sidecars.map(({ state }) => runningSince(state)));
+  const restarts = sidecars.reduce((sum, { state }) => sum + Number(own(state, 'restartCount') ?? 0), 0);
   return {
     key: keyOf(pod),
     uid,
     selects: annotation(pod, keys.templates),
-    owner: owner && { uid: owner.uid, kind: owner.kind },
+    owner: owner && ownerIn(pod, owner),
     node: ownString(own(pod, 'spec'), 'nodeName') ?? '',
     createdAt: Date.parse(creationTimestamp),
     isGoing: deletionTimestamp !== undefined,
     ready: readiness(ownString(ready, 'status')),
     readySince: Date.parse(ownString(ready, 'lastTransitionTime') ?? creationTimestamp),
-    sidecarStartedAt: greatest(sidecars.map(({ state }) => runningSince(state))),
+    sidecarStartedAt,
     isSidecarReady: sidecars.every(({ state }) => own(state, 'ready') === true),
     status,
     endsByItself: (ownString(own(pod, 'spec'), 'restartPolicy') ?? 'Always') !== 'Always',
@@ -82,15 +85,16 @@ export function observe(pod: KubeObject & JsonObject, keys: Keys): Observed | un
     isDraining: annotation(pod, DRAIN) !== undefined,
     canDrain: canDrain(pod, sidecars),
     trouble: sidecars.map(({ state }) => troubleOf(state)).find((trouble) => trouble !== undefined),
-    restarts: sidecars.reduce((sum, { state }) => sum + Number(own(state, 'restartCount') ?? 0), 0),
+    restarts,
+    isRestarted:
+      status.restarts === undefined || (sidecarStartedAt !== undefined && restarts > status.restarts),
     config: configurationRead(pod, keys),
   };
 }
 
-/** Whether the change that the status tells of has restarted the sidecar, and the new one runs. */
-export function hasRestarted({ status, restarts, sidecarStartedAt }: Observed): boolean {
-  if (status?.restarts === undefined) return true;
-  return sidecarStartedAt !== undefined && restarts > status.restarts;
+function ownerIn(pod: Pod, { uid, kind, name }: OwnerReference): RolloutPod['owner'] {
+  const creator = creatorName({ kind, name }, pod);
+  return { uid, kind, ...(creator !== name && { creator }) };
 }
 
 interface Sidecar {

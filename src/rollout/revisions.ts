@@ -14,6 +14,7 @@ import type { CanaryScope } from '../sidecar/template/strategy.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../sidecar/template/template-set.ts';
 import {
   CONTROLLER_REVISIONS,
+  type ControllerRevision,
   detailsMetadata,
   newRevision,
   type RevisionDetails,
@@ -71,6 +72,7 @@ export interface TemplateRevisions {
 const KEY = 'revisions';
 /** How often to try again where the operator lacks the rights. */
 const RIGHTS_MS = 60_000;
+const ADVICE = 'apply deploy/overlays/rollout';
 const [PROOF_MS, PROOF_AGAIN_MS] = [10_000, 30_000];
 const NO_CANARY: CanaryScope = { namespaces: undefined, percent: 0 };
 
@@ -162,11 +164,17 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
         isForbiddenLogged = false;
       } catch (err) {
         if (!isForbidden(err)) throw err;
-        if (!isForbiddenLogged)
-          log.error(
-            { err },
-            'cannot write ControllerRevisions: add deploy/components/rollout to the installation',
-          );
+        if (!isForbiddenLogged) {
+          log.error({ err }, `cannot write ControllerRevisions: ${ADVICE}`);
+          const note = `No pod gets the new template: the operator cannot write ControllerRevisions: ${ADVICE}`;
+          const regarding = { ...source, apiVersion: 'v1', kind: 'ConfigMap' };
+          manager.events.event(regarding, {
+            type: 'Warning',
+            reason: 'RolloutForbidden',
+            action: 'RollOut',
+            note,
+          });
+        }
         isForbiddenLogged = true;
         return { requeueAfterMs: RIGHTS_MS };
       }
@@ -220,17 +228,34 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
     const parsed = parseTemplateSet(source.data ?? {});
     if ('faults' in parsed || parsed.set.hash !== set.hash) return;
     const name = revisionName(configmap, set.hash);
-    const live = objects.lister.get(`${namespace}/${name}`);
+    const cached = objects.lister.get(`${namespace}/${name}`);
+    const isSound = (object: ControllerRevision) => readRevision(object)?.set.hash === set.hash;
     log.info({ revision: name, state: details.state, canary: details.canary }, 'template revision written');
     try {
-      if (live === undefined) {
-        const number = Math.max(0, ...objects.lister.list().map(({ revision = 0 }) => revision)) + 1;
-        await client.create(CONTROLLER_REVISIONS, newRevision(source, set.hash, number, details), { signal });
+      if (cached && isSound(cached)) {
+        const { resourceVersion } = cached.metadata;
+        const patch = { metadata: { resourceVersion, ...detailsMetadata(details) } };
+        await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
         return;
       }
-      const { resourceVersion } = live.metadata;
-      const patch = { metadata: { resourceVersion, ...detailsMetadata(details) } };
-      await client.mergePatch(CONTROLLER_REVISIONS, { namespace, name }, patch, { signal });
+      // The cache has none without its label.
+      const { items } = await client.list(CONTROLLER_REVISIONS, {
+        namespace,
+        fieldSelector: `metadata.name=${name}`,
+        signal,
+      });
+      const [live] = items.map((item) => CONTROLLER_REVISIONS.decode(item));
+      if (live && isSound(live)) return;
+      if (live) {
+        log.warn(
+          { revision: name },
+          'ControllerRevision has other templates than its name says, or no valid state: replacing it',
+        );
+        const { uid } = live.metadata;
+        await client.delete(CONTROLLER_REVISIONS, { namespace, name }, { preconditions: { uid }, signal });
+      }
+      const number = Math.max(0, ...objects.lister.list().map(({ revision = 0 }) => revision)) + 1;
+      await client.create(CONTROLLER_REVISIONS, newRevision(source, set.hash, number, details), { signal });
     } catch (err) {
       // The watch delivers the newer state.
       if (!isAlreadyExists(err) && !isConflict(err) && !isNotFound(err)) throw err;

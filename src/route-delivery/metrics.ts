@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export interface RouteMetrics {
   /** The size of the file of a namespace. */
   size(namespace: string, bytes: number): void;
+  /** The namespace has no file any more. */
+  forget(namespace: string): void;
   written(): void;
   refused(): void;
   taken(seconds: number): void;
@@ -66,6 +68,7 @@ export function routeMetrics(registry: Registry): RouteMetrics {
   });
   return {
     size: (namespace, bytes) => void sizes.set(namespace, bytes),
+    forget: (namespace) => void sizes.delete(namespace),
     written: () => written.inc(),
     refused: () => refused.inc(),
     taken: (seconds) => taken.observe(seconds),

@@ -46,6 +46,12 @@ export class Progress {
     if (versions.size > MAX_VERSIONS && oldest !== undefined) versions.delete(oldest);
   }
 
+  /** Forgets a namespace that has no file any more. */
+  forget(namespace: string): void {
+    this.#versions.delete(namespace);
+    this.#holders.delete(namespace);
+  }
+
   /** How many of the sidecars for which a route holds have taken it. */
   of(
     route: ObjectKey,

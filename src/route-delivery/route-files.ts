@@ -39,6 +39,8 @@ export interface RouteFilesOptions {
   /** Called when the file is in place; `isNew` if this call has written it. */
   delivered(namespace: string, file: RouteFile, isNew: boolean): void;
   refused(namespace: string, file: RouteFile): void;
+  /** Called when a namespace has neither the file nor a pod that needs it: it may be gone. */
+  forget(namespace: string): void;
 }
 
 /** What a ConfigMap has. */
@@ -70,7 +72,10 @@ export class RouteFiles {
     const found = await this.#find(namespace, signal);
     const file = fileOf(namespace);
     const step = planFile({ file, found, isNeeded: isNeeded || hasSidecars(namespace) });
-    if (step === 'nothing') return {};
+    if (step === 'nothing') {
+      if (!found) this.#forget(namespace);
+      return {};
+    }
     if (step === 'foreign' || step === 'immutable' || step === 'too-large') {
       this.#refuse(step, namespace, file);
       return {};
@@ -164,6 +169,12 @@ export class RouteFiles {
       if (!isOvertaken && !isNamespaceTerminating(err)) throw err;
       return false;
     }
+  }
+
+  #forget(namespace: string): void {
+    this.#contents.delete(namespace);
+    this.#obstacles.delete(namespace);
+    this.#options.forget(namespace);
   }
 
   #refuse(why: keyof typeof REFUSALS, namespace: string, file: RouteFile): void {

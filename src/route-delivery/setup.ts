@@ -141,6 +141,11 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       metrics.refused();
       sidecars.refused(namespace);
     },
+    forget(namespace) {
+      metrics.forget(namespace);
+      sidecars.forgetFile(namespace);
+      progress.forget(namespace);
+    },
   });
   const status = new RouteStatus({
     client: leaderClient,
@@ -176,10 +181,13 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
   });
   const onMap = ({ metadata: { namespace = '' } }: KubeObject) => fileWork.queue.add(namespace);
   maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
+  const queueMissingFile = (namespace: string) => {
+    if (!maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`)) fileWork.queue.add(namespace);
+  };
   const onPod = (pod: KubeObject) => {
     const { namespace } = pod.metadata;
     if (namespace === undefined || !isRouted(pod)) return;
-    if (!maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`)) fileWork.queue.add(namespace);
+    queueMissingFile(namespace);
     sidecarWork.queue.add(keyOf(pod));
   };
   pods.addEventHandler({
@@ -188,7 +196,11 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
       if (before.metadata.uid !== pod.metadata.uid) sidecars.forget(before);
       onPod(pod);
     },
-    onDelete: (pod) => sidecars.forget(pod),
+    onDelete(pod) {
+      sidecars.forget(pod);
+      const { namespace } = pod.metadata;
+      if (namespace !== undefined && isRouted(pod)) queueMissingFile(namespace);
+    },
   });
 
   const queueStatuses = () => {

@@ -33,7 +33,8 @@ export interface SidecarsOptions {
 /** The index of the pods that mount the file, by namespace. */
 export const ROUTED_IN = 'routed';
 
-const FIRST_DELAY_MS = 100;
+/** About as long as the kubelet takes: questions take time from it. */
+const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 5000;
 const RETOUCH_MS = 2000;
 const MAX_TOUCHES = 5;
@@ -66,6 +67,8 @@ interface Sidecar {
   asks: number;
   touches: number;
   touchedAt: number;
+  /** It is not asked before. A touch is an update of the pod, so it comes here earlier. */
+  askAt: number;
 }
 
 interface Delivered {
@@ -109,6 +112,11 @@ export class Sidecars {
     const known = this.#known.get(uid);
     this.#known.delete(uid);
     if (known) this.#countAgain(known.namespace);
+  }
+
+  /** Forgets the file of a namespace that has none any more. */
+  forgetFile(namespace: string): void {
+    for (const each of [this.#delivered, this.#tallies, this.#surveyed]) each.delete(namespace);
   }
 
   /** Forgets all: the next term asks again. */
@@ -193,7 +201,12 @@ export class Sidecars {
       if (this.#isOlder(sidecar)) await this.#look(pod, sidecar, signal);
       return {};
     }
-    if (sidecar.version !== undefined && sidecar.touches === 0) await this.#touch(pod, sidecar, signal);
+    if (this.#options.touch && sidecar.version !== undefined && sidecar.touches === 0) {
+      await this.#touch(pod, sidecar, signal);
+      return this.#askLater(sidecar);
+    }
+    const early = sidecar.askAt - this.#options.now();
+    if (early > 0) return { requeueAfterMs: early };
     if (sidecar.isSilent && this.#silentAtOnce >= MAX_SILENT_AT_ONCE) {
       this.#sentAway += 1;
       return { requeueAfterMs: TURN_MS * (1 + (this.#sentAway % TURNS)) };
@@ -209,7 +222,13 @@ export class Sidecars {
     if (this.#isDue(sidecar, answer)) await this.#touch(pod, sidecar, signal);
     const limit = sidecar.version === undefined ? MAX_ASKS_IN_VAIN : MAX_ASKS;
     if (sidecar.asks >= limit) return {};
-    return { requeueAfterMs: Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 1.5 ** sidecar.asks) };
+    return this.#askLater(sidecar);
+  }
+
+  #askLater(sidecar: Sidecar): Result {
+    const requeueAfterMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 1.5 ** sidecar.asks);
+    sidecar.askAt = this.#options.now() + requeueAfterMs;
+    return { requeueAfterMs };
   }
 
   async #ask(pod: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<string | undefined> {
@@ -228,7 +247,8 @@ export class Sidecars {
 
   #sidecar(uid: string, namespace: string, target: string): Sidecar {
     const known = this.#known.get(uid);
-    const fresh = { target, asks: 0, touches: 0, touchedAt: Number.NEGATIVE_INFINITY };
+    const never = Number.NEGATIVE_INFINITY;
+    const fresh = { target, asks: 0, touches: 0, touchedAt: never, askAt: never };
     if (known) return known.target === target ? known : Object.assign(known, fresh);
     const sidecar = {
       ...{ namespace, address: undefined, read: {}, version: undefined },
@@ -259,8 +279,6 @@ export class Sidecars {
   async #touch({ metadata }: KubeObject, sidecar: Sidecar, signal: AbortSignal): Promise<void> {
     const { client, touch, now, wallClock } = this.#options;
     if (!touch) return;
-    sidecar.touches += 1;
-    sidecar.touchedAt = now();
     const { namespace, name, uid } = metadata;
     // The same text again would be no change.
     const value = `${sidecar.target} ${wallClock().toISOString()}`;
@@ -276,6 +294,8 @@ export class Sidecars {
       // The pod is gone, or another one has its name.
       if (!isNotFound(err) && !isConflict(err)) throw err;
     }
+    sidecar.touches += 1;
+    sidecar.touchedAt = now();
   }
 
   /** Reads the pod: where its sidecar is, and since when it runs. */

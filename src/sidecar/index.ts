@@ -1,4 +1,4 @@
-/** Sidecar injection as pure functions: who gets one, what is added, and how it is taken away. */
+/** Sidecar injection as pure functions: which pods get one, what is added, and how it is removed. */
 export type { DecideInput, DecideOptions } from './decision-input.ts';
 export { type Injection, inject } from './inject.ts';
 export { type Keys, keysFor } from './keys.ts';

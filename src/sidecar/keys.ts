@@ -23,6 +23,14 @@ export interface Keys {
   readonly overrides: Readonly<Record<Override, string>>;
 }
 
+/** The other annotations of pods with the prefix of the overrides. */
+const OTHERS = ['status', 'templates', 'routes', 'exclude-inbound-ports', 'exclude-outbound-ports'];
+
+/** The annotations of pods that begin with the prefix of the overrides and have a meaning. */
+export function knownAnnotations({ optIn, overrides }: Keys): readonly string[] {
+  return [...Object.values(overrides), ...OTHERS.map((name) => `${optIn}-${name}`)];
+}
+
 /** The label of pods and namespaces, and the annotation of pods, that keeps rollouts away with the value `false`. */
 export const ROLLOUT_KEY = 'initializer.kubernetes.io/rollout';
 

@@ -61,14 +61,15 @@ export function sidecarsFor(
   const index = sidecars.findIndex(({ name }) => name === nameOf(main));
   const first = sidecars[index];
   if (!first || !overrides) return { sidecars, ignored: [] };
-  const { container, ignored } = overridden(first.container, pod, overrides);
+  const { container, ignored } = overridden(first.container, pod, { keys: overrides, template });
   if (container === first.container) return { sidecars, ignored };
   return { sidecars: sidecars.with(index, { ...first, container }), ignored };
 }
 
 /** Ignores valid annotations too if the API server would reject their combination. */
-function overridden(container: JsonObject, pod: Pod, keys: Keys): ReturnType<typeof applyOverrides> {
-  const changed = applyOverrides(container, pod, keys);
+function overridden(...given: Parameters<typeof applyOverrides>): ReturnType<typeof applyOverrides> {
+  const [container] = given;
+  const changed = applyOverrides(...given);
   const faults = changed.container === container ? [] : faultsOf(changed.container);
   return faults.length === 0 ? changed : { container, ignored: [...changed.ignored, ...faults] };
 }

@@ -23,13 +23,15 @@ const MAX_LENGTH = 63;
 function workloadName(pod: Pod): string {
   const metadata = own(pod, 'metadata');
   const owner = ownObjects(metadata, 'ownerReferences').find((each) => own(each, 'controller') === true);
-  if (owner) return withoutSuffix(owner, pod);
+  if (owner) return creatorName({ kind: ownString(owner, 'kind'), name: ownString(owner, 'name') }, pod);
   return ownString(metadata, 'name') || (ownString(metadata, 'generateName') ?? '');
 }
 
-function withoutSuffix(owner: JsonObject, pod: Pod): string {
-  const name = ownString(owner, 'name') ?? '';
-  const kind = ownString(owner, 'kind');
+/** The name of what has created the controller of a pod, such as its Deployment; the controller's if it is unknown. */
+export function creatorName(
+  { kind, name = '' }: { readonly kind: string | undefined; readonly name: string | undefined },
+  pod: Pod,
+): string {
   const suffix = WORKLOAD_KINDS.find((each) => each.kind === kind)?.nameSuffix;
   if (!suffix) return name;
   if ('pattern' in suffix) return name.replace(suffix.pattern, '');

@@ -82,7 +82,7 @@ async function create(client: KubeClient, injector: Injector): Promise<void> {
 }
 
 function podIn(namespace: Injector): KubeObject {
-  const typical = REVIEWS.find(({ name }) => name === '5 kB')?.body ?? '';
+  const typical = REVIEWS.find(({ name }) => name === '5 kB')?.bodies[0] ?? '';
   const { spec } = JSON.parse(typical).request.object;
   // Nobody is to schedule it.
   const schedulingGates = [{ name: 'example.com/never' }];

@@ -1,12 +1,16 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { LOAD_CORE, pinned } from './pinned.ts';
 
 export interface LoadOptions {
   readonly url: string;
+  /** Sent by turns. */
+  readonly bodies: readonly string[];
   readonly bodyFile: string;
-  readonly seconds: number;
   /** A new connection, and a new TLS handshake, for each request. */
   readonly fresh?: boolean;
 }
@@ -15,63 +19,52 @@ export interface LoadOptions {
 const CONNECTIONS = 16;
 /** Handshakes one after the other on a few: what is measured is their cost, not a full backlog. */
 const FRESH_CONNECTIONS = 4;
-const AUTOCANNON = join(projectDirectory(), 'node_modules/autocannon/autocannon.js');
-const WRK_SCRIPT = join(projectDirectory(), 'test/bench/post.lua');
+/** Of a slice without an answer: other guests may take the machine for seconds. */
+const ATTEMPTS = 3;
 
-export const loadTool = spawnSync('wrk', ['--version']).error ? 'autocannon' : 'wrk';
+/** Posts reviews as fast as they are answered, from a core of its own. */
+export class Load {
+  readonly #url: string;
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
 
-/** Posts the body as fast as it is answered, from a core of its own. Resolves with the requests per second. */
-export async function requestsPerSecond(options: LoadOptions): Promise<number> {
-  const { requests, seconds, failed } = await (loadTool === 'wrk' ? byWrk(options) : byAutocannon(options));
-  if (failed > 0 || requests === 0)
-    throw new Error(`${failed} of ${requests} requests to ${options.url} failed`);
-  return requests / seconds;
-}
+  private constructor(url: string, child: ChildProcess, lines: AsyncIterator<string>) {
+    this.#url = url;
+    this.#child = child;
+    this.#lines = lines;
+  }
 
-interface Load {
-  readonly requests: number;
-  readonly seconds: number;
-  readonly failed: number;
-}
+  static async start({ url, bodies, bodyFile, fresh }: LoadOptions): Promise<Load> {
+    await writeFile(bodyFile, bodies.join('\n'));
+    const how = fresh ? [`${FRESH_CONNECTIONS}`, 'fresh'] : [`${CONNECTIONS}`, 'kept'];
+    const program = join(projectDirectory(), 'test/bench/review-load.ts');
+    const [file = '', ...args] = pinned(LOAD_CORE, [process.execPath, program, url, bodyFile, ...how]);
+    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    return new Load(url, child, createInterface(child.stdout)[Symbol.asyncIterator]());
+  }
 
-async function byWrk({ url, bodyFile, seconds, fresh }: LoadOptions): Promise<Load> {
-  const connections = `${fresh ? FRESH_CONNECTIONS : CONNECTIONS}`;
-  const args = ['--threads', '1', '--connections', connections, '--duration', `${seconds}s`];
-  const script = ['--script', WRK_SCRIPT, url, '--', bodyFile, fresh ? 'close' : 'keep-alive'];
-  const printed = await run(['wrk', ...args, ...script]);
-  // The last line is the script's.
-  return JSON.parse(printed.trimEnd().split('\n').at(-1) ?? '');
-}
+  /** Sends so many, and resolves with what `around` returns for the seconds. A slice that fails is repeated. */
+  async send<T>(count: number, around: (send: () => Promise<number>) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await around(() => this.#send(count));
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
 
-async function byAutocannon({ url, bodyFile, seconds, fresh }: LoadOptions): Promise<Load> {
-  const connections = fresh ? FRESH_CONNECTIONS : CONNECTIONS;
-  const args = [
-    '--json',
-    '--no-progress',
-    '--method',
-    'POST',
-    '--input',
-    bodyFile,
-    '--duration',
-    `${seconds}`,
-  ];
-  const headers = ['content-type=application/json', ...(fresh ? ['connection=close'] : [])];
-  const how = [...headers.flatMap((header) => ['--headers', header]), '--connections', `${connections}`];
-  const printed = await run([process.execPath, AUTOCANNON, ...args, ...how, url]);
-  const { requests, duration, non2xx, errors, timeouts } = JSON.parse(printed);
-  return { requests: requests.total, seconds: duration, failed: non2xx + errors + timeouts };
-}
+  async #send(count: number): Promise<number> {
+    this.#child.stdin?.write(`${count}\n`);
+    const { value } = await this.#lines.next();
+    const seconds = Number(value);
+    if (!(seconds > 0)) throw new Error(`${count} requests to ${this.#url}: ${value}`);
+    return seconds;
+  }
 
-function run(command: readonly string[]): Promise<string> {
-  const [file = '', ...args] = pinned(LOAD_CORE, command);
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let [out, err] = ['', ''];
-    child.stdout.on('data', (chunk) => (out += chunk));
-    child.stderr.on('data', (chunk) => (err += chunk));
-    child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0 ? resolve(out) : reject(new Error(`${command[0]} ended with ${code}: ${err}`)),
-    );
-  });
+  async stop(): Promise<void> {
+    const ended = once(this.#child, 'close');
+    this.#child.stdin?.end();
+    await ended;
+  }
 }

@@ -20,6 +20,7 @@ const PEERS = Number(process.env.BENCH_PEERS ?? 99);
 const IDLE_SECONDS = Number(process.env.BENCH_SECONDS ?? 120);
 /** More than `--look-interval`. */
 const SETTLE_SECONDS = 35;
+const BOOKMARK_MS = 60_000;
 const BOUNDS = { appliedSeconds: 10, idlePercent: 1, memoryMB: 128 };
 /** Of /proc/PID/stat, in a second. */
 const TICKS = 100;
@@ -59,8 +60,12 @@ async function measure(): Promise<0 | 1> {
     } else if (searchParams.get('sendInitialEvents') !== null) {
       response.statusCode = 422;
       response.end(JSON.stringify({ kind: 'Status', code: 422, reason: 'Invalid', message: 'no' }));
-    } else if (searchParams.get('watch') !== null) response.flushHeaders();
-    else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: networks() }));
+    } else if (searchParams.get('watch') !== null) {
+      // As an API server does.
+      const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '1' } } };
+      const timer = setInterval(() => response.write(`${JSON.stringify(bookmark)}\n`), BOOKMARK_MS);
+      response.once('close', () => clearInterval(timer)).flushHeaders();
+    } else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: networks() }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -96,7 +101,10 @@ async function measure(): Promise<0 | 1> {
     { stdio: ['ignore', 'inherit', 'inherit'] },
   );
   try {
-    await reported;
+    const ended = once(agent, 'exit').then(([code]) => {
+      throw new Error(`the agent ended with ${code}`);
+    });
+    await Promise.race([reported, ended]);
     const appliedSeconds = (performance.now() - startedMs) / 1000;
     const entries = (await run('bridge', ['fdb', 'show'])).match(/00:00:00:00:00:00 .* dst /g)?.length ?? 0;
     // The look after the change finds the new state; those after it find nothing.

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 /** The pods whose admission is measured, as AdmissionReviews like kube-apiserver 1.36 sends them. */
 export interface ReviewKind {
   readonly name: string;
-  readonly body: string;
-  /** Whether the answer has a patch. */
+  /** Sent by turns. */
+  readonly bodies: readonly string[];
+  /** Whether the answers have a patch. */
   readonly injected: boolean;
 }
 
@@ -45,9 +46,10 @@ interface PodShape {
   readonly containers: number;
   readonly optIn: 'true' | 'false' | undefined;
   readonly namespace: string;
+  readonly more?: Readonly<Record<'metadata' | 'spec' | 'container', object>>;
 }
 
-function podReview({ env, containers, optIn, namespace }: PodShape): string {
+function podReview({ env, containers, optIn, namespace, more }: PodShape): string {
   const name = 'shop-frontend-6d4b75cb6d';
   const mount = {
     name: 'kube-api-access-x7k2p',
@@ -73,6 +75,7 @@ function podReview({ env, containers, optIn, namespace }: PodShape): string {
           blockOwnerDeletion: true,
         },
       ],
+      ...more?.metadata,
     },
     spec: {
       volumes: [
@@ -99,8 +102,10 @@ function podReview({ env, containers, optIn, namespace }: PodShape): string {
         terminationMessagePath: '/dev/termination-log',
         terminationMessagePolicy: 'File',
         imagePullPolicy: 'IfNotPresent',
+        ...more?.container,
       })),
       ...defaults,
+      ...more?.spec,
     },
     status: {},
   };
@@ -129,15 +134,41 @@ function podReview({ env, containers, optIn, namespace }: PodShape): string {
 
 const pod = (shape: Partial<PodShape>) =>
   podReview({ env: 0, containers: 1, optIn: 'true', namespace: 'default', ...shape });
+const single = (name: string, shape: Partial<PodShape>, injected = true): ReviewKind => ({
+  name,
+  bodies: [pod(shape)],
+  injected,
+});
+
+/** The pods of a cluster: 64 shapes, of 6 kB on average. V8 keeps the look-ups of one shape at hand, but not those of many. */
+export const MIXED = '6 kB, 64 shapes';
+
+function mixed(): readonly string[] {
+  const bits = [0, 1, 2, 3, 4, 5];
+  return Array.from({ length: 64 }, (_, i) => {
+    const [affinity, annotated, init, labelled, probed, secured] = bits.map((bit) => ((i >> bit) & 1) === 1);
+    const more: PodShape['more'] = {
+      metadata: { ...(annotated && { annotations: { 'prometheus.io/scrape': 'true', team: `team-${i}` } }) },
+      spec: {
+        ...(affinity && { nodeSelector: { 'kubernetes.io/os': 'linux' }, priorityClassName: 'high' }),
+        ...(init && { initContainers: [{ name: 'init', image: 'busybox:1.37', command: ['true'] }] }),
+        ...(labelled && { hostname: `host-${i}`, subdomain: 'shop' }),
+        ...(secured && { securityContext: { runAsNonRoot: true, fsGroup: 1000 } }),
+      },
+      container: {
+        ...(probed && { livenessProbe: { tcpSocket: { port: 8080 } }, workingDir: '/srv' }),
+        ...(secured && { securityContext: { allowPrivilegeEscalation: false } }),
+      },
+    };
+    return pod({ env: 5 + (i % 12), containers: 1 + (i % 4), more });
+  });
+}
 
 export const REVIEWS: readonly ReviewKind[] = [
-  { name: '2 kB', body: pod({}), injected: true },
-  { name: '5 kB', body: pod({ containers: 3, env: 10 }), injected: true },
-  { name: '2,000 env', body: pod({ env: 2_000 }), injected: true },
-  {
-    name: 'opted in by its namespace',
-    body: pod({ optIn: undefined, namespace: OPTED_IN_NAMESPACE }),
-    injected: true,
-  },
-  { name: 'opted out', body: pod({ optIn: 'false' }), injected: false },
+  { name: MIXED, bodies: mixed(), injected: true },
+  single('2 kB', {}),
+  single('5 kB', { containers: 3, env: 10 }),
+  single('2,000 env', { env: 2_000 }),
+  single('opted in by its namespace', { optIn: undefined, namespace: OPTED_IN_NAMESPACE }),
+  single('opted out', { optIn: 'false' }, false),
 ];

@@ -6,6 +6,7 @@ import { compileRoutes } from '../../src/routing/compile.ts';
 import { ENVOY_FILES } from '../../src/sidecar/envoy/configurations.ts';
 import { READINESS_PORT } from '../../src/sidecar/envoy/parts.ts';
 import {
+  DESTINATION_HEADER,
   directRoutes,
   OUTBOUND,
   READINESS,
@@ -50,6 +51,13 @@ Promise.all([loop(), loop()]).then(() => {
   console.log(JSON.stringify({ requests: times.length, microseconds: times[times.length >> 1] * 1000 }));
 });`;
 
+/** Each sidecar with a file of routes, and the one that has the same routes in its configuration. */
+const PAIRS = [
+  ['no routes', 'static'],
+  ['one route', 'static'],
+  ['1,000 routes', 'static, 1,000 routes'],
+] as const;
+
 /** What the sidecar of a pod spends on a request, and its memory, beside one whose routes are in its configuration. */
 export async function sidecarBench({ runs, seconds }: BenchSettings): Promise<readonly Measurement[]> {
   const obstacle = await CapturedSpace.obstacle();
@@ -57,11 +65,13 @@ export async function sidecarBench({ runs, seconds }: BenchSettings): Promise<re
     process.stderr.write(`no figures of sidecars: ${obstacle}\n`);
     return [];
   }
+  const thousand = fileOf([toV2(), ...many()]);
   const subjects = new Map([
-    ['static', await Subject.start(undefined)],
-    ['no routes', await Subject.start(fileOf([]))],
-    ['one route', await Subject.start(fileOf([toV2()]))],
-    ['1,000 routes', await Subject.start(fileOf([toV2(), ...many()]))],
+    ['static', await Subject.start(withoutFile(TRANSPARENT, []))],
+    ['no routes', await Subject.start(TRANSPARENT, fileOf([]))],
+    ['one route', await Subject.start(TRANSPARENT, fileOf([toV2()]))],
+    ['static, 1,000 routes', await Subject.start(withoutFile(TRANSPARENT, hostsOf(thousand)))],
+    ['1,000 routes', await Subject.start(TRANSPARENT, thousand)],
   ]);
   try {
     const slices = new Map([...subjects.keys()].map((name): [string, Slice[]] => [name, []]));
@@ -78,8 +88,8 @@ export async function sidecarBench({ runs, seconds }: BenchSettings): Promise<re
     }
     const memory = new Map<string, number>();
     for (const [name, subject] of subjects) memory.set(name, await subject.memory());
-    return [...subjects.keys()].slice(1).flatMap((name) => {
-      const [ours, floor] = [slices.get(name) ?? [], slices.get('static') ?? []];
+    return PAIRS.flatMap(([name, beside]) => {
+      const [ours, floor] = [slices.get(name) ?? [], slices.get(beside) ?? []];
       const line = (what: string, unit: string, of: (slice: Slice) => number): Measurement => ({
         name: `${what} of a sidecar with ${name}`,
         unit,
@@ -96,9 +106,9 @@ export async function sidecarBench({ runs, seconds }: BenchSettings): Promise<re
           name: `resident memory of a sidecar with ${name}`,
           unit: 'MB',
           ours: summarise(size(name)),
-          floor: summarise(size('static')),
-          ratio: summarise(ratios(size(name), size('static'))),
-          ...(name !== '1,000 routes' && { bound: BOUND }),
+          floor: summarise(size(beside)),
+          ratio: summarise(ratios(size(name), size(beside))),
+          bound: BOUND,
         },
       ];
     });
@@ -118,6 +128,7 @@ function medianOf(slices: readonly Slice[]): Slice {
   return { cpu: median(({ cpu }) => cpu), latency: median(({ latency }) => latency) };
 }
 
+const TRANSPARENT = ENVOY_FILES['transparent.json'] ?? '';
 const SIZE = { routes: 1000, services: 500, namespaces: 100 };
 const toV2 = () => routeFor('shop/r', 'shop/web', [{ backendRefs: [{ name: 'v2', port: 80 }] }]);
 const many = () => Array.from({ length: SIZE.routes }, (_, i) => worldRoute(i, SIZE));
@@ -140,15 +151,13 @@ class Subject {
     this.#directory = directory;
   }
 
-  /** With this file of routes; without one, with routes in the configuration, as it was before there were files. */
-  static async start(file: string | undefined): Promise<Subject> {
+  static async start(configuration: string, file = ''): Promise<Subject> {
     const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-sidecar-'));
-    const text = ENVOY_FILES['transparent.json'] ?? '';
-    const configuration = (
-      file === undefined ? withoutFile(text) : text.replaceAll(ROUTES_DIRECTORY, directory)
-    ).replaceAll('/etc/envoy/', `${directory}/`);
-    await writeFile(join(directory, 'envoy.json'), configuration);
-    await writeFile(join(directory, ROUTES_FILE), file ?? '');
+    const text = configuration
+      .replaceAll(ROUTES_DIRECTORY, directory)
+      .replaceAll('/etc/envoy/', `${directory}/`);
+    await writeFile(join(directory, 'envoy.json'), text);
+    await writeFile(join(directory, ROUTES_FILE), file);
     const space = await CapturedSpace.start([WEB, V2]);
     const envoy = await ensureEnvoy(process.env, process.stderr);
     const args = [
@@ -190,22 +199,36 @@ class Subject {
   }
 }
 
-/** The same configuration with the routes that a file without routes has. */
-function withoutFile(text: string): string {
-  const inline = (name: string, domain: string, routes: readonly JsonObject[]) => ({
+/** The hosts of a file with routes, but for the last two: that of the readiness listener, and what has no routes. */
+function hostsOf(file: string): readonly JsonObject[] {
+  return JSON.parse(file).resources[0].virtual_hosts.slice(0, -2);
+}
+
+/** The same configuration with these hosts and the routes that a file without routes has. */
+function withoutFile(text: string, hosts: readonly JsonObject[]): string {
+  const last = (name: string, domain: string, routes: readonly JsonObject[]) => ({
     name,
-    virtual_hosts: [{ name, domains: [domain], routes }],
+    domains: [domain],
+    routes,
   });
+  const outbound = { vhost_header: DESTINATION_HEADER, request_headers_to_remove: [DESTINATION_HEADER] };
   return JSON.stringify(
     JSON.parse(text, (_, value) => {
       if (typeof value !== 'object' || value === null || !('rds' in value)) return value;
-      const { rds: _file, early_header_mutation_extensions: _early, ...rest } = value;
-      const isOutbound = value.stat_prefix === OUTBOUND;
+      const { rds: _file, early_header_mutation_extensions: early, ...rest } = value;
+      if (value.stat_prefix !== OUTBOUND) {
+        return {
+          ...rest,
+          route_config: { name: READINESS, virtual_hosts: [last(READINESS, '*', READY_ROUTES)] },
+        };
+      }
       return {
         ...rest,
-        route_config: isOutbound
-          ? inline(OUTBOUND, '*', directRoutes(OUTBOUND))
-          : inline(READINESS, '*', READY_ROUTES),
+        ...(hosts.length > 0 && { early_header_mutation_extensions: early }),
+        route_config: {
+          ...{ name: OUTBOUND, ...(hosts.length > 0 && outbound) },
+          virtual_hosts: [...hosts, last(OUTBOUND, '*', directRoutes(OUTBOUND))],
+        },
       };
     }),
   );

@@ -1,13 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, fetch } from 'undici';
+import { ensureGoProgram } from '../env/cluster/go-program.ts';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
 import { freePorts } from '../env/control-plane/free-ports.ts';
+import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../env/control-plane/start.ts';
 import { eventually } from '../env/eventually.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
-import { pin, SERVER_CORE } from './pinned.ts';
+import { pin, pinned, SERVER_CORE } from './pinned.ts';
 import { OPTED_IN_NAMESPACE } from './reviews.ts';
 
 /** A flag of the operator's where an election would only take its time. */
@@ -17,6 +19,8 @@ export const ALONE = '--leader-elect=false';
 export interface Stage {
   readonly controlPlane: ControlPlane;
   readonly operator: Operator;
+  /** Again, after it was restarted. */
+  pinOperator(): void;
   /** For what a scenario has to write down. */
   readonly directory: string;
   /** The sum of a metric of the operator's over its labels. */
@@ -52,11 +56,13 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
     await mkdir(directory);
     const log = join(directory, 'operator.log');
     const operator = await startOperator(controlPlane, { log, args: ['--log-level=error', ...args] });
-    pin(operator.process.pid, SERVER_CORE);
+    const pinOperator = () => pin(operator.process.pid, SERVER_CORE);
+    pinOperator();
     const metric = (name: string) => readMetric(operator.metricsUrl, name);
     return {
       controlPlane,
       operator,
+      pinOperator,
       directory,
       metric,
       residentMb: async () => (await metric('process_resident_memory_bytes')) / 2 ** 20,
@@ -68,27 +74,49 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
   }
 }
 
-/** A server to compare with, by the file that it is: `floor-server`, which does the least, or `express-server`. */
-type Peer = 'floor-server' | 'express-server';
+/** A server to compare with: a bare one in Node, which does the least, or one that is written by hand in Go. */
+export type Peer = 'floor-server' | 'go-webhook';
 
-/** Starts one that answers any review with the answer given, but for its uid; resolves with its URL. It uses the operator's own certificate. */
-export async function startPeer(stage: Stage, peer: Peer, answer: string): Promise<string> {
+export interface RunningPeer {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts one, with the operator's own certificate. The floor answers any review with the answer given, but for its uid; the
+ * Go webhook has a sidecar of its own.
+ */
+export async function startPeer(stage: Stage, peer: Peer, answer: string): Promise<RunningPeer> {
   const [port = 0] = await freePorts(1);
   const file = join(stage.directory, `${peer}-${port}.json`);
   await writeFile(file, answer);
   const certificates = join(stage.controlPlane.directory, 'operator');
-  const { pid } = await stage.controlPlane.supervisor.start({
-    name: `${peer}-${port}`,
-    command: process.execPath,
-    args: [
-      join(projectDirectory(), `test/bench/${peer}.ts`),
-      ...[`${port}`, join(certificates, 'tls.key'), join(certificates, 'tls.crt'), file],
-    ],
-  });
+  const server =
+    peer === 'go-webhook'
+      ? [await goWebhook()]
+      : [process.execPath, join(projectDirectory(), `test/bench/${peer}.ts`)];
+  const files = [join(certificates, 'tls.key'), join(certificates, 'tls.crt'), file];
+  // Go starts a thread for each core that it may use.
+  const [command = '', ...args] = pinned(SERVER_CORE, [...server, `${port}`, ...files]);
+  const started = await stage.controlPlane.supervisor.start({ name: `${peer}-${port}`, command, args });
   const url = `https://127.0.0.1:${port}`;
-  pin(pid, SERVER_CORE);
   await eventually(`${url} answers`, async () => (await post(url, ANY_REVIEW)).includes('response'));
-  return url;
+  const stop = async () => {
+    started.kill();
+    await started.exited;
+  };
+  return { url, pid: started.pid, stop };
+}
+
+/** The webhook in Go, built once with the modules of the control plane. */
+async function goWebhook(): Promise<string> {
+  const path = (file: string) => join(projectDirectory(), 'test', file);
+  const source = path('bench/go-webhook/main.go');
+  const { directory, goVersion } = await readPinnedModule();
+  const sources = [source, join(directory, 'go.sum')];
+  const program = { name: 'go-webhook', directory, package: source, goVersion, sources };
+  return await ensureGoProgram(program, process.env, process.stderr);
 }
 
 const ANY_REVIEW =

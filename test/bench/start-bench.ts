@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Measurement } from './measurement.ts';
 import type { BenchSettings } from './settings.ts';
 import { ALONE, setStage } from './stage.ts';
@@ -15,7 +16,17 @@ export async function startBench({ runs }: BenchSettings): Promise<readonly Meas
       await stage.operator.restart();
       seconds.push((performance.now() - start) / 1000);
     }
-    return [{ name: 'cold start to ready', unit: 's', ours: summarise(seconds) }];
+    // What was needed for a moment is given back within some seconds.
+    await pause(20_000);
+    return [
+      { name: 'cold start to ready', unit: 's', ours: summarise(seconds) },
+      {
+        name: 'resident memory, idle',
+        unit: 'MB',
+        ours: summarise([await stage.residentMb()]),
+        bound: { most: 80 },
+      },
+    ];
   } finally {
     await stage.stop();
   }

@@ -1,32 +1,106 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { requestsPerSecond } from './load.ts';
+import type { ReviewCost } from '../../hack/pictures/review-plot.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { cpuSeconds } from './cpu-time.ts';
+import { Load } from './load.ts';
 import type { Bound, Measurement } from './measurement.ts';
 import { progress } from './progress.ts';
-import { REVIEWS, type ReviewKind } from './reviews.ts';
+import { MIXED, REVIEWS, type ReviewKind } from './reviews.ts';
 import type { BenchSettings } from './settings.ts';
-import { post, type Stage, setStage, startPeer } from './stage.ts';
+import { type Peer, post, type Stage, setStage, startPeer } from './stage.ts';
 import { ratios, summarise } from './statistics.ts';
 
-/** The design's, on one core over TLS: of the floor's rate, or of the Express server's (docs/adr/0011). */
-const OF_FLOOR: Readonly<Record<string, Bound>> = { '2,000 env': { least: 0.8 } };
-const OF_EXPRESS: Readonly<Record<string, Bound>> = { '5 kB': { least: 0.8 } };
+/** The design's (docs/adr/0026): of the reviews of the floor, and of the Go webhook, in one second of CPU time. */
+const BOUNDS: Readonly<Record<string, Readonly<Record<Peer, Bound>>>> = {
+  [`${MIXED}, the first 5,000`]: { 'floor-server': { least: 0.65 }, 'go-webhook': { least: 1 } },
+  [MIXED]: { 'floor-server': { least: 0.65 }, 'go-webhook': { least: 1 } },
+  '2,000 env': { 'floor-server': { least: 0.85 }, 'go-webhook': { least: 1 } },
+};
+const PEERS: readonly Peer[] = ['floor-server', 'go-webhook'];
+const NAMES: Readonly<Record<Peer, string>> = {
+  'floor-server': 'beside the floor',
+  'go-webhook': 'beside Go',
+};
 
 /** Of what has no bound there are no more runs than this. */
 const UNBOUND_RUNS = 3;
+/** Reviews in one slice of one server, in bytes: some 100 ms. */
+const SLICE_BYTES = 2_000_000;
+const FIRST = 5_000;
 
-/** Injections per second, beside servers that answer each with what we answered once: a bare one, and one with Express. */
+/** Where the CPU times go when the figures are recorded: `make pictures` draws them. */
+const COSTS = 'test/bench/reviews.json';
+
+/** Reviews beside a bare server and a webhook in Go, in one second of time and of CPU time. */
 export async function webhookBench(settings: BenchSettings): Promise<readonly Measurement[]> {
   const stage = await setStage();
   try {
     const measured: Measurement[] = [];
+    const mixed = REVIEWS.find(({ name }) => name === MIXED);
+    if (mixed) measured.push(...(await soonAfterStart(stage, mixed, settings)));
     for (const review of REVIEWS) measured.push(...(await compared(stage, review, settings, false)));
     const typical = REVIEWS.find(({ name }) => name === '5 kB');
     if (typical) measured.push(...(await compared(stage, typical, settings, true)));
+    if (settings.record) {
+      const text = `${JSON.stringify(costs(measured), undefined, 2)}\n`;
+      await writeFile(join(projectDirectory(), COSTS), text);
+    }
     return measured;
   } finally {
     await stage.stop();
   }
+}
+
+/** The CPU times of the reviews with bounds. */
+function costs(measured: readonly Measurement[]): readonly ReviewCost[] {
+  const microseconds = (one: Measurement | undefined, whose: 'ours' | 'floor') =>
+    1e6 / (one?.[whose]?.median ?? Number.NaN);
+  return Object.keys(BOUNDS).map((name) => {
+    const [floor, go] = PEERS.map((peer) => measured.find((one) => one.name === titleOf(name, 'CPU', peer)));
+    return {
+      name,
+      servers: [
+        { name: 'envoy-initializer', microseconds: microseconds(floor, 'ours') },
+        { name: 'bare node:https', microseconds: microseconds(floor, 'floor') },
+        { name: 'Go, by hand', microseconds: microseconds(go, 'floor') },
+      ],
+    };
+  });
+}
+
+function titleOf(name: string, kind: string, peer: Peer): string {
+  return `injections, ${name}, ${kind}, ${NAMES[peer]}`;
+}
+
+/** A server under load. */
+interface Contender {
+  readonly load: Load;
+  readonly pid: number;
+}
+
+/** What a server did in one run. */
+interface Done {
+  readonly reviews: number;
+  readonly seconds: number;
+  readonly cpu: number;
+}
+
+async function soonAfterStart(
+  stage: Stage,
+  review: ReviewKind,
+  { runs }: BenchSettings,
+): Promise<readonly Measurement[]> {
+  const name = `${review.name}, the first 5,000`;
+  progress(`  ${name}`);
+  const done: (readonly Done[])[] = [];
+  for (let run = 0; run < runs; run++) {
+    stage.operator.process.kill();
+    await stage.operator.restart();
+    stage.pinOperator();
+    done.push(await withContenders(stage, review, false, (all) => byTurns(all, FIRST, FIRST / 20)));
+  }
+  return measurements(name, done);
 }
 
 async function compared(
@@ -35,49 +109,84 @@ async function compared(
   { runs, seconds }: BenchSettings,
   fresh: boolean,
 ): Promise<readonly Measurement[]> {
-  const [ofFloor, ofExpress] = fresh ? [] : [OF_FLOOR[review.name], OF_EXPRESS[review.name]];
-  progress(`  ${review.name}${fresh ? ', a connection each' : ''}`);
-  const oursUrl = `${stage.operator.webhookUrl}/inject?timeout=10s`;
-  const answer = await post(oursUrl, review.body);
-  if (answer.includes('"patch"') !== review.injected) {
-    throw new Error(
-      `expected the pod "${review.name}" ${review.injected ? '' : 'not '}to be injected, got ${answer}`,
-    );
-  }
-  const urls = [oursUrl, await startPeer(stage, 'floor-server', answer)];
-  if (ofExpress) urls.push(await startPeer(stage, 'express-server', answer));
-  const bodyFile = join(stage.directory, 'review.json');
-  await writeFile(bodyFile, review.body);
-  const load = (url: string) => requestsPerSecond({ url, bodyFile, seconds: 1, fresh });
-  // V8 compiles what is hot in some seconds, and whoever has been compiled later would look slower.
-  await byTurns(urls, 2 * seconds, load);
-  const rates: (readonly number[])[] = [];
-  for (let run = 0; run < (ofFloor || ofExpress ? runs : Math.min(runs, UNBOUND_RUNS)); run++) {
-    rates.push(await byTurns(urls, seconds, load));
-  }
-  const [ours = [], floor = [], express = []] = urls.map((_, i) => rates.map((run) => run[i] ?? Number.NaN));
-  const name = `injections, ${review.name}${fresh ? ', a connection each' : ''}`;
-  const beside = (title: string, other: readonly number[], bound: Bound | undefined): Measurement => ({
-    name: title,
-    unit: 'req/s',
-    ours: summarise(ours),
-    floor: summarise(other),
-    ratio: summarise(ratios(ours, other)),
-    ...(bound && { bound }),
+  const name = `${review.name}${fresh ? ', a connection each' : ''}`;
+  progress(`  ${name}`);
+  const slice = fresh ? 200 : Math.max(16, Math.round(SLICE_BYTES / (review.bodies[0]?.length ?? 1)));
+  return await withContenders(stage, review, fresh, async (all) => {
+    // V8 compiles what is hot in some seconds, and what has been compiled later would look slower.
+    await byTurns(all, 10 * seconds * slice, slice);
+    const done: (readonly Done[])[] = [];
+    for (let run = 0; run < (name in BOUNDS ? runs : Math.min(runs, UNBOUND_RUNS)); run++)
+      done.push(await byTurns(all, 5 * seconds * slice, slice));
+    return measurements(name, done);
   });
-  const besideFloor = beside(name, floor, ofFloor);
-  return ofExpress ? [besideFloor, beside(`${name}, beside Express`, express, ofExpress)] : [besideFloor];
 }
 
-/** The rate of each in one run: a second of one and a second of the next, since other machines on the same host come and go. */
-async function byTurns(
-  urls: readonly string[],
-  seconds: number,
-  load: (url: string) => Promise<number>,
-): Promise<readonly number[]> {
-  const sums = urls.map(() => 0);
-  for (let second = 0; second < seconds; second++) {
-    for (const [i, url] of urls.entries()) sums[i] = (sums[i] ?? 0) + (await load(url));
+/** The operator first, then its peers. */
+async function withContenders<T>(
+  stage: Stage,
+  review: ReviewKind,
+  fresh: boolean,
+  measure: (all: readonly Contender[]) => Promise<T>,
+): Promise<T> {
+  const oursUrl = `${stage.operator.webhookUrl}/inject?timeout=10s`;
+  const answer = await post(oursUrl, review.bodies[0] ?? '');
+  if (answer.includes('"patch"') !== review.injected) {
+    const what = review.injected ? '' : 'not ';
+    throw new Error(`expected the pod "${review.name}" ${what}to be injected, got ${answer}`);
   }
-  return sums.map((sum) => sum / seconds);
+  const peers = await Promise.all(PEERS.map((peer) => startPeer(stage, peer, answer)));
+  const { bodies } = review;
+  const all: Contender[] = [];
+  try {
+    for (const [i, { url, pid }] of [{ url: oursUrl, pid: stage.operator.process.pid }, ...peers].entries()) {
+      const bodyFile = join(stage.directory, `reviews-${i}`);
+      all.push({ pid, load: await Load.start({ url, bodies, bodyFile, fresh }) });
+    }
+    return await measure(all);
+  } finally {
+    await Promise.all(all.map(({ load }) => load.stop()));
+    for (const { stop } of peers) await stop();
+  }
+}
+
+/** So many reviews for each, a slice of one and a slice of the next, since other machines on the same host come and go. */
+async function byTurns(all: readonly Contender[], reviews: number, slice: number): Promise<readonly Done[]> {
+  const sums = all.map(() => ({ reviews: 0, seconds: 0, cpu: 0 }));
+  for (let sent = 0; sent < reviews; sent += slice) {
+    for (const [i, { load, pid }] of all.entries()) {
+      const { seconds, cpu } = await load.send(slice, async (send) => {
+        const before = cpuSeconds(pid);
+        return { seconds: await send(), cpu: cpuSeconds(pid) - before };
+      });
+      const sum = sums[i];
+      if (!sum) continue;
+      sum.reviews += slice;
+      sum.seconds += seconds;
+      sum.cpu += cpu;
+    }
+  }
+  return sums;
+}
+
+/** One line for each peer and kind of time. */
+function measurements(name: string, runs: readonly (readonly Done[])[]): readonly Measurement[] {
+  const kinds = [
+    ['CPU', 'reviews/CPU s', ({ reviews, cpu }: Done) => reviews / cpu],
+    ['rate', 'reviews/s', ({ reviews, seconds }: Done) => reviews / seconds],
+  ] as const;
+  return PEERS.flatMap((peer, i) =>
+    kinds.map(([kind, unit, figure]): Measurement => {
+      const [ours, other] = [0, i + 1].map((at) => runs.flatMap((run) => run.slice(at, at + 1).map(figure)));
+      const bound = kind === 'CPU' ? BOUNDS[name]?.[peer] : undefined;
+      return {
+        name: titleOf(name, kind, peer),
+        unit,
+        ours: summarise(ours ?? []),
+        floor: summarise(other ?? []),
+        ratio: summarise(ratios(ours ?? [], other ?? [])),
+        ...(bound && { bound }),
+      };
+    }),
+  );
 }

@@ -1,7 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { undeploy } from '../../hack/deploy/undeploy.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
@@ -13,6 +12,7 @@ import { Installation } from '../support/installation.ts';
 import { multusObstacle } from '../support/multus-obstacle.ts';
 import { objectNames } from '../support/object-names.ts';
 import { forbiddenCalls } from '../support/rights.ts';
+import { uninstall, uninstalled } from '../support/uninstall.ts';
 
 /** A first run builds the node, Multus and our own image. */
 const PREPARATION_MS = 60 * 60_000;
@@ -59,16 +59,16 @@ describeUnless(await multusObstacle(), 'an installation', () => {
     expect(await installation.written()).toEqual(written);
   });
 
-  test('is removed by make undeploy: Networks by force, the real ones too, and no object is left', async () => {
+  test('is removed by uninstall: Networks by force, the real ones too, and no object is left', async () => {
     await installation.run(`apply -f ${join(projectDirectory(), 'deploy/examples/example-network.yaml')}`);
     await installation.run('wait network/example-network --for=condition=Ready --timeout=60s');
     const gated = { schedulingGates: [{ name: 'samplecrd.k8s.io/network' }] };
     await apply(cluster, podOf('waiting', {}, gated));
-    const kubectl = cluster.kubectl.bind(cluster);
-    await expect(undeploy({ kubectl, force: false, timeoutSeconds: 120, say() {} })).rejects.toThrow(
-      'default/example-network',
-    );
-    await undeploy({ kubectl, force: true, timeoutSeconds: 120, say() {} });
+    expect(await uninstall(cluster.kubeconfigPath)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('default/example-network'),
+    });
+    await uninstalled(cluster.kubeconfigPath, '--force');
     await installation.run('wait pod/waiting --for=condition=Ready --timeout=60s');
     await installation.run('delete pod waiting --now');
     expect((await objectNames(cluster)).filter((name) => !before.includes(name))).toEqual([]);

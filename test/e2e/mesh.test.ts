@@ -423,8 +423,8 @@ describeWithNode('the Networks of the previous release', () => {
       `fdb replace ${mac} dev ${name} dst 192.0.2.${number} static`,
       `fdb append 00:00:00:00:00:00 dev ${name} dst ${peer}`,
     ];
-    await node.space.programs('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
-    await node.space.programs('bridge', ['-batch', '-'], `${fdb.join('\n')}\n`);
+    await node.space.programs.run('ip', ['-batch', '-'], `${ip.join('\n')}\n`);
+    await node.space.programs.run('bridge', ['-batch', '-'], `${fdb.join('\n')}\n`);
     const range = (first: number) =>
       JSON.stringify({
         subnet: status.cidr,

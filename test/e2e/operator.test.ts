@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { VERSION } from '../../src/kube/util/version.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { ensureBinaries } from '../env/control-plane/build.ts';
@@ -111,6 +113,17 @@ describeUnless(await multusObstacle(), 'the operator, from its own image and man
     expect(await shell(cluster, 'client', `printf '${put}' | nc ${address} 8080`)).toContain(
       'forbidden from other hosts: use kubectl port-forward',
     );
+  });
+
+  test('its image is the command line, too', async () => {
+    const template = await readFile(join(examples, 'template.yaml'), 'utf8');
+    const image = `--image=envoy-initializer:${VERSION} --image-pull-policy=Never`;
+    const printed = await kubectl(
+      cluster,
+      `run lint ${image} --restart=Never --quiet --rm --stdin -- lint - -o json`,
+      template,
+    );
+    expect(JSON.parse(printed)).toEqual([expect.objectContaining({ file: '<stdin>', severity: 'warning' })]);
   });
 
   test('has needed no right that the roles do not give', async () => {

@@ -172,8 +172,9 @@ async function rolledOut(
 /** How often the operator has written each pod. */
 async function writes(): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for (const { verb, resource, name, uri } of await operatorCalls(cluster.controlPlane.auditLogPath)) {
-    if (verb === 'patch' && !uri.includes('dryRun') && /^pods(\/resize)?$/.test(resource))
+  for (const { verb, resource, name, uri, code } of await operatorCalls(cluster.controlPlane.auditLogPath)) {
+    // The last requests of a killed leader are answered with an error, and change nothing.
+    if (verb === 'patch' && code === 200 && !uri.includes('dryRun') && /^pods(\/resize)?$/.test(resource))
       counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;

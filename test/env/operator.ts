@@ -18,7 +18,13 @@ export const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** The path of each webhook of deploy/base. */
 const WEBHOOKS = {
   MutatingWebhookConfiguration: ['/inject', '/inject', '/attach'],
-  ValidatingWebhookConfiguration: ['/validate', '/validate-envoy', '/validate-route'],
+  ValidatingWebhookConfiguration: [
+    '/validate',
+    '/validate-envoy',
+    '/validate-route',
+    '/validate-workload',
+    '/validate-workload',
+  ],
 };
 
 export interface OperatorOptions {

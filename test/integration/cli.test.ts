@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dump } from 'js-yaml';
+import { processTerminal } from '../../src/cli/io/terminal.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { processTerminal } from '../../src/cli/terminal.ts';
 import { lookUpBinaries } from '../env/control-plane/binaries.ts';
 import { cacheDirectory, hostTarget } from '../env/control-plane/cache-directory.ts';
 import { readPinnedModule } from '../env/control-plane/pinned-module.ts';
@@ -445,4 +445,14 @@ describe('lint --server', () => {
     );
     expect(code).toBe(1);
   });
+});
+
+test('--as and --as-group are what the API server sees', async () => {
+  const { code, stderr } = await cli(['drift', '-A', '--as=ann', '--as-group=system:masters']);
+  expect({ code, stderr }).toEqual({
+    code: expect.any(Number),
+    stderr: expect.not.stringContaining('error'),
+  });
+  const denied = await cli(['drift', '--as=ann', '-n', 'plain']);
+  expect(denied).toMatchObject({ code: 2, stderr: expect.stringContaining('you need the right to get') });
 });

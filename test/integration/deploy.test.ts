@@ -43,8 +43,8 @@ let controlPlane: ControlPlane;
 beforeAll(async () => {
   starting = startControlPlane();
   controlPlane = await starting;
-  const crds = join(projectDirectory(), 'test/support/cert-manager-crds.yaml');
-  await must(controlPlane, ['apply', '-f', crds]);
+  for (const crds of ['cert-manager-crds.yaml', 'prometheus-operator-crds.yaml'])
+    await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'test/support', crds)]);
 });
 
 afterAll(async () => {
@@ -142,7 +142,8 @@ describe('in another namespace,', () => {
     const webhooks = (loadAll(stdout) as Manifest[]).flatMap(({ webhooks: all = [] }) => all);
     for (const { clientConfig, namespaceSelector } of webhooks) {
       expect(clientConfig.service?.namespace).toBe('mesh-system');
-      if (namespaceSelector) expect(JSON.stringify(namespaceSelector)).toContain('"mesh-system"');
+      const selector = JSON.stringify(namespaceSelector ?? {});
+      if (selector.includes('kubernetes.io/metadata.name')) expect(selector).toContain('"mesh-system"');
     }
     const { length } = before.flatMap((object) => (object as Manifest).webhooks ?? []);
     expect(webhooks).toHaveLength(length);
@@ -221,18 +222,29 @@ describe('each overlay', () => {
   );
 });
 
-test.each(['node-agent', 'networks'])('%s is accepted, and labels all that it makes', async (overlay) => {
-  const directory = join(deploy, 'overlays', overlay);
-  const { code, stderr } = await apply('-k', directory, '--validate=strict');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const { stdout } = await must(controlPlane, ['kustomize', directory]);
-  const labels = (loadAll(stdout) as KubeObject[]).map(({ metadata }) => metadata.labels?.app);
-  // One of them has the CRD of users' objects.
-  const unlabelled = overlay === 'networks' ? [undefined] : [];
-  expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
-});
+test.each(['node-agent', 'networks', 'neutron-pods'])(
+  '%s is accepted, and labels all that it makes',
+  async (overlay) => {
+    const directory = join(deploy, 'overlays', overlay);
+    const { code, stderr } = await apply('-k', directory, '--validate=strict');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { stdout } = await must(controlPlane, ['kustomize', directory]);
+    const labels = (loadAll(stdout) as KubeObject[]).map(({ metadata }) => metadata.labels?.app);
+    // One of them has the CRD of users' objects.
+    const unlabelled = overlay === 'node-agent' ? [] : [undefined];
+    expect(new Set(labels)).toEqual(new Set(['envoy-initializer', ...unlabelled]));
+  },
+);
 
-const COMPONENTS = ['all-pods', 'cert-manager', 'networks', 'repair', 'rollout', 'without-policies'];
+const COMPONENTS = [
+  'all-pods',
+  'cert-manager',
+  'monitoring',
+  'networks',
+  'repair',
+  'rollout',
+  'without-policies',
+];
 
 describe('components', () => {
   let directory: string;
@@ -264,7 +276,7 @@ describe('components', () => {
     });
 
   test.each([
-    ['in order', COMPONENTS],
+    ['in order', [...COMPONENTS, 'neutron-pods']],
     ['in reverse', COMPONENTS.toReversed()],
   ])('add up %s, to what the API server accepts', async (_, components) => {
     const args = argsOf(await combined(components));
@@ -294,7 +306,7 @@ describe('components', () => {
       /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/repair","[^"]*components\/all-pods"\]/,
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
-      'no component everything: to combine overlays, write some of all-pods, cert-manager, networks, repair, rollout, without-policies',
+      'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, repair, rollout, without-policies',
     );
   });
 
@@ -314,8 +326,11 @@ describe('components', () => {
   });
 });
 
-test('install.yaml is what the default overlay makes', async () => {
-  const check = [join(projectDirectory(), 'hack/generate-install.ts'), '--check'];
+test.each([
+  ['install.yaml', 'generate-install.ts'],
+  ['the Helm chart', 'generate-helm.ts'],
+])('%s is what the overlays make', async (_, generator) => {
+  const check = [join(projectDirectory(), 'hack', generator), '--check'];
   const { code, stderr } = await runCommand(process.execPath, check, environment, '');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });

@@ -88,6 +88,23 @@ describeWithEnvoy('with a real Envoy', (envoy) => {
     );
   });
 
+  test('a connection to the application that is idle is closed by Envoy, so no request meets its end', async () => {
+    const server = createServer((_, response) => response.end());
+    // It never closes one itself.
+    server.keepAliveTimeout = 0;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    afterwards.push(() => close(server));
+    const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['envoy.json'] ?? {}, {
+      [APP]: `{"address":"127.0.0.1","port_value":${(server.address() as AddressInfo).port}}`,
+    });
+    afterwards.push(proxy.stop);
+    const connected = once(server, 'connection');
+    expect((await fetch(proxy.url(80))).status).toBe(200);
+    const [socket] = await connected;
+    await once(socket, 'end');
+  });
+
   test.each(['envoy.json', 'transparent.json'])(
     '%s says that it is not ready while it is drained, and goes on serving',
     async (name) => {

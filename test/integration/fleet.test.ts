@@ -255,10 +255,12 @@ describe('pods with the sidecar of another template', () => {
     );
     const listed = await drift('-n', 'stale');
     expect(listed.code).toBe(1);
-    expect(listed.out).toMatch(/^(stale\/web-\S+ has a stale sidecar \(ReplicaSet\/web-\w+\)\n){2}$/);
+    expect(listed.out).toMatch(/^NAMESPACE .*\n(stale +web-\S+ +stale +ReplicaSet\/web-\w+\n){2}$/);
     const everywhere = await drift('-A');
     expect([everywhere.code, everywhere.err]).toEqual([1, '']);
-    expect(everywhere.out).toContain(listed.out);
+    for (const [pod] of listed.out.matchAll(/web-\S+(?= +stale)/g)) expect(everywhere.out).toContain(pod);
+    expect((await drift('-A', '-l', 'app=other')).out).toBe('');
+    expect((await drift('-n', 'stale', '-l', 'app=web', '-o', 'name')).out).toMatch(/^(pod\/web-\S+\n){2}$/);
     expect(await drift('-n', 'stale', '--restart', 'deploy/web')).toEqual({
       code: 0,
       out: 'deployment.apps/web restarted\n',

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ControlPlane } from '../env/control-plane/control-plane.ts';
@@ -25,19 +25,26 @@ beforeAll(async () => {
   const kubeconfig = join(controlPlane.directory, 'proxy.kubeconfig');
   await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
   const multus = join(projectDirectory(), 'test/env/control-plane/network-attachment-definition-crd.yaml');
-  await must(controlPlane, ['apply', '-f', multus]);
   await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
   operator = await startOperator(controlPlane, {
-    log: join(controlPlane.directory, 'operator.log'),
+    log: logFile(),
     ownCertificates: true,
     args: [`--kubeconfig=${kubeconfig}`, '--resync=1s'],
   });
+  // It starts without Multus, and looks for it.
+  await eventually(
+    'it looks again',
+    async () => proxy.requests.filter(({ url }) => url === '/apis').length > 1,
+  );
+  await must(controlPlane, ['apply', '-f', multus]);
 });
 afterAll(async () => {
   await proxy?.close();
   await lab?.close();
   await controlPlane?.stop();
 });
+
+const logFile = () => join(controlPlane.directory, 'operator.log');
 
 /** Reconciles that ended so far. */
 async function reconciled(): Promise<number> {
@@ -83,4 +90,6 @@ test('an operator that has nothing to do renews its lease, and asks and writes n
   // And it is alive: what was idle for so long hears of the next change.
   await must(controlPlane, ['delete', 'network', '--all', '--timeout=60s']);
   expect(others(idleSince).filter((line) => !isWatch(line))).not.toEqual([]);
+  const lines = (await readFile(logFile(), 'utf8')).trim().split('\n');
+  expect(lines.filter((line) => ['warn', 'error', 'fatal'].includes(JSON.parse(line).level))).toEqual([]);
 });

@@ -117,6 +117,45 @@ describe('a pod gets the sidecar', () => {
   });
 });
 
+describe('a workload whose pods cannot have the sidecar', () => {
+  const CLASH = { volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
+
+  async function warnings(
+    kind: 'Deployment' | 'CronJob',
+    { namespace = 'plain', labels = {}, spec = {} }: PodInit,
+  ) {
+    const pod = podOf({ namespace, labels: { app: 'web', ...labels }, spec });
+    const template = { metadata: pod.metadata, spec: { restartPolicy: 'Always', ...pod.spec } };
+    const job = { template: { ...template, spec: { ...pod.spec, restartPolicy: 'Never' } } };
+    const specs = {
+      Deployment: { selector: { matchLabels: { app: 'web' } }, template },
+      CronJob: { schedule: '@daily', jobTemplate: { spec: job } },
+    };
+    const apiVersion = { Deployment: 'apps/v1', CronJob: 'batch/v1' }[kind];
+    const object = { apiVersion, kind, metadata: { name: 'web', namespace }, spec: specs[kind] };
+    const create = ['create', '--dry-run=server', '-f', '-'];
+    return (await fixture.controlPlane.kubectl(create, { input: JSON.stringify(object) })).stderr;
+  }
+
+  test.each<['Deployment' | 'CronJob', PodInit]>([
+    ['Deployment', { labels: { [KEY]: 'true' }, spec: CLASH }],
+    ['CronJob', { labels: { [KEY]: 'true' }, spec: CLASH }],
+    ['Deployment', { namespace: 'opted-in', spec: CLASH }],
+  ])('is created with a warning: a %s with %j', async (kind, init) => {
+    expect(await warnings(kind, init)).toMatch(
+      /^Warning: pods of this workload: no sidecar: conflict: spec.volumes\[name=envoy-conf\]: .*\n$/,
+    );
+  });
+
+  test('is created in silence if its pods do not ask, or fit', async () => {
+    expect(await warnings('Deployment', { spec: CLASH })).toBe('');
+    expect(
+      await warnings('Deployment', { namespace: 'opted-in', labels: { [KEY]: 'false' }, spec: CLASH }),
+    ).toBe('');
+    expect(await warnings('Deployment', { namespace: 'opted-in' })).toBe('');
+  });
+});
+
 describe('a pod is left as it is, and we are not asked', () => {
   test.each<[string, PodInit]>([
     ['when it does not opt in', {}],

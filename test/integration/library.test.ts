@@ -11,13 +11,14 @@ import { startControlPlane } from '../env/control-plane/start.ts';
 import { eventually } from '../env/eventually.ts';
 import { describeUnless } from '../support/describe-unless.ts';
 import { commandsOf, documents, section } from '../support/markdown.ts';
-import { installNode22 } from '../support/node-22.ts';
+import { installNode, OLDEST_LINE, TOO_OLD } from '../support/other-node.ts';
 
 /** npm may be slow. */
 const PATIENCE_MS = 600_000;
 const EXAMPLES = ['key-counter', 'informer'];
 
-const node22 = await installNode22();
+const node22 = await installNode(OLDEST_LINE);
+const node20 = await installNode(TOO_OLD);
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 let directory: string;
@@ -70,6 +71,14 @@ async function untilCounted(name: string, keys: number): Promise<void> {
 }
 
 describeUnless(undefined, `the package on Node ${process.version}`, () => runsOn(process.execPath));
+describeUnless('obstacle' in node20 ? node20.obstacle : undefined, 'the command on Node 20', () => {
+  test('says in one line that Node.js is too old', async () => {
+    const command = join(project, 'node_modules/.bin/envoy-initializer');
+    const typed = await runCommand('path' in node20 ? node20.path : '', [command, '--version'], {}, '');
+    expect(typed).toMatchObject({ code: 2, stdout: '' });
+    expect(typed.stderr).toMatch(/^error: expected Node\.js 22\.19 or newer, got v20\.20\.2: .*\n$/);
+  });
+});
 describeUnless('obstacle' in node22 ? node22.obstacle : undefined, 'the package on Node 22', () =>
   runsOn('path' in node22 ? node22.path : ''),
 );
@@ -89,6 +98,12 @@ function runsOn(node: string): void {
     example = started;
     return started;
   }
+
+  test.each(['envoy-initializer', 'kubectl-envoy'])('the command %s runs', async (name) => {
+    const command = join(project, 'node_modules/.bin', name);
+    const linted = await runCommand(node, [command, 'lint', '-'], {}, 'containers: [{name: envoy, imag: x}]');
+    expect(linted).toMatchObject({ code: 1, stdout: expect.stringContaining('did you mean image?') });
+  });
 
   test('every entry can be imported', async () => {
     const { exports: entries } = JSON.parse(await readFile(join(projectDirectory(), 'package.json'), 'utf8'));

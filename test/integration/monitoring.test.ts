@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
@@ -172,11 +174,52 @@ describeWithPrometheus('the alert rules', ({ promtool }) => {
     expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
   });
 
+  const TESTS = file('deploy/monitoring/alerts.test.yaml');
+
   test('pass their unit tests', async () => {
-    const args = ['test', 'rules', file('deploy/monitoring/alerts.test.yaml')];
-    expect(await runCommand(promtool, args, {}, '')).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCommand(promtool, ['test', 'rules', TESTS], {}, '')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test('pass them as well beside a node agent that is busy and failing', async () => {
+    const { tests, ...rest } = load(await readFile(TESTS, 'utf8')) as {
+      readonly tests: readonly { readonly input_series: readonly object[] }[];
+    };
+    const beside = {
+      ...rest,
+      rule_files: [ALERTS],
+      tests: tests.map((each) => ({ ...each, input_series: [...each.input_series, ...NODE_AGENT] })),
+    };
+    const directory = await mkdtemp(join(tmpdir(), 'alerts-'));
+    try {
+      const path = join(directory, 'test.yaml');
+      await writeFile(path, JSON.stringify(beside));
+      expect(await runCommand(promtool, ['test', 'rules', path], {}, '')).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   });
 });
+
+/** What Prometheus scrapes of a node agent, whose requests fail and whose event loop stands still. */
+const NODE_AGENT = Object.entries({
+  'envoy_initializer_build_info{instance="other agent",version="1"}': '1x200',
+  'rest_client_requests_total{method="GET",code="200",instance="other agent"}': '0+100000x200',
+  'rest_client_requests_total{method="GET",code="500",instance="other agent"}': '0+100000x200',
+  'nodejs_eventloop_lag_p99_seconds{instance="other agent"}': '9x200',
+  'workqueue_depth{name="network",controller="network",instance="other agent"}': '9000x200',
+  'controller_runtime_reconcile_total{controller="network",result="success",instance="other agent"}':
+    '0+100000x200',
+  'controller_runtime_reconcile_errors_total{controller="network",instance="other agent"}': '0+100000x200',
+  'envoy_initializer_cache_last_contact_timestamp_seconds{resource="networks",instance="other agent"}':
+    '0+60x200',
+  'envoy_initializer_cache_synced{resource="networks",instance="other agent"}': '1x200',
+}).map(([series, values]) => ({ series, values }));
 
 const PASSWORD = 'not-for-the-log';
 const METADATA = { namespace: 'default' };

@@ -10,6 +10,7 @@ import { must } from '../env/operator.ts';
 const AGENTS = 'envoy-initializer-node-agent';
 const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
 const ONLY_OPERATOR = 'only envoy-initializer may write the status of a Network';
+const ONLY_PORTS = 'only envoy-initializer may write OvnPort';
 const NETWORK = {
   apiVersion: 'samplecrd.k8s.io/v1',
   kind: 'Network',
@@ -25,10 +26,15 @@ const admin = async (line: string, input = '') =>
   (await must(controlPlane, line.split(' '), input)).stdout.trim();
 
 /** Calls kubectl as the client, and returns what it was refused with; empty without a refusal. */
-async function call(client: string, line: string, input?: object): Promise<string> {
+async function call(
+  client: string,
+  line: string,
+  input?: object,
+  ...last: readonly string[]
+): Promise<string> {
   const flags = clients.get(client) ?? [];
   const { code, stderr } = await controlPlane.kubectl(
-    [...line.split(' '), ...flags],
+    [...line.split(' '), ...last, ...flags],
     input ? { input: JSON.stringify(input) } : {},
   );
   // `kubectl auth can-i` says its no on stdout.
@@ -190,6 +196,64 @@ describe('the status of a Network', () => {
 
   test('is nothing that a tenant has the right to', async () => {
     expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
+  });
+});
+
+describe('the port of a pod in Neutron', () => {
+  const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+  const named = (key: string) => `[{"name": "blue", "cni-args": {"${key}": "7c0e6a4e-port-of-another"}}]`;
+  const pod = (name: string, annotations: object) => ({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name, namespace: 'tenant', annotations },
+    spec: { containers: [{ name: 'app', image: 'app' }] },
+  });
+  const annotate = (client: string, text: string, ...flags: readonly string[]) => {
+    const patch = JSON.stringify({ metadata: { annotations: { [MULTUS]: text } } });
+    return call(
+      client,
+      ['patch pod blue -n tenant --type=merge', ...flags, '-p'].join(' '),
+      undefined,
+      patch,
+    );
+  };
+
+  beforeAll(async () => {
+    await admin('create serviceaccount default -n tenant').catch(() => {});
+    expect(await call('namesake', 'create -f -', pod('blue', { [MULTUS]: '[{"name": "blue"}]' }))).toBe('');
+    await eventually('the policy is up', async () =>
+      (
+        await call('namesake', 'create -f - --dry-run=server', pod('probe', { [MULTUS]: named('OvnPort') }))
+      ).includes(ONLY_PORTS),
+    );
+  });
+
+  test.each([
+    ['in Multus’ annotation', MULTUS, 'OvnPort'],
+    ['in other letters', MULTUS, 'ovnPORT'],
+    ['as an escape of JSON', MULTUS, '\\u004fvnPort'],
+    ['on the first interface', 'v1.multus-cni.io/default-network', 'OvnPort'],
+  ])('is not named by the author of the pod %s', async (_, annotation, key) => {
+    expect(await call('namesake', 'create -f -', pod('thief', { [annotation]: named(key) }))).toContain(
+      ONLY_PORTS,
+    );
+  });
+
+  test('is not named by a change of the pod, of its status, or by its binding', async () => {
+    expect(await annotate('namesake', named('OvnPort'))).toContain(ONLY_PORTS);
+    expect(await annotate('namesake', named('OvnPort'), '--subresource=status')).toContain(ONLY_PORTS);
+    const binding = {
+      ...{ apiVersion: 'v1', kind: 'Binding' },
+      metadata: { name: 'blue', namespace: 'tenant', annotations: { [MULTUS]: named('OvnPort') } },
+      target: { kind: 'Node', name: 'n1' },
+    };
+    const path = 'create --raw /api/v1/namespaces/tenant/pods/blue/binding -f -';
+    expect(await call('namesake', path, binding)).toContain(ONLY_PORTS);
+  });
+
+  test('is written by the operator, and stays while others change the pod', async () => {
+    expect(await annotate('operator', named('OvnPort'))).toBe('');
+    expect(await call('namesake', 'label pod blue -n tenant a=b')).toBe('');
+    expect(await annotate('namesake', named('OvnPort').replace('7c0e', '8d1f'))).toContain(ONLY_PORTS);
   });
 });
 

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/kube/workqueue/clock.ts';
 import { conditionOf } from '../../src/network/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../src/network/api/resources.ts';
 import type { Network } from '../../src/network/api/types.ts';
-import { NODES } from '../../src/network/ipam/cluster-objects.ts';
+import { CLUSTER_NODES } from '../../src/network/ipam/cluster-objects.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
 import { memoryOf } from '../support/process-memory.ts';
@@ -92,9 +92,14 @@ async function addNode(index: number): Promise<void> {
   const name = `node-${index}`;
   const [address, ref] = [addressOf(index), { name }];
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name } };
-  await client.apply(NODES, ref, node, options);
+  await client.apply(CLUSTER_NODES, ref, node, options);
   const addresses = [{ type: 'InternalIP', address }];
-  await client.apply(NODES, ref, { ...node, status: { addresses } }, { ...options, subresource: 'status' });
+  await client.apply(
+    CLUSTER_NODES,
+    ref,
+    { ...node, status: { addresses } },
+    { ...options, subresource: 'status' },
+  );
   const report = { version: 2, ranges: ['172.31.0.0/16'], underlay: { address, mtu: 1500 }, problems: {} };
   const metadata = { name, namespace: AGENTS, labels: { 'samplecrd.k8s.io/node-report': '' } };
   const data = { report: JSON.stringify(report) };

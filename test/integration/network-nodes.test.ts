@@ -109,6 +109,21 @@ test('a Network is Ready without any node, and each has a VNI and an MTU in its 
   expect(new Set(vnis.map(Number)).size).toBe(2);
 });
 
+test('node agents run on Linux nodes alone, and a Windows node concerns no Network', async () => {
+  for (const os of ['linux', 'windows']) {
+    await addNode(os, '192.0.2.9');
+    await run(`label node ${os} kubernetes.io/os=${os}`);
+  }
+  await run(
+    `apply -n ${AGENTS} -f ${join(projectDirectory(), 'deploy/overlays/node-agent/daemon-set.yaml')}`,
+  );
+  const agents = `daemonset/${AGENTS} -n ${AGENTS}`;
+  await run(`wait ${agents} --for=jsonpath={.status.desiredNumberScheduled}=1 --timeout=30s`);
+  expect(await condition('blue', 'NodesReady', 'status')).toBe('True');
+  await run(`delete ${agents} --cascade=foreground --timeout=30s`);
+  await run('delete node linux windows');
+});
+
 test('a node with a pod of the Network is in its status, and its trouble leaves the Network Ready', async () => {
   await addPod('one', 'blue', 'a');
   await until('blue', 'NodesReady', 'NoAgent');

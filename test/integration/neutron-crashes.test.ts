@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { NetworkSpec } from '../../src/network/api/types.ts';
 import { startOperator } from '../env/operator.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
+import { atEachWrite } from '../support/neutron-deaths.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
 import { neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
@@ -43,32 +44,8 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
       .sort();
   }
 
-  /** The operator dies as soon as Neutron has its nth write (from 0), and never hears of it. Resolves when it has. */
-  function deathAt(n: number): Promise<true> {
-    let writes = 0;
-    return new Promise((resolve) => {
-      lab.proxy.mishap = ({ method }) => {
-        if (method === 'GET' || writes++ !== n) return undefined;
-        process.kill(fixture.operator.process.pid, 'SIGKILL');
-        resolve(true);
-        return { kind: 'unanswered' };
-      };
-    });
-  }
-
-  /** Does the step for one Network after the other, with a death at a later write each, until none comes to it. */
-  async function atEachWrite(step: (name: string) => Promise<unknown>): Promise<number> {
-    for (let n = 0; ; n++) {
-      lab.proxy.heal();
-      const death = deathAt(n);
-      const done = step(`net-${n}`);
-      const hasDied = await Promise.race([death, done.then(() => false)]);
-      lab.proxy.heal();
-      if (!hasDied) return n;
-      await fixture.operator.restart();
-      await done;
-    }
-  }
+  const atEach = (step: (name: string) => Promise<unknown>) =>
+    atEachWrite(lab, fixture, (n) => step(`net-${n}`));
 
   const first = (name: string): NetworkSpec => {
     const base = `10.50.${name.slice('net-'.length)}`;
@@ -83,7 +60,7 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
   const named = (count: number) => Array.from({ length: count }, (_, i) => `net-${i}`);
 
   test('may be killed after any call of a creation, of a change and of a deletion', async () => {
-    const creations = await atEachWrite(async (name) => {
+    const creations = await atEach(async (name) => {
       await fixture.apply(neutronNetwork(name, first(name)));
       await wait([name], 'condition=Ready');
     });
@@ -92,7 +69,7 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
     const made = named(creations + 1);
     expect(await real()).toEqual(made.map((name) => line(name, first(name))));
 
-    const changes = await atEachWrite(async (name) => {
+    const changes = await atEach(async (name) => {
       await edit(name, second(name));
       await wait([name], 'jsonpath={.status.mtu}=1400');
     });
@@ -105,7 +82,7 @@ describeWithNeutron('operators of a real Neutron', (environment) => {
       ...unchanged.map((name) => line(name, first(name))),
     ]);
 
-    const deletions = await atEachWrite(async (name) => {
+    const deletions = await atEach(async (name) => {
       await fixture.kubectl('delete', 'network', name, '--wait=false');
       await wait([name], 'delete');
     });

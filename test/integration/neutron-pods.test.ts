@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { eventually } from '../env/eventually.ts';
 import { describeWithNeutron } from '../support/describe-with-neutron.ts';
+import { atEachWrite } from '../support/neutron-deaths.ts';
 import { NeutronLab, noAuth } from '../support/neutron-lab.ts';
 import { neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';
 import { type OperatorFixture, startOperatorFixture } from '../support/operator-fixture.ts';
@@ -22,6 +23,7 @@ interface Port {
   readonly device_id: string;
   readonly device_owner: string;
   readonly mac_address: string;
+  readonly security_groups: readonly string[];
   readonly fixed_ips: readonly { readonly ip_address: string }[];
 }
 
@@ -149,6 +151,138 @@ describeWithNeutron('pods on Networks of a real Neutron', (environment) => {
     await described('many-0', `waits for the ports on its network in Neutron: ${vm?.id}`);
     await lab.call('DELETE', `/ports/${vm?.id}`);
     await fixture.kubectl('delete', 'networks', '--all', '--timeout=300s');
+  });
+
+  /** Resolves when the pod's gate is open, with the options that it has got. */
+  async function started(name: string): Promise<Readonly<Record<string, unknown>>> {
+    let found: ApiPod | undefined;
+    await eventually(`the gate of pod ${name} is open`, async () => {
+      found = (await pods()).find(({ metadata }) => metadata.name === name);
+      return found !== undefined && !found.spec.schedulingGates;
+    });
+    return found ? optionsIn(found) : {};
+  }
+
+  /** Resolves when an Event of the pod says so. */
+  async function waits(name: string, reason: string, text: string): Promise<void> {
+    const line = ['get', 'events', '--field-selector', `involvedObject.name=${name},reason=${reason}`];
+    await eventually(`pod ${name} has the Event ${reason}`, async () =>
+      (await fixture.kubectl(...line, '-o', 'jsonpath={.items[*].message}')).includes(text),
+    );
+  }
+
+  const create = async (kind: string, fields: object): Promise<string> =>
+    (await lab.call('POST', `/${kind.replace('_', '-')}s`, { [kind]: fields }))[kind]?.id ?? '';
+  const idOf = (name: string) =>
+    fixture.kubectl('get', 'network', name, '-o', 'jsonpath={.status.externalID}');
+
+  describe('on one Network', () => {
+    let id: string;
+
+    beforeAll(async () => {
+      await fixture.apply(network('one', '10.90.0.0/29', '10.90.0.1'));
+      await fixture.kubectl('wait', 'network/one', '--for=condition=Ready', '--timeout=120s');
+      id = await idOf('one');
+    });
+    afterEach(async () => {
+      await fixture.kubectl('delete', 'pods', '--all', '--now', '--wait=false');
+      await eventually('no port of a pod is left', async () => (await ofPods()).length === 0);
+      for (const port of await ports(`network_id=${id}`)) await lab.call('DELETE', `/ports/${port.id}`);
+    });
+    afterAll(() => fixture.kubectl('delete', 'networks', '--all', '--timeout=120s'));
+
+    test('a pod gets the address, the MAC and the security groups that it asks for', async () => {
+      const group = await create('security_group', { name: 'group' });
+      const asked = { ips: ['10.90.0.5/29'], mac: '02:00:00:00:00:05', 'security-groups': [group] };
+      await fixture.apply(pod('choosy', { name: 'one', ...asked }));
+      expect(await started('choosy')).toMatchObject({ ips: asked.ips, mac: asked.mac });
+      const [port] = await ofPods();
+      expect(port).toMatchObject({ mac_address: asked.mac, security_groups: [group] });
+      expect(port?.fixed_ips[0]?.ip_address).toBe('10.90.0.5');
+    });
+
+    test('a pod uses the port that it asks for, and leaves it there', async () => {
+      const port = await create('port', { network_id: id, name: 'kept' });
+      await fixture.apply(pod('user', { name: 'one', port }));
+      expect(await started('user')).toMatchObject({ 'cni-args': { OvnPort: port } });
+      expect(await ofPods()).toEqual([]);
+      await fixture.apply(pod('rival', { name: 'one', port }));
+      await waits('rival', 'WaitsForNetwork', `port ${port} is in use`);
+      await fixture.kubectl('delete', 'pod', 'user', '--now');
+      await started('rival');
+      await fixture.kubectl('delete', 'pod', 'rival', '--now');
+      await eventually('the port is free', async () => (await ports(`id=${port}`))[0]?.device_id === '');
+    });
+
+    test('what Neutron refuses is an Event of the pod, which starts as soon as it can', async () => {
+      await fixture.apply(
+        pod('unknown', { name: 'one', 'security-groups': ['2f1b7c2e-0000-4000-8000-000000000000'] }),
+      );
+      await waits('unknown', 'PortRefused', 'Security group 2f1b7c2e');
+      const vm = await create('port', { network_id: id, fixed_ips: [{ ip_address: '10.90.0.2' }] });
+      await fixture.apply(pod('late', { name: 'one', ips: ['10.90.0.2/29'] }));
+      await waits('late', 'WaitsForNetwork', '10.90.0.2');
+      await fixture.apply(...[3, 4, 5, 6].map((n) => pod(`full-${n}`, 'one')), pod('extra', 'one'));
+      await eventually('Network one is full', async () => (await ofPods()).length === 4);
+      const waiting = (await pods())
+        .filter(({ spec }) => spec.schedulingGates)
+        .map(({ metadata }) => metadata.name);
+      const last = waiting.find((name) => /full|extra/.test(name)) ?? '';
+      await waits(last, 'AddressesExhausted', 'has no free address');
+      await lab.call('DELETE', `/ports/${vm}`);
+      await eventually('one of those that wait has the address', async () => (await ofPods()).length === 5);
+    });
+
+    test('an operator that is killed at any write leaves no port behind, and makes none twice', async () => {
+      const kept = await create('port', { network_id: id, name: 'kept' });
+      const made = await atEachWrite(lab, fixture, async (n) => {
+        await fixture.apply(pod(`new-${n}`, 'one'));
+        await started(`new-${n}`);
+      });
+      expect(made).toBe(1);
+      expect((await ofPods()).map(({ name }) => name).sort()).toEqual(['default/new-0', 'default/new-1']);
+
+      const borrowed = await atEachWrite(lab, fixture, async (n) => {
+        await fixture.apply(pod(`user-${n}`, { name: 'one', port: kept }));
+        await started(`user-${n}`);
+        await fixture.kubectl('delete', 'pod', `user-${n}`, '--now');
+        await eventually('the port is free', async () => (await ports(`id=${kept}`))[0]?.device_id === '');
+      });
+      expect(borrowed).toBe(2);
+
+      const removed = await atEachWrite(lab, fixture, async (n) => {
+        await fixture.kubectl('delete', 'pod', `new-${n}`, '--now');
+        await eventually('its port is gone', async () =>
+          (await ofPods()).every(({ name }) => name !== `default/new-${n}`),
+        );
+      });
+      expect(removed).toBe(1);
+      expect((await ports(`network_id=${id}`)).map((port) => port.id)).toEqual([kept]);
+    });
+
+    test('the port of a pod that was deleted while no operator ran is removed', async () => {
+      await fixture.apply(pod('orphan', 'one'));
+      await started('orphan');
+      fixture.operator.process.kill('SIGKILL');
+      await fixture.operator.process.exited;
+      await fixture.kubectl('delete', 'pod', 'orphan', '--grace-period=0', '--force');
+      await fixture.operator.restart();
+      await eventually('its port is removed', async () => (await ofPods()).length === 0);
+    });
+  });
+
+  test('with a range of each family, a pod has an address of both', async () => {
+    const secondary = { cidr: 'fd00:92::/64', gateway: 'fd00:92::1' };
+    await fixture.apply(neutronNetwork('dual', { cidr: '10.92.0.0/24', gateway: '10.92.0.1', secondary }));
+    await fixture.kubectl('wait', 'network/dual', '--for=condition=Ready', '--timeout=120s');
+    await fixture.apply(pod('both', 'dual'));
+    const { ips } = await started('both');
+    expect(ips).toEqual([
+      expect.stringMatching(/^10\.92\.0\.\d+\/24$/),
+      expect.stringMatching(/^fd00:92::.*\/64$/),
+    ]);
+    await fixture.kubectl('delete', 'pod', 'both', '--now');
+    await fixture.kubectl('delete', 'network', 'dual', '--timeout=120s');
   });
 });
 

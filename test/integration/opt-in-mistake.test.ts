@@ -141,3 +141,55 @@ describe('the key on a workload itself', () => {
     expect(await warnings(workload('batch/v1', 'CronJob', ON, { [KEY]: 'false' }))).toBe('');
   });
 });
+
+describe('a value that is neither true nor false', () => {
+  const VALUE = 'is "yes": write "true" or "false"';
+
+  test.each([
+    ['apps/v1', 'Deployment'],
+    ['batch/v1', 'CronJob'],
+  ])('is warned of in the pod template of a %s %s', async (apiVersion, kind) => {
+    expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
+      `: ${KEY} of the pod template ${VALUE}\n`,
+    );
+  });
+
+  const pod = (value: string, namespace = 'default') => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace, labels: { app: 'web' }, annotations: { [KEY]: value } },
+    spec: { containers: [{ name: 'a', image: 'a' }] },
+  });
+
+  test('is warned of on a pod and a Namespace, and quoted in part', async () => {
+    expect(await warnings(pod('yes'))).toContain(`: ${KEY} of the pod ${VALUE}\n`);
+    expect(await warnings(pod(`${'x'.repeat(40)}\ny`))).toContain(
+      `of the pod is "${'x'.repeat(32)}…": write`,
+    );
+    expect(await warnings(pod('\n'))).toContain('of the pod is " ": write');
+    const namespace = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'n', labels: { [KEY]: 'yes' } },
+    };
+    expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
+  });
+
+  test('is left to the webhook in a namespace that opts in', async () => {
+    const metadata = { name: 'opted-in', labels: { [KEY]: 'true' } };
+    await must(
+      controlPlane,
+      ['apply', '-f', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }),
+    );
+    if (controlPlane.hasControllerManager)
+      await must(controlPlane, [
+        ...['wait', '--for=create', 'serviceaccount/default', '--namespace=opted-in', '--timeout=30s'],
+      ]);
+    expect(await warnings(pod('yes', 'opted-in'))).toBe('');
+  });
+
+  test('is not true or false', async () => {
+    for (const value of ['true', 'false']) expect(await warnings(pod(value))).toBe('');
+  });
+});

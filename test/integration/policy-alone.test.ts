@@ -60,6 +60,14 @@ describe('with a template applied as policies, and no operator', () => {
     expect(await create({ [KEY]: 'false' })).toEqual({ names: 'app', warning: '' });
   });
 
+  test('a value that is neither true nor false is warned of', async () => {
+    const { names, warning } = await create({ [KEY]: 'True' });
+    expect(names).toBe('app');
+    expect(warning).toMatch(
+      /: initializer.kubernetes.io\/envoy of the pod is "True": write "true" or "false"$/,
+    );
+  });
+
   test.each<[string, Record<string, string>, object]>([
     ['wants an image of its own', { [`${KEY}-image`]: 'mine' }, {}],
     ['has such a volume', {}, { volumes: [{ name: 'envoy-conf', emptyDir: {} }] }],

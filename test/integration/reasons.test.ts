@@ -41,27 +41,31 @@ function leftAlone({ status, response }: Answer): readonly string[] {
 }
 
 describe('a pod is left as it is for the reason', () => {
-  test.each(CASES)('%s: %s', async (reason, _, { namespace, pod, asked, warning, refused }) => {
-    const created = await stage.counting(() => stage.create(namespace, pod));
-    expect(created.asked).toBe(asked ? 1 : 0);
-    expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});
-    if (refused) {
-      expect(created.result).toMatchObject({
-        code: refused.code,
-        message: expect.stringMatching(refused.message),
-      });
-    } else {
-      expect(created.result).toMatchObject({ code: 201, message: '' });
-      expect(containersOf(created.result.pod)).toEqual(containersOf(pod));
-    }
-    // As the selectors of another installation might let it through.
-    const direct = await stage.counting(() => stage.ask({ namespace, object: pod }));
-    expect(direct.decided).toEqual({ [`skipped/${reason}`]: 1 });
-    const told = leftAlone(direct.result);
-    if (warning) expect(told[0]?.replace(`no sidecar: ${reason}: `, '')).toMatch(warning);
-    else expect(told).toEqual([]);
-    expect(created.result.warnings).toEqual(asked ? told : []);
-  });
+  test.each(CASES)(
+    '%s: %s',
+    async (reason, _, { namespace, pod, asked, warning, policyWarning, refused }) => {
+      const created = await stage.counting(() => stage.create(namespace, pod));
+      expect(created.asked).toBe(asked ? 1 : 0);
+      expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});
+      if (refused) {
+        expect(created.result).toMatchObject({
+          code: refused.code,
+          message: expect.stringMatching(refused.message),
+        });
+      } else {
+        expect(created.result).toMatchObject({ code: 201, message: '' });
+        expect(containersOf(created.result.pod)).toEqual(containersOf(pod));
+      }
+      // As the selectors of another installation might let it through.
+      const direct = await stage.counting(() => stage.ask({ namespace, object: pod }));
+      expect(direct.decided).toEqual({ [`skipped/${reason}`]: 1 });
+      const told = leftAlone(direct.result);
+      if (warning) expect(told[0]?.replace(`no sidecar: ${reason}: `, '')).toMatch(warning);
+      else expect(told).toEqual([]);
+      const byPolicy = policyWarning ? [expect.stringMatching(policyWarning)] : [];
+      expect(created.result.warnings).toEqual(asked ? told : byPolicy);
+    },
+  );
 
   test('already-injected: when it comes a second time', async () => {
     const { pod } = await stage.create('plain', OPTED_IN);

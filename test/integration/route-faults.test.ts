@@ -43,13 +43,20 @@ const route = (name: string, paths: readonly string[]) => ({
   },
 });
 
+const service = (namespace: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace },
+  spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
+});
+
 /** All that the operator owes: files with these texts, sidecars that run them, and a status that says so. */
-async function converged(name: string, text: string): Promise<void> {
+async function converged(name: string, text: string, namespace = 'default'): Promise<void> {
   await eventually(`${name} is everywhere with ${text}`, async () => {
     const maps = sidecars.maps.lister.list();
     const hasText = maps.length >= 2 && maps.every(({ data }) => data?.['rds.json']?.includes(text));
     if (!hasText || !sidecars.areCurrent()) return false;
-    const { metadata, status } = JSON.parse(await kubectl(`get httproute ${name} -n default -o json`));
+    const { metadata, status } = JSON.parse(await kubectl(`get httproute ${name} -n ${namespace} -o json`));
     const [parent] = status?.parents ?? [];
     const programmed = parent?.conditions.find(({ type }: { type: string }) => type === PROGRAMMED);
     return (
@@ -85,12 +92,7 @@ beforeAll(async () => {
   // The proxy calls as the administrator, who may not write what only the operator's account may write.
   await kubectl(`delete validatingadmissionpolicybinding ${POLICY}`);
   for (const name of ['one', 'two']) await kubectl(`create namespace ${name}`);
-  await apply({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'web', namespace: 'default' },
-    spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
-  });
+  await apply(service('default'));
   sidecars = new FakeSidecars(lab.client);
   await sidecars.start();
   await sidecars.add('one', 'a', ADDRESSES[0]);
@@ -193,6 +195,79 @@ describe('a death at any write', () => {
     }
     expect(sidecars.violations).toEqual([]);
   });
+});
+
+describe('an API server that refuses writes', () => {
+  test.each([429, 500])('with %d seven times each loses nothing', async (code) => {
+    // More often than the client tries, and than a pod is touched in vain.
+    const left = new Map<string, number>();
+    proxy.always = ({ method, url }) => {
+      const tries = left.get(url) ?? 7;
+      if (!isDelivery(method, url) || tries === 0) return undefined;
+      left.set(url, tries - 1);
+      return { kind: 'status', code };
+    };
+    await apply(route('refused', [`/refused-${code}`]));
+    await converged('refused', `"/refused-${code}"`);
+    heal();
+    expect(left.size).toBeGreaterThanOrEqual(6);
+    expect(sidecars.violations).toEqual([]);
+  });
+});
+
+describe('routes of another namespace that take too much', () => {
+  /** 16 rules of 8 matches each are the most that a route of older CRDs may have. */
+  const large = (name: string) => ({
+    ...route(name, []),
+    metadata: { name, namespace: 'large' },
+    spec: {
+      parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+      rules: Array.from({ length: 16 }, (_, rule) => ({
+        backendRefs: [{ name: 'web', port: 80 }],
+        matches: Array.from({ length: 8 }, (_, match) => ({
+          path: { type: 'PathPrefix', value: `/${name}-${rule}-${match}-${'x'.repeat(900)}` },
+        })),
+      })),
+    },
+  });
+  const names = Array.from({ length: 7 }, (_, i) => `large-${i}`);
+
+  test('are left out of the file and of no other, an Event says so, and they are back when they fit', async () => {
+    await kubectl('create namespace large');
+    await apply(service('large'));
+    await apply({ apiVersion: 'v1', kind: 'List', items: names.map(large) });
+    await eventually('an Event says so', async () =>
+      (await kubectl('get events.events.k8s.io -n one -o yaml')).includes('reason: RoutesTooLarge'),
+    );
+    await apply(route('first', ['/first-beside']));
+    await converged('first', '"/first-beside"');
+    for (const { data } of sidecars.maps.lister.list()) {
+      expect(Buffer.byteLength(data?.['rds.json'] ?? '')).toBeLessThanOrEqual(900_000);
+      expect(data?.['rds.json']).not.toContain('"/large-');
+    }
+    await kubectl('delete httproutes -n large', ...names.slice(1));
+    await converged('large-0', '"/large-0-0-0-', 'large');
+    await kubectl('delete namespace large --wait=false');
+    await eventually('its route is gone', async () => {
+      const texts = sidecars.maps.lister.list().map(({ data }) => data?.['rds.json'] ?? '');
+      return texts.every((text) => !text.includes('"/large-')) && sidecars.areCurrent();
+    });
+  });
+});
+
+test('a namespace that is deleted while its sidecars get a change takes its file along, and its series of metrics', async () => {
+  const name = 'deleted';
+  await kubectl(`create namespace ${name}`);
+  await sidecars.add(name, 'a', ADDRESSES[0]);
+  const hasSeries = async () =>
+    (await (await fetch(`${operator.metricsUrl}/metrics`)).text()).includes(
+      `routes_file_bytes{namespace="${name}"`,
+    );
+  await eventually('it has its file', hasSeries);
+  const deletion = kubectl(`delete namespace ${name} --timeout=60s`);
+  await apply(route('first', ['/first-meanwhile']));
+  await deletion;
+  await eventually('it is forgotten', async () => !(await hasSeries()));
 });
 
 describe('the file', () => {

@@ -78,11 +78,12 @@ async function writes() {
   const calls = await operatorCalls(fixture.controlPlane.auditLogPath);
   const count = (verb: string, resource: string) =>
     calls.filter((call) => call.verb === verb && call.resource === resource).length;
+  // The webhook may create a file at the same time as the controller: the API server takes one of them.
   const files = calls.filter(
     ({ resource, uri }) => resource === 'configmaps' && uri.includes(ROUTES_MANAGER),
   );
   return {
-    made: files.filter(({ verb }) => verb === 'create').length,
+    made: files.filter(({ verb, code }) => verb === 'create' && code === 201).length,
     changed: files.filter(({ verb }) => verb === 'patch').length,
     touched: count('patch', 'pods'),
   };
@@ -98,6 +99,14 @@ async function route(index: number, change: number, annotations?: object): Promi
     spec,
   };
   await client.apply(HTTP_ROUTES, { namespace, name }, object, { fieldManager: 'test', force: true });
+}
+
+/** The operator knows that all sidecars have their routes: it touches only those that it has asked. */
+async function noneIsBehind(): Promise<void> {
+  await eventually('no sidecar is behind', async () => {
+    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    return metrics.includes('envoy_initializer_routes_sidecars_behind 0');
+  });
 }
 
 /** The change that comes last has come to the operator when all sidecars have it. */
@@ -127,6 +136,7 @@ test('each namespace gets its file once, and each sidecar takes it', async () =>
   await untilTrue(isCurrent);
   expect(sidecars.violations).toEqual([]);
   expect((await writes()).made).toBe(namespaces);
+  await noneIsBehind();
 });
 
 const all = Array.from({ length: namespaces }, (_, i) => worldNamespace(i));
@@ -188,8 +198,5 @@ test('the operator stays small, and says so of its files', async () => {
     `      ${routes} routes, ${PODS} pods: ${Math.round(now)} MiB, ${Math.round(most)} at most; largest file ${Math.max(...sizes)} bytes\n`,
   );
   expect(most).toBeLessThan(OPERATOR_MIB);
-  await eventually('the metrics say who is behind', async () => {
-    const metrics = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
-    return metrics.includes('envoy_initializer_routes_sidecars_behind 0');
-  });
+  await noneIsBehind();
 });

@@ -1,28 +1,19 @@
 import { Command } from 'commander';
-import { addCheckOptions } from '../../src/cli/check/check.ts';
-import { addDriftOptions } from '../../src/cli/drift.ts';
-import { addInjectOptions } from '../../src/cli/inject.ts';
-import { addLintOptions } from '../../src/cli/lint/lint.ts';
-import { addNodeAgentOptions } from '../../src/cli/node-agent-options.ts';
-import { addPolicyOptions } from '../../src/cli/policy.ts';
-import { addPlanOptions } from '../../src/cli/rollout/plan.ts';
-import { addRolloutOptions } from '../../src/cli/rollout/rollout.ts';
-import { addServeOptions } from '../../src/cli/serve-options.ts';
-import { addUninjectOptions } from '../../src/cli/uninject.ts';
+import { COMMANDS as ENTRIES } from '../../src/cli/commands.ts';
+import { MemoryTerminal } from './memory-terminal.ts';
+
+const context = { terminal: new MemoryTerminal(), ended: () => {} };
 
 /** Each command of the binary, with its options. */
-export const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: addServeOptions(new Command()),
-  'node-agent': addNodeAgentOptions(new Command()),
-  inject: addInjectOptions(new Command()),
-  uninject: addUninjectOptions(new Command()),
-  check: addCheckOptions(new Command()),
-  lint: addLintOptions(new Command()),
-  policy: addPolicyOptions(new Command()),
-  plan: addPlanOptions(new Command()),
-  rollout: addRolloutOptions(new Command()),
-  drift: addDriftOptions(new Command()),
-};
+export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
+  await Promise.all(
+    ENTRIES.map(async ({ name, load }) => {
+      const command = new Command(name);
+      await load(command, context);
+      return [name, command] as const;
+    }),
+  ),
+);
 
 /** The flags of a command, short and long; undefined where there is no such command. */
 export function optionsOf(command: string): readonly string[] | undefined {

@@ -1,7 +1,7 @@
-import { undeploy } from '../../hack/deploy/undeploy.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { type ClusterOptions, startCluster } from '../env/cluster/start-cluster.ts';
 import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
+import { uninstalled } from './uninstall.ts';
 
 /** Where the suites that run in any cluster make what they make. */
 export const TEST_NAMESPACES = ['e2e-install', 'e2e-load', 'e2e-fleet', 'e2e-copies'] as const;
@@ -42,7 +42,7 @@ function foreignCluster(kubeconfigPath: string): E2eCluster {
     kubeconfigPath,
     kubectl,
     async stop() {
-      await undeploy({ kubectl, force: true, timeoutSeconds: 120, say: () => {} });
+      await uninstalled(kubeconfigPath, '--force');
       await kubectl(['delete', 'namespace', ...TEST_NAMESPACES, '--ignore-not-found']);
     },
   };

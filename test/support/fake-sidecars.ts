@@ -71,6 +71,7 @@ export class FakeSidecars {
       onUpdate: (before, pod) => {
         if (before.metadata.annotations?.[TOUCH] !== pod.metadata.annotations?.[TOUCH]) void this.#mount(pod);
       },
+      onDelete: ({ metadata: { namespace, name } }) => void this.#addresses.delete(`${namespace}/${name}`),
     });
   }
 

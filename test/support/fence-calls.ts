@@ -442,6 +442,7 @@ export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp
   ],
   ['gives a Network an owner', merge('network/theirs', { metadata: ownedBy({}) }), NETWORK],
   ['labels a Network', merge('network/theirs', { metadata: { labels: { a: 'b' } } }), NETWORK],
+  ['annotates a Network', { args: ['annotate', 'network', 'theirs', 'a=b'] }, NETWORK],
   ['creates a Network', create(network('mine')), MAY_NOT],
   ['creates an IPAMClaim', create(claim('mine')), MAY_NOT],
   ['changes whose an IPAMClaim is', merge('ipamclaim/theirs', { spec: { network: 'mine' } }), MAY_NOT],

@@ -1,8 +1,9 @@
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/io/terminal.ts';
 
 /** Files and streams of a command, in memory. */
 export class MemoryTerminal implements Terminal {
   readonly files: Map<string, string>;
+  readonly written = new Map<string, Buffer>();
   stdout = '';
   stderr = '';
 
@@ -22,6 +23,10 @@ export class MemoryTerminal implements Terminal {
     return inside.filter((file) => recursive || !file.slice(path.length + 1).includes('/'));
   }
 
+  async write(file: string, content: Buffer): Promise<void> {
+    this.written.set(file, content);
+  }
+
   kustomize(directory: string): Promise<string> {
     return this.read(`${directory}/built`);
   }
@@ -32,5 +37,9 @@ export class MemoryTerminal implements Terminal {
 
   err(text: string): void {
     this.stderr += text;
+  }
+
+  paint(_color: string, text: string): string {
+    return text;
   }
 }

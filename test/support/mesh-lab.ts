@@ -8,7 +8,7 @@ import type { Network, NetworkNode, NetworkStatus } from '../../src/network/api/
 import { bridgeName } from '../../src/network/providers/multus/cni-config.ts';
 import { installPlugins } from '../../src/node-agent/cni/cni-plugins.ts';
 import { Host } from '../../src/node-agent/host.ts';
-import { type Programs, run } from '../../src/node-agent/programs.ts';
+import { lines, type Programs, run } from '../../src/node-agent/programs.ts';
 import { type Outcome, Reconciler } from '../../src/node-agent/reconciler.ts';
 import { CNI_PLUGINS } from '../env/cluster/requirements.ts';
 import { searchPath } from '../env/cluster/search-path.ts';
@@ -50,12 +50,18 @@ export class Space {
     return `/proc/${this.pid}/root`;
   }
 
-  readonly programs: Programs = (program, args, input) =>
-    run('nsenter', ['--target', `${this.pid}`, '--net', '--mount', program, ...args], input);
+  readonly programs: Programs = {
+    run: (program, args, input) => run('nsenter', this.#inside(program, args), input),
+    lines: (program, args, onLine) => lines('nsenter', this.#inside(program, args), onLine),
+  };
+
+  #inside(program: string, args: readonly string[]): readonly string[] {
+    return ['--target', `${this.pid}`, '--net', '--mount', program, ...args];
+  }
 
   /** Runs a line of words. */
   sh(line: string): Promise<string> {
-    return this.programs('sh', ['-c', line]);
+    return this.programs.run('sh', ['-c', line]);
   }
 
   async stop(): Promise<void> {
@@ -172,7 +178,7 @@ export class LabNode {
       config,
       addresses: given.map(({ address }) => address),
       reaches: (other, bytes = 56) =>
-        space.programs('busybox', ['ping', '-c', '1', '-W', '5', '-s', `${bytes}`, other]).then(
+        space.programs.run('busybox', ['ping', '-c', '1', '-W', '5', '-s', `${bytes}`, other]).then(
           () => true,
           () => false,
         ),
@@ -220,7 +226,7 @@ export class LabNode {
     ];
     // What went wrong a plugin says on standard output.
     const script = `out=$(env ${variables.join(' ')} /opt/cni/bin/bridge) || { echo "$out" >&2; exit 1; }; echo "$out"`;
-    return this.space.programs('sh', ['-c', script], JSON.stringify(ordered));
+    return this.space.programs.run('sh', ['-c', script], JSON.stringify(ordered));
   }
 }
 

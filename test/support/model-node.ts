@@ -58,11 +58,19 @@ export class ModelNode {
   readonly commands: string[] = [];
 
   /** The programs of this node, as the agent runs them. */
-  readonly programs: Programs = async (program, args, input = '') => {
+  readonly programs: Programs = {
+    run: (program, args, input = '') => this.#call(program, args, input),
+    lines: async (program, args, onLine) => {
+      for (const line of (await this.#call(program, args, '')).split('\n')) onLine(line);
+    },
+  };
+
+  async #call(program: string, args: readonly string[], input: string): Promise<string> {
     const line = [program, ...args].join(' ');
     this.calls.push(line);
     this.onCall(line);
     if (program === 'nft') return this.#nft(args, input);
+    if (program === 'bridge' && args.includes('show')) return this.#entries(args[3]);
     if (args.includes('show')) return JSON.stringify(this.#shown(line));
     const failures = input
       .trimEnd()
@@ -75,7 +83,7 @@ export class ModelNode {
       });
     if (failures.length > 0) throw new Error(`${line} ended with 1: ${failures.join('\n')}`);
     return '';
-  };
+  }
 
   #nft([verb]: readonly string[], input: string): string {
     if (verb === 'list') return this.rules ?? fail('Error: No such file or directory');
@@ -85,17 +93,25 @@ export class ModelNode {
     return '';
   }
 
+  /** What `bridge fdb show` prints: for one device, without its name. */
+  #entries(device: string | undefined): string {
+    return [...this.#tunnels]
+      .filter(([name]) => device === undefined || name === device)
+      .flatMap(([name, { peers, fixed, learned }]) => {
+        const dev = device === undefined ? ` dev ${name}` : '';
+        return [
+          ...peers.map((dst) => `${ALL_PEERS}${dev} dst ${dst} self permanent`),
+          ...fixed.map(({ mac, peer }) => `${mac}${dev} dst ${peer} self static`),
+          ...learned.map(({ mac, peer }) => `${mac}${dev} dst ${peer} self `),
+        ];
+      })
+      .join('\n');
+  }
+
   /** What iproute2 prints as JSON, as far as the agent reads it. */
   #shown(line: string): readonly object[] {
     if (line.includes('-6')) return [];
     if (line.includes('route')) return this.routes;
-    if (line.startsWith('bridge')) {
-      return [...this.#tunnels].flatMap(([ifname, { peers, fixed, learned }]) => [
-        ...peers.map((dst) => ({ ifname, mac: ALL_PEERS, dst })),
-        ...fixed.map(({ mac, peer }) => ({ ifname, mac, dst: peer, state: 'static' })),
-        ...learned.map(({ mac, peer }) => ({ ifname, mac, dst: peer })),
-      ]);
-    }
     const flags = (isUp: boolean) => (isUp ? ['UP'] : []);
     const bridges = [...this.#bridges].map(([ifname, { mac, isUp, addresses }]) => {
       const split = addresses.map((address) => address.split('/'));

@@ -84,12 +84,14 @@ export class NetworkModel {
     this.#store({ metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec });
   }
 
+  /** As by a merge patch: null removes a field. */
   edit(spec: Partial<NetworkSpec>): void {
     const network = this.#network;
     if (!network || network.metadata.deletionTimestamp) return;
     const generation = (network.metadata.generation ?? 0) + 1;
     const { provider } = network.spec;
-    const next = { ...network.spec, ...spec, ...(provider && { provider }) };
+    const fields = Object.entries({ ...network.spec, ...spec, ...(provider && { provider }) });
+    const next = Object.fromEntries(fields.filter(([, value]) => value !== null)) as unknown as NetworkSpec;
     this.#store({ ...network, metadata: { ...network.metadata, generation }, spec: next });
   }
 
@@ -255,7 +257,7 @@ export class NetworkModel {
   }
 
   #knownNode(name: string): KnownNode {
-    return this.known?.get(name) ?? { internalIp: undefined, report: undefined, hasReported: false };
+    return this.known?.get(name) ?? { internalIp: undefined, report: undefined };
   }
 
   /** What the garbage collector does once an owner is gone. */

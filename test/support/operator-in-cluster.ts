@@ -10,7 +10,7 @@ import type { E2eCluster } from './e2e-cluster.ts';
 
 export const OPERATOR = 'envoy-initializer';
 export const DEFAULT_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'default');
-const NETWORKS_OVERLAY = join(projectDirectory(), 'deploy', 'overlays', 'networks');
+const OVERLAYS = join(projectDirectory(), 'deploy', 'overlays');
 /** The DaemonSet of deploy/overlays/networks, and its namespace. */
 export const AGENT = 'envoy-initializer-node-agent';
 
@@ -65,8 +65,8 @@ export class OperatorInCluster {
   }
 
   /** The same with node agents, as docs/operations.md has it. They remove soon what nobody needs. */
-  async installNetworks(): Promise<void> {
-    const manifests = await kubectl(this.#cluster, `kustomize ${NETWORKS_OVERLAY}`);
+  async installNetworks(overlay: 'networks' | 'neutron-pods' = 'networks'): Promise<void> {
+    const manifests = await kubectl(this.#cluster, `kustomize ${join(OVERLAYS, overlay)}`);
     const soon = ['--look-interval=1s', '--linger=2s'];
     const impatient = manifests.replace(/^( *)- node-agent$/m, (line, indent) =>
       [line, ...soon.map((flag) => `${indent}- ${flag}`)].join('\n'),

@@ -10,8 +10,10 @@ export interface ReasonCase {
   readonly pod: JsonObject;
   /** Whether the API server, by the selectors of deploy/base, asks the webhook at all. */
   readonly asked: boolean;
-  /** What whoever creates the pod is told after the reason; none: nothing. */
+  /** The warning to the creator of the pod, after the reason; none: nothing. */
   readonly warning?: RegExp;
+  /** The warning of the policy `envoy-initializer-opt-in`, where the webhook is not asked. */
+  readonly policyWarning?: RegExp;
   /** What the API server answers, if it does not take the pod. */
   readonly refused?: { readonly code: number; readonly message: RegExp };
 }
@@ -153,6 +155,7 @@ export const REASON_CASES: Readonly<
       pod: annotated({ [OPT_IN]: 'yes' }),
       asked: false,
       warning: /^the pod's annotation \S+ is "yes"/,
+      policyWarning: /of the pod is "yes": write "true" or "false"$/,
     },
     {
       name: 'on a namespace',

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
 
 const OPERATOR = 'system:serviceaccount:envoy-initializer:envoy-initializer';
 
@@ -12,6 +13,8 @@ export interface Call {
   readonly name: string;
   readonly uri: string;
   readonly isForbidden: boolean;
+  /** The status of the answer. */
+  readonly code: number;
   /** By the ValidatingAdmissionPolicy of deploy/base/fence.yaml. */
   readonly isFenced: boolean;
 }
@@ -28,28 +31,36 @@ interface AuditEvent {
     readonly name?: string;
   };
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly responseStatus?: { readonly message?: string };
+  readonly responseStatus?: { readonly code?: number; readonly message?: string };
 }
 
 /** All calls that the operator, or another user, has made under its service account. */
 export async function operatorCalls(auditLogPath: string, user = OPERATOR): Promise<readonly Call[]> {
-  const lines = (await readFile(auditLogPath, 'utf8')).split('\n').filter((line) => line !== '');
-  return lines
-    .map((line) => JSON.parse(line) as AuditEvent)
-    .filter((event) => event.user.username === user)
-    .map(({ verb, requestURI, objectRef = {}, annotations, responseStatus }) => ({
-      verb,
-      resource: qualified(
-        objectRef.subresource ? `${objectRef.resource}/${objectRef.subresource}` : (objectRef.resource ?? ''),
-        objectRef.apiGroup,
-      ),
-      namespace: objectRef.namespace ?? '',
-      name: objectRef.name ?? '',
-      uri: requestURI,
-      // A create in a namespace that is going is refused by admission, and is not among these.
-      isForbidden: annotations?.['authorization.k8s.io/decision'] === 'forbid',
-      isFenced: responseStatus?.message?.includes('envoy-initializer-fence') ?? false,
-    }));
+  const calls: Call[] = [];
+  // The log of a large test does not fit into one string.
+  for await (const line of createInterface({ input: createReadStream(auditLogPath) })) {
+    if (!line.includes(user)) continue;
+    const event = JSON.parse(line) as AuditEvent;
+    if (event.user.username === user) calls.push(callOf(event));
+  }
+  return calls;
+}
+
+function callOf({ verb, requestURI, objectRef = {}, annotations, responseStatus }: AuditEvent): Call {
+  return {
+    verb,
+    resource: qualified(
+      objectRef.subresource ? `${objectRef.resource}/${objectRef.subresource}` : (objectRef.resource ?? ''),
+      objectRef.apiGroup,
+    ),
+    namespace: objectRef.namespace ?? '',
+    name: objectRef.name ?? '',
+    uri: requestURI,
+    code: responseStatus?.code ?? 0,
+    // A create in a namespace that is going is refused by admission, and is not among these.
+    isForbidden: annotations?.['authorization.k8s.io/decision'] === 'forbid',
+    isFenced: responseStatus?.message?.includes('envoy-initializer-fence') ?? false,
+  };
 }
 
 /**

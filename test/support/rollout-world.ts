@@ -241,6 +241,8 @@ export class RolloutWorld {
       endsByItself: false,
       isDraining: pod.draining,
       drainingSince: undefined,
+      undrainedAt: undefined,
+      isRestarted: pod.startsSince === undefined,
       drainedSince: this.#drainedSince.get(pod.uid),
       trouble: isPulled ? undefined : pod.broken,
       verdict: undefined,
@@ -249,7 +251,7 @@ export class RolloutWorld {
   }
 }
 
-function statusOf({ templates }: TemplateSet): Status {
+export function statusOf({ templates }: TemplateSet): Status {
   return {
     templates: [...templates.values()].map(appliedTemplate),
     added: {},

@@ -1,4 +1,4 @@
-import { own, ownObjects, ownString } from '../../json/json.ts';
+import { own, ownString } from '../../json/json.ts';
 import type { PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
@@ -7,6 +7,7 @@ import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
 import { EnvoyConfigurations } from './envoy-configuration.ts';
+import { waitingAtGates } from './gates.ts';
 
 const MAX_NAMES = 3;
 
@@ -27,13 +28,7 @@ export async function existingPods(
   const named = (state: SidecarState) =>
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
   const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
-  const findings: CheckFinding[] = [];
-  const gates = isPod ? ownObjects(own(site.object, 'spec'), 'schedulingGates') : [];
-  if (gates.length > 0) {
-    const names = gates.map((gate) => String(own(gate, 'name'))).join(', ');
-    const message = `the pod is not scheduled before its gates are removed (${names}): see its Events, and those of its Networks`;
-    findings.push({ reason: 'scheduling-gated', message });
-  }
+  const findings: CheckFinding[] = [...(await waitingAtGates(client, found))];
   if (stale.length > 0) {
     const mode = state.set.rollout?.mode ?? 'new-pods';
     const first = mode === 'new-pods' ? '' : 'see envoy-initializer rollout, or ';

@@ -1,4 +1,5 @@
 import type { SidecarState } from '../../sidecar/sidecar-state.ts';
+import type { Column } from '../io/output.ts';
 
 /** A problem that the user should solve. */
 export interface CheckFinding {
@@ -22,7 +23,7 @@ export interface CheckReport {
   readonly because: readonly string[];
   /** The name of each template, with the start of its sha256. */
   readonly templates: readonly string[];
-  /** Who selects the templates. */
+  /** What selects the templates: the pod, its namespace or the default. */
   readonly selectedBy?: string;
   /** The webhook to which the API server sends such pods. */
   readonly webhook?: string;
@@ -35,6 +36,16 @@ export interface CheckReport {
   readonly pods?: readonly { readonly name: string; readonly sidecar: SidecarState }[];
   readonly findings: readonly CheckFinding[];
 }
+
+/** A report as a line of a table. */
+export const REPORT_COLUMNS: readonly Column<CheckReport>[] = [
+  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
+  { name: 'NAME', of: ({ object }) => object },
+  { name: 'DECISION', of: ({ decision }) => decision },
+  { name: 'REASON', of: ({ reason }) => reason ?? '' },
+  { name: 'TEMPLATE', of: ({ templates }) => templates.join(','), isWide: true },
+  { name: 'FINDINGS', of: ({ findings }) => findings.map(({ reason }) => reason).join(',') || 'none' },
+];
 
 const MAX_PODS = 10;
 

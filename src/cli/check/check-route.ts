@@ -1,5 +1,6 @@
 import { isObject, own, ownObjects, ownString } from '../../json/json.ts';
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { ENDPOINT_SLICES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -16,15 +17,6 @@ const GRPC_ROUTES: Resource<KubeObject> = {
   version: 'v1',
   kind: 'GRPCRoute',
   plural: 'grpcroutes',
-  namespaced: true,
-  decode: decodeObject,
-};
-
-const ENDPOINT_SLICES: Resource<KubeObject> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
   namespaced: true,
   decode: decodeObject,
 };

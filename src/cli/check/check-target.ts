@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
@@ -26,9 +26,35 @@ export function parseTarget(target: string): Target {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, plural }) => (plural ? [kind.toLowerCase()] : []));
     throw new UsageError(`unknown kind ${JSON.stringify(alias)}: use one of ${kinds.join(', ')}`);
   }
-  const { group, kind, plural } = workload;
-  const resource = { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
-  return { workload, resource, name };
+  return { workload, resource: resourceOf(workload, workload.plural), name };
+}
+
+function resourceOf({ group, kind }: WorkloadKind, plural: string): Resource<KubeObject> {
+  return { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
+}
+
+/** Pages of a list. */
+const PAGE = 500;
+
+/** The workloads and pods of a namespace, or of all, that no controller owns, as in files. */
+export async function* workloadsIn(
+  client: KubeClient,
+  scope: { readonly namespace: string | undefined; readonly labelSelector: string | undefined },
+): AsyncGenerator<JsonObject, void> {
+  for (const workload of WORKLOAD_KINDS) {
+    if (workload.plural === undefined) continue;
+    const resource = resourceOf(workload, workload.plural);
+    let next: string | undefined;
+    do {
+      const page = await client.list(resource, { ...scope, limit: PAGE, continue: next });
+      for (const item of page.items) {
+        const owners = ownObjects(own(asJson(item), 'metadata'), 'ownerReferences');
+        if (owners.some((owner) => own(owner, 'controller') === true)) continue;
+        yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
+      }
+      next = page.continue;
+    } while (next);
+  }
 }
 
 function namesOf({ kind, plural, shortNames = [] }: WorkloadKind): readonly string[] {

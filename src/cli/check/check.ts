@@ -1,31 +1,29 @@
 import { type Command, Option } from 'commander';
-import { TemplateProver } from '../../injector/template-proof.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { systemClock } from '../../kube/workqueue/clock.ts';
 import { type PodSite, type PodTemplateRule, podSites } from '../../podspec/workload.ts';
 import { keysFor } from '../../sidecar/keys.ts';
 import { namespaceOf, namespacesIn } from '../../sidecar/manifests/inject-manifests.ts';
-import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import { withCluster } from '../cluster.ts';
-import { addInputOptions, hasInput, type InputOptions, readInputs } from '../input-files.ts';
-import { followInstallation, type Installation, installationOf } from '../installation.ts';
-import { text } from '../option-values.ts';
-import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { readObjects, warnOfDuplicates } from '../rewrite-files.ts';
-import { readRevisions } from '../rollout/read-revisions.ts';
-import { serveOption } from '../serve-options.ts';
-import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
-import type { ExitCode, Terminal } from '../terminal.ts';
+import { addInputOptions, hasInput, type InputOptions, readInputs } from '../io/input-files.ts';
+import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import { readObjects, warnOfDuplicates } from '../io/rewrite-files.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { oneOf, text } from '../options/option-values.ts';
+import { serveOption } from '../options/serve-options.ts';
 import {
   addClusterOptions,
+  addScopeOptions,
   type ClusterOptions,
-  namespaceOption,
   podTemplateOption,
-} from '../tool-options.ts';
-import { type CheckFinding, type CheckReport, formatReport } from './check-report.ts';
+} from '../options/tool-options.ts';
+import { preinstallCommand } from '../status/preinstall.ts';
+import { OVERLAYS, type Overlay } from '../status/preinstall-rows.ts';
+import { templatesOfFile } from '../template-source.ts';
+import { checkNetwork, networkTarget } from './check-network.ts';
+import { type CheckReport, formatReport, REPORT_COLUMNS } from './check-report.ts';
 import { checkRoute } from './check-route.ts';
 import {
   type AskedRequest,
@@ -35,9 +33,9 @@ import {
   type RouteReport,
   routeTarget,
 } from './check-routes.ts';
-import { checkLive, checkOffline } from './check-site.ts';
-import { getTarget, parseTarget } from './check-target.ts';
-import { appliedPolicies, appliedWebhooks } from './check-webhook.ts';
+import { checkOffline } from './check-site.ts';
+import { getTarget, parseTarget, workloadsIn } from './check-target.ts';
+import { decideOptions, reportLive } from './report-live.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly namespace?: string;
@@ -49,15 +47,27 @@ export interface CheckOptions extends ClusterOptions, InputOptions {
   readonly to?: URL;
   readonly method: string;
   readonly header?: readonly string[];
+  readonly all?: boolean;
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+  readonly pre?: boolean;
+  readonly overlay?: readonly Overlay[];
 }
 
 export function addCheckOptions(command: Command): Command {
   command.argument(
     '[target]',
-    'a pod, workload or HTTPRoute, such as deploy/web, pod/web-0 or httproute/web',
+    'a pod, workload, HTTPRoute or Network, such as deploy/web, pod/web-0, httproute/web or network/web',
   );
+  command.argument('[name]', 'its name, if the target is a kind alone, as in deploy web');
   addInputOptions(command, 'manifests to check instead of a target')
-    .addOption(namespaceOption("namespace of the target (default: the kubeconfig's)"))
+    .option('--all', 'all workloads and standalone pods of the namespace')
+    .option('--pre', 'whether the operator can be installed in the cluster')
+    .addOption(
+      new Option('--overlay <name>', 'with --pre: an overlay to install; can be repeated').argParser(
+        (name, names: readonly Overlay[] = []) => [...names, oneOf(...OVERLAYS)(name)],
+      ),
+    )
     .addOption(
       new Option(
         '--template <file>',
@@ -79,18 +89,29 @@ export function addCheckOptions(command: Command): Command {
     )
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
-    .addOption(outputOption());
+    .addOption(outputOption('text', 'table', 'wide', 'name', 'json', 'yaml'));
+  addScopeOptions(command, 'targets');
   return addClusterOptions(command);
 }
 
 /** Prints why a pod, a workload or the objects of a file are injected or not, and how to solve problems. */
 export async function checkCommand(
-  target: string | undefined,
+  kind: string | undefined,
+  name: string | undefined,
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  const target = name === undefined ? kind : `${kind}/${name}`;
+  if (options.pre) return await preinstallCommand(options, terminal);
+  if (options.all || options.allNamespaces) {
+    if (target !== undefined || hasInput(options))
+      throw new UsageError('--all and --all-namespaces check all workloads: leave out the target and -f');
+    return await checkAll(options, terminal);
+  }
+  if (options.selector !== undefined)
+    throw new UsageError('--selector works with --all or --all-namespaces: add one of them');
   if (target === undefined && !hasInput(options)) {
-    throw new UsageError('nothing to check: use a target such as deploy/web, or -f FILE');
+    throw new UsageError('nothing to check: use a target such as deploy/web, --all, or -f FILE');
   }
   if (target !== undefined && hasInput(options)) {
     throw new UsageError(`${target} and -f cannot be used together: use one of them`);
@@ -112,20 +133,46 @@ export async function checkCommand(
   }
   const reports =
     target === undefined ? await checkFiles(options, terminal) : await checkTarget(target, options);
-  printOutput(terminal, options.output, {
+  return printReports(terminal, options.output, reports, reports.flatMap(formatReport));
+}
+
+function printReports(
+  terminal: Terminal,
+  format: OutputFormat,
+  reports: readonly CheckReport[],
+  lines: readonly string[],
+): ExitCode {
+  printOutput(terminal, format, {
     value: JSON.parse(JSON.stringify(reports)),
-    lines: reports.flatMap(formatReport),
+    lines,
+    list: { rows: reports, columns: REPORT_COLUMNS, nameOf: ({ object }) => object },
   });
   return reports.some(({ findings }) => findings.length > 0) ? 1 : 0;
 }
 
-/** The question about routes that the target and `--to` are; undefined if they are none. */
+/** Checks all workloads of a namespace, or of all. For people it prints those with findings, and the numbers. */
+async function checkAll(options: CheckOptions, terminal: Terminal): Promise<ExitCode> {
+  const reports = await withCluster(options, async (cluster) => {
+    const namespace = options.allNamespaces ? undefined : (options.namespace ?? cluster.namespace);
+    const sites: PodSite[] = [];
+    for await (const object of workloadsIn(cluster.client, { namespace, labelSelector: options.selector }))
+      sites.push(...podSites(object));
+    return await reportLive(cluster, options, sites, namespace ?? cluster.namespace, true);
+  });
+  const wrong = reports.filter(({ findings }) => findings.length > 0);
+  const summary = `${reports.length} checked, ${wrong.length} with findings`;
+  return printReports(terminal, options.output, reports, [...wrong.flatMap(formatReport), summary]);
+}
+
+/** The question about routes or a Network that the target and `--to` are; undefined if they are none. */
 function routeQuestion(
   target: string | undefined,
   { to, method, header: headers = [], annotation }: CheckOptions,
 ): ((client: KubeClient, namespace: string) => Promise<RouteReport>) | undefined {
   const route = target === undefined ? undefined : routeTarget(target);
+  const network = target === undefined ? undefined : networkTarget(target);
   if (to === undefined) {
+    if (network !== undefined) return (client, namespace) => checkNetwork(client, namespace, network);
     return route === undefined ? undefined : (client, namespace) => checkRoute(client, namespace, route);
   }
   const pod = target === undefined || route !== undefined ? undefined : parseTarget(target);
@@ -176,70 +223,4 @@ async function checkFiles(options: CheckOptions, terminal: Terminal): Promise<re
       settings: settingsOf(namespace),
     });
   });
-}
-
-async function reportLive(
-  cluster: Parameters<Parameters<typeof withCluster>[1]>[0],
-  given: CheckOptions,
-  sites: readonly PodSite[],
-  byDefault: string,
-  exists: boolean,
-): Promise<readonly CheckReport[]> {
-  const installation = await installationOf(cluster.client, given.operatorNamespace);
-  const options = followInstallation(given, installation);
-  const state = { set: await templatesOfCluster(cluster, options) };
-  const webhooks = await appliedWebhooks(cluster.client, options);
-  const policies = await appliedPolicies(cluster.client);
-  const { client } = cluster;
-  const promoted = await promotedTemplates(client, options, state.set);
-  const keys = keysFor(options.annotation);
-  const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
-  const reports: CheckReport[] = [];
-  for (const site of sites) {
-    const namespace = namespaceOf(site, byDefault);
-    const report = await checkLive(site, {
-      client,
-      prover,
-      promoted,
-      decide: decideOptions(options),
-      state,
-      namespace,
-      webhooks,
-      policies,
-      exists,
-    });
-    const { findings } = report;
-    reports.push({ ...report, findings: [...noReplica(installation, options), ...findings] });
-  }
-  return reports;
-}
-
-/** Undefined also if the user may not read revisions. */
-async function promotedTemplates(
-  client: KubeClient,
-  options: CheckOptions,
-  set: TemplateSet,
-): Promise<TemplateSet | undefined> {
-  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
-  try {
-    const revisions = await readRevisions(client, options, set, false);
-    return revisions && revisions.promoted !== revisions.target ? revisions.promoted.set : undefined;
-  } catch (err) {
-    if (isForbidden(err)) return undefined;
-    throw err;
-  }
-}
-
-/** A finding if the operator does not answer. */
-function noReplica(
-  installation: Installation | undefined,
-  { operatorNamespace: namespace }: CheckOptions,
-): readonly CheckFinding[] {
-  if (installation === undefined || installation.readyReplicas > 0) return [];
-  const message = `no replica of the operator is ready: see kubectl --namespace ${namespace} describe pods`;
-  return [{ reason: 'no-replica', message }];
-}
-
-function decideOptions({ annotation, requireAnnotation, operatorNamespace }: CheckOptions) {
-  return { keys: keysFor(annotation), requireAnnotation, operatorNamespace };
 }

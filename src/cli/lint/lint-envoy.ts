@@ -2,9 +2,9 @@ import { UsageError } from '../../kube/util/usage-error.ts';
 import { configurationFaults } from '../../sidecar/envoy/configuration-faults.ts';
 import { holdsWeights, isBootstrapKey } from '../../sidecar/envoy/weights.ts';
 import { readConfigMapTexts, type TextSource } from '../../sidecar/manifests/template-file.ts';
-import type { OutputFormat } from '../output.ts';
-import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
+import type { OutputFormat } from '../io/output.ts';
+import type { ExitCode } from '../io/terminal.ts';
+import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { validateWithEnvoy } from './envoy-binary.ts';
 import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
 

@@ -1,8 +1,8 @@
 import type { Fault } from '../../json/diagnostic.ts';
 import type { TextSource } from '../../sidecar/manifests/template-file.ts';
 import { templateName } from '../../sidecar/template/template-set.ts';
-import { type OutputFormat, printOutput } from '../output.ts';
-import type { ExitCode, Terminal } from '../terminal.ts';
+import { type OutputFormat, printOutput } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
 
 /** A fault in a file, and its place. */
 export interface LintFinding {

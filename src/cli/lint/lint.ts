@@ -9,10 +9,10 @@ import { parseTemplateSet, type TemplateSet, templateKey } from '../../sidecar/t
 import { refusalFaults, refusedFields } from '../../sidecar/template-field.ts';
 import { trialPod } from '../../sidecar/trial-pod.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { type OutputFormat, outputOption } from '../output.ts';
-import type { ExitCode } from '../terminal.ts';
-import { nameOfInput, readInput, type Terminal } from '../terminal.ts';
-import { addClusterOptions, type ClusterOptions, namespaceOption } from '../tool-options.ts';
+import { type OutputFormat, outputOption } from '../io/output.ts';
+import type { ExitCode } from '../io/terminal.ts';
+import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
+import { addClusterOptions, type ClusterOptions, namespaceOption } from '../options/tool-options.ts';
 import { lintEnvoy } from './lint-envoy.ts';
 import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
 
@@ -32,7 +32,7 @@ export function addLintOptions(command: Command): Command {
     )
     .option('--server', 'also send the API server a dry run of a pod with each template')
     .addOption(namespaceOption("namespace of the dry run (default: the kubeconfig's)"))
-    .addOption(outputOption());
+    .addOption(outputOption('text', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 

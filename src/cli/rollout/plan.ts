@@ -5,18 +5,22 @@ import { keysFor } from '../../sidecar/keys.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { text } from '../option-values.ts';
-import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import { serveOption } from '../serve-options.ts';
+import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { text } from '../options/option-values.ts';
+import { serveOption } from '../options/serve-options.ts';
+import {
+  addClusterOptions,
+  addScopeOptions,
+  type ClusterOptions,
+  requireFilename,
+  type ScopeOptions,
+} from '../options/tool-options.ts';
 import { templatesOfCluster, templatesOfFile } from '../template-source.ts';
-import type { ExitCode, Terminal } from '../terminal.ts';
-import { addClusterOptions, type ClusterOptions, namespaceOption, requireFilename } from '../tool-options.ts';
-import { columns } from './columns.ts';
-import { type FleetPod, kubeletVersions, readFleet } from './read-fleet.ts';
+import { type FleetPod, kubeletVersions, readFleet, servesResize } from './read-fleet.ts';
 
-export interface PlanOptions extends ClusterOptions {
+export interface PlanOptions extends ClusterOptions, ScopeOptions {
   readonly filename: string;
-  readonly namespace?: string;
   readonly requireAnnotation: boolean;
   readonly output: OutputFormat;
 }
@@ -28,16 +32,15 @@ const WITHOUT_STRATEGY: Pick<Strategy, 'mode' | 'singleReplica'> = {
 };
 
 export function addPlanOptions(command: Command): Command {
-  command
+  addScopeOptions(command, 'pods', 'all namespaces')
     .addOption(
       new Option('-f, --filename <file>', 'ConfigMap manifest or template; - for standard input').argParser(
         text,
       ),
     )
     .hook('preAction', requireFilename)
-    .addOption(namespaceOption('namespace of the pods (default: all namespaces)'))
     .addOption(serveOption('require-annotation'))
-    .addOption(outputOption());
+    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 
@@ -52,7 +55,12 @@ export async function planCommand(options: PlanOptions, terminal: Terminal): Pro
   });
   printOutput(terminal, options.output, {
     value: JSON.parse(JSON.stringify({ ...result, mode: set.rollout?.mode ?? 'new-pods' })),
-    lines: [...(result.workloads.length > 0 ? table(result) : []), outlookLine(result.total)],
+    list: {
+      rows: result.workloads,
+      columns: COLUMNS,
+      nameOf: ({ workload }) => workload,
+      summary: outlookLine(result.total),
+    },
   });
   if (result.undrained > 0 && result.total.inPlace > 0)
     terminal.err(
@@ -68,14 +76,16 @@ export async function planCommand(options: PlanOptions, terminal: Terminal): Pro
 async function forecastPods(cluster: Cluster, options: PlanOptions, set: TemplateSet) {
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(annotation);
-  const [kubelets, fleet, from] = await Promise.all([
+  const [kubelets, canResize, fleet, { set: from }] = await Promise.all([
     kubeletVersions(cluster.client),
-    readFleet(cluster.client, keys, options.namespace),
-    templatesOfCluster(cluster, options),
+    servesResize(cluster.client),
+    readFleet(cluster.client, keys, options.namespace, options.selector),
+    templatesOfCluster(cluster, options, undefined),
   ]);
   const decide = { keys, requireAnnotation, operatorNamespace };
   const verdictOf = ({ pod, namespace, observed }: FleetPod): ForecastPod['verdict'] => {
-    const change = podChange(pod, namespace, set, decide, { from, kubelet: kubelets.get(observed.node) });
+    const kubelet = kubelets.get(observed.node);
+    const change = podChange(pod, namespace, set, decide, { from, kubelet, canResize });
     return 'why' in change ? { how: change.how, why: change.why } : undefined;
   };
   return fleet
@@ -88,16 +98,18 @@ async function forecastPods(cluster: Cluster, options: PlanOptions, set: Templat
     }));
 }
 
-function table({ workloads }: Forecast): readonly string[] {
-  return columns([
-    ['WORKLOAD', 'PODS', 'IN PLACE', 'REPLACED', 'LEFT', 'REFUSED', 'CURRENT', 'WHY'],
-    ...workloads.map(({ workload, pods, inPlace, replaced, left, refused, current, why }) => [
-      workload,
-      ...[pods, inPlace, replaced, sum(Object.values(left)), refused, current].map(String),
-      [...Object.keys(left), ...why].join('; '),
-    ]),
-  ]);
-}
+type Row = Forecast['workloads'][number];
+
+const COLUMNS: readonly Column<Row>[] = [
+  { name: 'WORKLOAD', of: ({ workload }) => workload },
+  { name: 'PODS', of: ({ pods }) => String(pods) },
+  { name: 'IN PLACE', of: ({ inPlace }) => String(inPlace) },
+  { name: 'REPLACED', of: ({ replaced }) => String(replaced) },
+  { name: 'LEFT', of: ({ left }) => String(sum(Object.values(left))) },
+  { name: 'REFUSED', of: ({ refused }) => String(refused) },
+  { name: 'CURRENT', of: ({ current }) => String(current) },
+  { name: 'WHY', of: ({ left, why }) => [...Object.keys(left), ...why].join('; ') },
+];
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((all, each) => all + each, 0);

@@ -1,13 +1,13 @@
-import type { JsonObject } from '../../json/json.ts';
+import { isObject, type JsonObject, ownObjects, ownString } from '../../json/json.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
+import { NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type Observed, observe } from '../../rollout/observe.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import type { Status } from '../../sidecar/status.ts';
-import { namespacesByName, pages } from '../drift.ts';
+import { namespacesByName, pages } from '../survey.ts';
 
 /** A pod with a sidecar, read from the cluster. */
 export interface FleetPod {
@@ -18,15 +18,16 @@ export interface FleetPod {
   readonly workload: string;
 }
 
-/** Reads the pods with a sidecar that have not finished: of one namespace, or of all. */
+/** Reads the pods with a sidecar that have not finished: of one namespace, or of all; with these labels. */
 export async function readFleet(
   client: KubeClient,
   keys: Keys,
-  namespace: string | undefined,
+  namespace?: string,
+  selector?: string,
 ): Promise<readonly FleetPod[]> {
   const namespaces = await namespacesByName(client, namespace);
   const found: FleetPod[] = [];
-  for await (const each of pages(client, namespace)) {
+  for await (const each of pages(client, namespace, selector)) {
     // Objects of the API are always JSON.
     const pod = each as KubeObject & JsonObject;
     const observed = observe(pod, keys);
@@ -43,30 +44,22 @@ export async function readFleet(
   return found;
 }
 
-interface Node extends KubeObject {
-  readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
+/** Whether the API server serves the subresource by which cpu and memory of a running pod change. */
+export async function servesResize(client: KubeClient): Promise<boolean> {
+  const answer = await client.request('GET', '/api/v1', {});
+  const resources = ownObjects(isObject(answer) ? answer : {}, 'resources');
+  return resources.some((each) => ownString(each, 'name') === 'pods/resize');
 }
-
-const NODES: Resource<Node> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-  decode: decodeObject,
-};
 
 /** The version of each node's kubelet; empty if the user may not list nodes. */
 export async function kubeletVersions(client: KubeClient): Promise<ReadonlyMap<string, string>> {
   try {
-    const { items } = await client.list(NODES, {});
+    const { items } = await client.list(NODES, {}, NODES.decode);
     return new Map(
-      items
-        .map((item) => NODES.decode(item))
-        .flatMap(({ metadata, status }) => {
-          const version = status?.nodeInfo?.kubeletVersion;
-          return version === undefined ? [] : [[metadata.name, version] as const];
-        }),
+      items.flatMap(({ metadata, status }) => {
+        const version = status?.nodeInfo?.kubeletVersion;
+        return version === undefined ? [] : [[metadata.name, version] as const];
+      }),
     );
   } catch (err) {
     if (isForbidden(err)) return new Map();

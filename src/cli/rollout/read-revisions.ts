@@ -1,21 +1,49 @@
+import { isForbidden } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { CONTROLLER_REVISIONS, readRevision, STATE_LABEL } from '../../rollout/controller-revision.ts';
+import {
+  CONTROLLER_REVISIONS,
+  type ControllerRevision,
+  readRevision,
+  STATE_LABEL,
+} from '../../rollout/controller-revision.ts';
 import { revisionsOf } from '../../rollout/core/history.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
-import type { ClusterOptions } from '../tool-options.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+
+/** The revisions in the operator's namespace. */
+export async function listRevisions(
+  client: KubeClient,
+  { operatorNamespace: namespace }: ClusterOptions,
+): Promise<readonly ControllerRevision[]> {
+  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
+  return items.map((item) => CONTROLLER_REVISIONS.decode(item));
+}
 
 /** What the rollout of the templates of the ConfigMap goes from and to; undefined before the operator has written it. */
-export async function readRevisions(
-  client: KubeClient,
-  { operatorNamespace: namespace, configmap }: ClusterOptions,
+export function revisionsIn(
+  objects: readonly ControllerRevision[],
+  { configmap }: ClusterOptions,
   set: TemplateSet,
   paused: boolean,
-): Promise<Revisions | undefined> {
-  const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
-  const stored = items
-    .map((item) => CONTROLLER_REVISIONS.decode(item))
+): Revisions | undefined {
+  const stored = objects
     .filter(({ metadata }) => metadata.name.startsWith(`${configmap}-`))
     .flatMap((object) => readRevision(object) ?? []);
   return revisionsOf(set, stored, paused);
+}
+
+/** The same from the cluster. Undefined also without a strategy for running pods, or if the user may not read it. */
+export async function readRevisions(
+  client: KubeClient,
+  options: ClusterOptions,
+  set: TemplateSet,
+): Promise<Revisions | undefined> {
+  if ((set.rollout?.mode ?? 'new-pods') === 'new-pods') return undefined;
+  try {
+    return revisionsIn(await listRevisions(client, options), options, set, false);
+  } catch (err) {
+    if (isForbidden(err)) return undefined;
+    throw err;
+  }
 }

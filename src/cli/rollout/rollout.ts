@@ -1,20 +1,23 @@
-import { type Command, Option } from 'commander';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Argument, type Command, Option } from 'commander';
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
+import { maxTimerMs } from '../../kube/workqueue/clock.ts';
+import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { REASONS } from '../../rollout/core/pod.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import { type Step, step } from '../../rollout/core/step.ts';
+import { NOTHING } from '../../rollout/memory.ts';
 import { PAUSED_KEY } from '../../rollout/revisions.ts';
-import { keysFor } from '../../sidecar/keys.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { type OutputFormat, outputOption, printOutput } from '../output.ts';
-import type { ExitCode, Terminal } from '../terminal.ts';
-import { addClusterOptions, type ClusterOptions } from '../tool-options.ts';
-import { columns } from './columns.ts';
-import { readFleet } from './read-fleet.ts';
-import { readRevisions } from './read-revisions.ts';
+import { columns } from '../io/columns.ts';
+import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
+import { revisionsIn } from './read-revisions.ts';
+import { type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
 
 export interface RolloutOptions extends ClusterOptions {
   readonly watch?: boolean;
@@ -23,13 +26,15 @@ export interface RolloutOptions extends ClusterOptions {
 
 /** The field manager of the annotation: a GitOps tool compares the fields of its own manifest only. */
 const FIELD_MANAGER = 'envoy-initializer-rollout';
-const WATCH_MS = 2_000;
+const BURST_MS = 1_000;
 
 export function addRolloutOptions(command: Command): Command {
   command
-    .argument('[action]', 'status, pause or resume', 'status')
+    .addArgument(
+      new Argument('[action]', 'what to do').choices(['status', 'pause', 'resume']).default('status'),
+    )
     .addOption(new Option('-w, --watch', 'print the status each time it changes, until the rollout ends'))
-    .addOption(outputOption());
+    .addOption(outputOption('text', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 
@@ -39,8 +44,6 @@ export async function rolloutCommand(
   options: RolloutOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  if (action !== 'status' && action !== 'pause' && action !== 'resume')
-    throw new UsageError(`unknown action ${JSON.stringify(action)}: use status, pause or resume`);
   if (action !== 'status' && options.watch) throw new UsageError('--watch goes with status only');
   return await withCluster(options, async (cluster) => {
     if (action === 'status') return await showStatus(cluster, options, terminal);
@@ -56,19 +59,60 @@ async function setPaused({ client }: Cluster, options: RolloutOptions, paused: b
   await client.mergePatch(CONFIG_MAPS, ref, patch, { fieldManager: FIELD_MANAGER });
 }
 
-async function showStatus(cluster: Cluster, options: RolloutOptions, terminal: Terminal): Promise<ExitCode> {
+async function showStatus(
+  { client }: Cluster,
+  options: RolloutOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
   let last = '';
-  for (;;) {
-    const status = await statusOf(cluster, options);
+  const show = (status: RolloutStatus): void => {
     const lines = linesOf(status);
-    if (lines.join('\n') !== last) {
-      if (last !== '' && options.output === 'text') terminal.out('\n');
-      printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(detailsOf(status))), lines });
-    }
+    if (lines.join('\n') === last) return;
+    if (last !== '' && options.output === 'text') terminal.out('\n');
+    printOutput(terminal, options.output, { value: JSON.parse(JSON.stringify(detailsOf(status))), lines });
     last = lines.join('\n');
-    const { phase } = status.step;
-    if (!options.watch || phase === 'done' || phase === 'halted') return phase === 'halted' ? 1 : 0;
-    await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+  };
+  // The first one is read also with --watch: it says at once what is wrong.
+  const first = await statusOf(readingSource(client, options), options);
+  show(first);
+  const phase = options.watch && !hasEnded(first) ? await follow(client, options, show) : first.step.phase;
+  return phase === 'halted' ? 1 : 0;
+}
+
+function hasEnded({ step: { phase } }: RolloutStatus): boolean {
+  return phase === 'done' || phase === 'halted';
+}
+
+/** Shows each status until the rollout ends, and returns its phase. */
+async function follow(
+  client: Cluster['client'],
+  options: RolloutOptions,
+  show: (status: RolloutStatus) => void,
+): Promise<Step['phase']> {
+  const end = new AbortController();
+  const changes = new Trigger();
+  let refused: unknown;
+  const onChange = (err?: unknown) => {
+    refused ??= err;
+    if (refused !== undefined) end.abort();
+    changes.fire();
+  };
+  // The timers of watches do not keep the process alive.
+  const alive = setInterval(() => {}, maxTimerMs);
+  try {
+    const source = await watchingSource(client, options, onChange, end.signal);
+    for (;;) {
+      if (refused !== undefined) throw refused;
+      const status = await statusOf(source, options);
+      show(status);
+      if (hasEnded(status)) return status.step.phase;
+      await changes.next(status.step.wakeInMs ?? maxTimerMs, end.signal);
+      // Changes come in bursts, and each status looks at all pods.
+      await sleep(BURST_MS);
+    }
+  } finally {
+    clearInterval(alive);
+    end.abort();
   }
 }
 
@@ -79,28 +123,26 @@ interface RolloutStatus {
 }
 
 /** Computes the status from the cluster, as the operator does. */
-async function statusOf({ client }: Cluster, options: RolloutOptions): Promise<RolloutStatus> {
-  const { operatorNamespace: namespace, configmap: name, annotation } = options;
-  const configMap = await client.get(CONFIG_MAPS, { namespace, name });
-  const set = setOf(configMap, `${namespace}/${name}`);
+async function statusOf(source: RolloutSource, options: RolloutOptions): Promise<RolloutStatus> {
+  const configMap = await source.configMap();
+  const where = `${options.operatorNamespace}/${options.configmap}`;
+  const set = setOf(configMap, where);
   const strategy = set.rollout;
   if (strategy === undefined || strategy.mode === 'new-pods')
     throw new UsageError(
-      `ConfigMap ${namespace}/${name} has no rollout strategy for running pods: add the key rollout with mode: in-place`,
+      `ConfigMap ${where} has no rollout strategy for running pods: add the key rollout with mode: in-place`,
     );
   const paused = configMap.metadata.annotations?.[PAUSED_KEY] === 'true';
-  const revisions = await readRevisions(client, options, set, paused);
+  const revisions = revisionsIn(await source.revisions(), options, set, paused);
   if (revisions === undefined)
-    throw new UsageError('the operator has not written a revision of the template yet: check that it runs');
-  const fleet = await readFleet(client, keysFor(annotation), undefined);
-  const pods = fleet.map(({ observed, namespace: settings }) => ({
+    throw new UsageError(
+      'the operator has not written a revision of the template yet: check that it runs, and that deploy/overlays/rollout is applied',
+    );
+  const pods = (await source.pods()).map(({ observed, namespace }) => ({
     ...observed,
-    namespace: settings,
+    namespace,
     isConfigStale: false,
-    drainingSince: undefined,
-    drainedSince: undefined,
-    verdict: undefined,
-    blocked: undefined,
+    ...NOTHING,
   }));
   return { revisions, strategy, step: step(pods, revisions, strategy, Date.now()) };
 }

@@ -47,12 +47,25 @@ export function formatReview(uid: string, answer: AdmissionAnswer): string {
     return JSON.stringify({ ...REVIEW, response: { uid, allowed, status } });
   }
   const { operations = [], warnings = [] } = answer;
-  const patch = operations.length === 0 ? '' : `,"patchType":"JSONPatch","patch":"${base64(operations)}"`;
+  const patch =
+    operations.length === 0 ? '' : `,"patchType":"JSONPatch","patch":"${remembered(operations, patchText)}"`;
   const heard = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(cutWarnings(warnings))}`;
   return `${HEAD}{"uid":${JSON.stringify(uid)},"allowed":true${patch}${heard}}}`;
 }
 
-function base64(operations: readonly PatchOperation[]): string {
+/** The texts of frozen values: parts of templates are the same in many patches, and some patches for many objects. */
+const frozenTexts = new WeakMap<object, string>();
+
+function remembered<T extends object>(value: T, format: (value: T) => string): string {
+  const known = frozenTexts.get(value);
+  if (known !== undefined) return known;
+  const text = format(value);
+  if (Object.isFrozen(value)) frozenTexts.set(value, text);
+  return text;
+}
+
+/** The patch as the API server wants it: JSON in base64. */
+function patchText(operations: readonly PatchOperation[]): string {
   return Buffer.from(`[${operations.map(operationText).join(',')}]`).toString('base64');
 }
 
@@ -61,16 +74,10 @@ function operationText(operation: PatchOperation): string {
   return operation.op === 'remove' ? `{${target}}` : `{${target},"value":${valueText(operation.value)}}`;
 }
 
-/** The JSON texts of frozen values: these parts of a template are the same for every pod. */
-const frozenTexts = new WeakMap<object, string>();
-
 function valueText(value: JsonValue): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const known = frozenTexts.get(value);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(value);
-  if (Object.isFrozen(value)) frozenTexts.set(value, text);
-  return text;
+  return typeof value === 'object' && value !== null
+    ? remembered(value, JSON.stringify)
+    : JSON.stringify(value);
 }
 
 function cutWarnings(warnings: readonly string[]): readonly string[] {

@@ -49,6 +49,30 @@ export const PODS: Resource<KubeObject> = {
   decode: decodeObject,
 };
 
+/** core/v1 Node: the fields that the library reads. */
+export interface Node extends KubeObject {
+  readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
+}
+
+export const NODES: Resource<Node> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+  decode: decodeObject,
+};
+
+/** discovery.k8s.io/v1 EndpointSlice: the endpoints of Services. */
+export const ENDPOINT_SLICES: Resource<KubeObject> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+  decode: decodeObject,
+};
+
 /** The field selector of pods that have not finished: a finished pod uses and needs nothing. */
 export const LIVE_PODS = 'status.phase!=Succeeded,status.phase!=Failed';
 

@@ -17,8 +17,7 @@ export interface ListPage<I> {
  * longer than any object.
  */
 export async function bodyOf(response: TransportResponse): Promise<unknown> {
-  await expectSuccess(response);
-  const text = await textOf(response);
+  const text = await textBodyOf(response);
   return parsed(text, () => `expected JSON, got ${JSON.stringify(text.slice(0, 80))}`);
 }
 
@@ -58,6 +57,12 @@ export async function errorOf(response: TransportResponse): Promise<ApiError> {
     // A proxy's error page: the error quotes it.
   }
   return apiErrorFrom(response.status, body, response.header('retry-after'));
+}
+
+/** The text of a successful response. @throws ApiError for any other status; TransportError `ETOOLARGE`. */
+export async function textBodyOf(response: TransportResponse): Promise<string> {
+  await expectSuccess(response);
+  return await textOf(response);
 }
 
 async function expectSuccess(response: TransportResponse): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Operation } from 'fast-json-patch';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath } from '../api/resource.ts';
-import { type ListPage, listPageOf } from '../api/response.ts';
+import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
 import type { CacheMetrics } from '../cache/cache-metrics.ts';
 import {
   type CallOptions,
@@ -161,6 +161,11 @@ export class KubeClient {
   /** Calls a path of the API and returns the parsed body. For paths without a {@link Resource}, such as `/version`. */
   request(method: Method, path: string, options?: RequestOptions): Promise<unknown> {
     return this.#rest.request(method, path, options);
+  }
+
+  /** GETs a text, such as the log of a pod, or a page behind the API server's proxy. */
+  text(path: string, options: RequestOptions = {}): Promise<string> {
+    return this.#rest.answer('GET', path, { accept: '*/*', ...options }, textBodyOf);
   }
 
   async #patch<T extends KubeObject>(

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 
 /** Lines are written in batches of this size, or after this time. */
 const BATCH_BYTES = 4096;
@@ -43,7 +43,7 @@ export function createLogger(
         )
       : pino(
           options,
-          PinoPretty({
+          loadPretty().PinoPretty({
             sync: true,
             ignore: 'pid,hostname',
             translateTime: 'SYS:HH:MM:ss.l',
@@ -57,6 +57,11 @@ export function createLogger(
     },
   };
   return { log, verbosity };
+}
+
+/** Only readable lines need it. */
+function loadPretty(): typeof import('pino-pretty') {
+  return createRequire(import.meta.url)('pino-pretty');
 }
 
 /**

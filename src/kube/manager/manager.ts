@@ -65,6 +65,7 @@ export class Manager implements Informers {
   readonly #everywhere: Task[] = [];
   readonly #leading: Task[] = [];
   readonly #checks: ReadinessCheck[] = [];
+  readonly #debugPages = new Map<string, () => unknown>();
 
   constructor(options: ManagerOptions) {
     const { name, api, clock, log, registry, leaderElection, webhook } = options;
@@ -181,6 +182,11 @@ export class Manager implements Informers {
     this.#checks.push({ name, failure });
   }
 
+  /** Adds a page of JSON under /debug, which any pod may read. */
+  addDebugPage(name: string, page: () => unknown): void {
+    this.#debugPages.set(name, page);
+  }
+
   /**
    * Runs all parts until `stop` aborts, and ends them within the time of `shutdown`. Call it once.
    * Rejects with the first failure of a part, after all parts have ended.
@@ -188,7 +194,8 @@ export class Manager implements Informers {
   run(stop: AbortSignal): Promise<void> {
     const { api, clock, log, registry, probes, shutdown = SHUTDOWN } = this.#options;
     this.addReadyz('shutdown', () => (stop.aborted ? 'shutting down' : undefined));
-    const debug = { controllers: () => this.#controllers.map((controller) => controller.debug()) };
+    this.addDebugPage('controllers', () => this.#controllers.map((controller) => controller.debug()));
+    const debug = Object.fromEntries(this.#debugPages);
     const stuck = () => this.#election.healthProblem() ?? this.#watchdog.problem();
     return runProcess({
       stop,

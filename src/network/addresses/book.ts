@@ -1,6 +1,6 @@
 import type { Place, Pool } from './pool.ts';
 
-/** Who has addresses, or asks for them. */
+/** A pod or claim that has addresses, or asks for them. */
 export interface Holder {
   /** Unique for all time. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Holder {
   readonly asks?: true;
 }
 
-/** Who has which address of a Network. An address can have several holders, because users can write any address. */
+/** The holders of a Network's addresses. An address can have several holders, because users can write any address. */
 export class AddressBook {
   /** One, or one for each family. */
   readonly pools: readonly Pool[];
@@ -79,7 +79,7 @@ export class AddressBook {
     });
   }
 
-  /** Who has the address; not who only asks for it. */
+  /** The holders of the address, without those that only ask for it. */
   holdersOf(address: string): readonly Holder[] {
     const found = this.#find(address);
     const holders = found && this.#holders[found.index]?.get(found.place);

@@ -1,3 +1,4 @@
+import { ENDPOINT_SLICES, NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 
@@ -14,14 +15,7 @@ export interface ClusterNode extends RangeHolder {
   readonly isAway: boolean;
 }
 
-export const NODES: Resource<ClusterNode> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-  decode: clusterNode,
-};
+export const CLUSTER_NODES: Resource<ClusterNode> = { ...NODES, decode: clusterNode };
 
 /** networking.k8s.io/v1 ServiceCIDR, of Kubernetes 1.33 and newer. */
 export const SERVICE_CIDRS: Resource<RangeHolder> = {
@@ -34,12 +28,8 @@ export const SERVICE_CIDRS: Resource<RangeHolder> = {
 };
 
 /** discovery.k8s.io/v1 EndpointSlice. Its addresses are ranges of one address. */
-export const ENDPOINT_SLICES: Resource<RangeHolder> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  namespaced: true,
+export const ENDPOINT_ADDRESSES: Resource<RangeHolder> = {
+  ...ENDPOINT_SLICES,
   decode(value) {
     const { name, namespace = '', uid = '', resourceVersion = '' } = decodeObject(value).metadata;
     const { endpoints } = value as { readonly endpoints?: unknown };

@@ -3,7 +3,7 @@ import type { Resource } from '../../kube/api/resource.ts';
 import { informerLog } from '../../kube/cache/informer-log.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { ENDPOINT_SLICES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
+import { ENDPOINT_ADDRESSES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
 import type { ClusterRanges } from './cluster-ranges.ts';
 
 /** Watches the ranges of Services and of the API server. */
@@ -38,7 +38,7 @@ export function rangeSources(manager: Manager, ranges: ClusterRanges): RangeSour
 
   const sources = [
     follow('the Services', SERVICE_CIDRS),
-    follow('the API server', ENDPOINT_SLICES, API_SERVER),
+    follow('the API server', ENDPOINT_ADDRESSES, API_SERVER),
   ];
   return {
     async known(signal) {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject, ObjectKey } from '../../kube/api/object.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
 import type { Lister } from '../../kube/cache/store.ts';
+import type { EventRecorder } from '../../kube/events/events.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { Network } from '../api/types.ts';
 import type { Range } from '../ipam/cidr.ts';
@@ -35,8 +37,7 @@ export interface NetworkNodesOptions {
   readonly onNetwork: (key: ObjectKey) => void;
   /** Called when the default MTU has changed. */
   readonly onMtu: () => void;
-  /** Called when a node reports other ranges beyond its share: see ReportedRanges. */
-  readonly onWideRanges?: (node: string, ranges: readonly string[]) => void;
+  readonly events: EventRecorder;
 }
 
 /** What Networks need to know of nodes. A node without pods of a Network does not concern it. */
@@ -45,6 +46,8 @@ export class NetworkNodes {
   readonly #mtu = new DefaultMtu();
   readonly #reported: ReportedRanges;
   readonly #agents: AgentPods | undefined;
+  /** By node, ranges beyond its share that no Event has named yet. */
+  readonly #wide = new Map<string, readonly string[]>();
 
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
@@ -78,6 +81,21 @@ export class NetworkNodes {
     for (const node of this.#agents?.newlyGone() ?? []) this.#onUsers(node);
   }
 
+  /** Tells of ranges in reports that do not count. To be called from time to time by the leader. */
+  tellOfWideRanges(): void {
+    for (const [name, ranges] of this.#wide) {
+      const note = `Networks may overlap ${ranges.join(', ')}: the report of one node takes at most half of each range of --network-ranges, and wider ones count if two nodes report them`;
+      const node = { apiVersion: 'v1', kind: NODES.kind, metadata: { name } };
+      this.#options.events.event(node, {
+        type: 'Warning',
+        reason: 'RangesIgnored',
+        action: 'ReadReport',
+        note,
+      });
+    }
+    this.#wide.clear();
+  }
+
   /** The MTU of Networks that set none, in bytes. */
   mtu(): number {
     return this.#mtu.get();
@@ -87,7 +105,7 @@ export class NetworkNodes {
     const found = this.#reportOf(name);
     const internalIp = this.#options.nodes.lister.get(name)?.addresses[0];
     const missingPod = this.#agents?.missing(name);
-    return { internalIp, report: found?.current, hasReported: found !== undefined, missingPod };
+    return { internalIp, report: found?.current, reportProblem: found?.problem, missingPod };
   }
 
   #reportOf(name: string): ReportObject | undefined {
@@ -107,9 +125,9 @@ export class NetworkNodes {
     if (previous && current && previous.text === current.text) return;
     this.#record(name);
     this.#lookForAgent(name);
-    // Whether there is a report, of which release, and the address: this concerns each Network on the node.
+    // Whether there is a report that counts, of which release, and the address: this concerns each Network on the node.
     const relevant = (report: ReportObject | undefined) =>
-      report && [report.current?.version, report.current?.underlay?.address];
+      report && [report.current?.version, report.current?.underlay?.address, report.problem];
     if (!isDeepStrictEqual(relevant(previous), relevant(current))) this.#onUsers(name);
     const [before, after] = [previous?.current?.problems ?? {}, current?.current?.problems ?? {}];
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
@@ -119,7 +137,7 @@ export class NetworkNodes {
 
   /** Records what the node has taken. A report without a Node is of a node that is gone. */
   #record(name: string): void {
-    const { nodes, ranges, onMtu, onWideRanges } = this.#options;
+    const { nodes, ranges, onMtu } = this.#options;
     const node = nodes.lister.get(name);
     const report = this.#reportOf(name);
     ranges.set(`node ${name}`, node?.addresses ?? []);
@@ -127,7 +145,7 @@ export class NetworkNodes {
     // What cannot be read changes nothing.
     const reported = node && report ? report.current?.ranges : [];
     const wide = reported ? this.#reported.set(name, reported) : [];
-    if (wide.length > 0) onWideRanges?.(name, wide);
+    if (wide.length > 0) this.#wide.set(name, wide);
     if (this.#mtu.set(name, node?.addresses[0], node && report?.current?.underlay)) onMtu();
   }
 

@@ -44,46 +44,60 @@ export const MAX_REPORT = 128 * 1024;
 export const SMALLEST_MTU = 1350;
 export const LARGEST_MTU = 65_535;
 
-/** Reads a report; undefined if the text is not a valid one of this or a later version. */
+/** Reads a report; undefined if {@link reportProblem} finds one. */
 export function parseReport(text: string | undefined): NodeReport | undefined {
+  const value = parsed(text);
+  return isReport(value) ? value : undefined;
+}
+
+/** Why a report is not of this or a later version, as a sentence without a full stop; undefined if it is. */
+export function reportProblem(text: string | undefined): string | undefined {
+  if (text !== undefined && text.length > MAX_REPORT) {
+    return `the report of its node agent has ${text.length} characters: at most ${MAX_REPORT} are read`;
+  }
+  return problemOf(parsed(text));
+}
+
+/** The JSON value of a text; undefined if it is none or too long. */
+function parsed(text: string | undefined): unknown {
   if (text === undefined || text.length > MAX_REPORT) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return isReport(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
 function isReport(value: unknown): value is NodeReport {
-  if (!isRecord(value)) return false;
-  const { version, ranges, underlay, problems, pod } = value;
-  return (
-    Number.isSafeInteger(version) &&
-    Number(version) >= REPORT_VERSION &&
-    Array.isArray(ranges) &&
-    ranges.length <= MAX_REPORTED_RANGES &&
-    ranges.every(isRange) &&
-    (underlay === undefined || isUnderlay(underlay)) &&
-    isRecord(problems) &&
-    Object.values(problems).every(isString) &&
-    (pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)))
-  );
+  return problemOf(value) === undefined;
 }
 
-function isUnderlay(value: unknown): value is Underlay {
-  if (!isRecord(value) || !isString(value.address)) return false;
-  const { address, mtu } = value;
+function problemOf(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'the report of its node agent is not a JSON object: restart the agent';
+  const { version, ranges, underlay, problems, pod } = value;
+  if (version === undefined) return 'its node agent is of an earlier release';
+  const valid = {
+    version: Number.isSafeInteger(version) && Number(version) >= REPORT_VERSION,
+    ranges: Array.isArray(ranges) && ranges.length <= MAX_REPORTED_RANGES && ranges.every(isRange),
+    problems: isRecord(problems) && Object.values(problems).every(isString),
+    pod: pod === undefined || (isRecord(pod) && isString(pod.name) && isString(pod.uid)),
+  };
+  const invalid = Object.entries(valid).find(([, isValid]) => !isValid);
+  if (invalid) return `the report of its node agent has invalid ${invalid[0]}: restart the agent`;
+  return underlay === undefined ? undefined : underlayProblem(underlay);
+}
+
+function underlayProblem(value: unknown): string | undefined {
+  const { address, mtu } = isRecord(value) ? value : {};
   // Other nodes send to the address, so its text must be nothing else, and not theirs or everyone's.
-  const range = parseRange(`${address}/${address.includes(':') ? 128 : 32}`);
-  return (
-    range !== undefined &&
-    !UNREACHABLE.includes(range.address.range()) &&
-    typeof mtu === 'number' &&
-    Number.isInteger(mtu) &&
-    mtu >= SMALLEST_MTU &&
-    mtu <= LARGEST_MTU
-  );
+  const range = isString(address) ? parseRange(`${address}/${address.includes(':') ? 128 : 32}`) : undefined;
+  if (!range || UNREACHABLE.includes(range.address.range())) {
+    return `other nodes cannot send to its address ${JSON.stringify(address)}: set --node-address or --underlay-device of its node agent`;
+  }
+  if (!Number.isInteger(mtu) || Number(mtu) < SMALLEST_MTU || Number(mtu) > LARGEST_MTU) {
+    return `its MTU ${JSON.stringify(mtu)} is not from ${SMALLEST_MTU} to ${LARGEST_MTU}: set --underlay-device of its node agent`;
+  }
+  return undefined;
 }
 
 function isRange(value: unknown): value is string {

@@ -12,8 +12,8 @@ export interface KnownNode {
   readonly internalIp: string | undefined;
   /** The report of its agent; undefined without a report of this release. */
   readonly report: NodeReport | undefined;
-  /** Whether an agent has reported, also one of an earlier release. */
-  readonly hasReported: boolean;
+  /** Why the report of its agent does not count; undefined if no agent has reported. */
+  readonly reportProblem?: string | undefined;
   /** The pod of its agent, if it is not there. */
   readonly missingPod?: MissingPod | undefined;
 }
@@ -64,12 +64,12 @@ export function nodesInUse(
 function troubleOf(
   network: Network,
   name: string,
-  { report, hasReported, missingPod }: KnownNode,
+  { report, reportProblem, missingPod }: KnownNode,
   address: string | undefined,
 ): Trouble | undefined {
   if (!report) {
-    const why = hasReported ? 'its node agent is of an earlier release' : 'its node agent has not reported';
-    return { name, reason: 'NoAgent', why };
+    const why = reportProblem ?? 'its node agent has not reported';
+    return { name, reason: 'NoAgent', why: clip(why, MAX_WORDS) };
   }
   if (missingPod && (missingPod.isGone || lackedAgent(network))) {
     return {

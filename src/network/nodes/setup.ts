@@ -19,7 +19,7 @@ export interface Nodes {
   readonly informers: readonly Pick<Informer<KubeObject>, 'waitForSync'>[];
 }
 
-/** How often to look whether agents are gone. */
+/** How often to look whether agents are gone, and to tell of ranges. */
 const LOOK_MS = 15_000;
 
 /** Watches the reports and the pods of node agents on every replica. */
@@ -38,5 +38,6 @@ export function setUpNodes(manager: Manager, { nodeAgentNamespace, ...options }:
   });
   const networkNodes = new NetworkNodes({ ...options, namespace, reports, agents, clock });
   manager.everyReplica('agents', async () => networkNodes.tellOfGoneAgents(), { everyMs: LOOK_MS });
+  manager.singleton('reported-ranges', async () => networkNodes.tellOfWideRanges(), { everyMs: LOOK_MS });
   return { networkNodes, informers: [reports, agents] };
 }

@@ -1,4 +1,5 @@
 import { isObject, own, ownObjects, ownString } from '../../json/json.ts';
+import { ENDPOINT_SLICES } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { FIELD_MANAGER, NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
@@ -71,11 +72,7 @@ export interface NetworkSlice extends KubeObject {
 }
 
 export const NETWORK_SLICES: Resource<NetworkSlice> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  namespaced: true,
+  ...ENDPOINT_SLICES,
   decode(value) {
     const object: NetworkSlice = decodeObject(value);
     const { addressType, endpoints = [], ports = [] } = object;

@@ -1,11 +1,14 @@
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import type { RolloutPod } from './pod.ts';
 import type { Revision } from './revision.ts';
+import { isOptedOut } from './standing.ts';
 
 /** A changed pod counts as Ready after this time: it may be Ready for a moment, and not Ready again. */
 const SETTLED_MS = 5_000;
 /** By how much the clocks of two leaders may differ. */
 const SKEW_MS = 60_000;
+/** An operator that was away, or has much to do, puts a pod back late. If it takes longer, it cannot. */
+const UNDRAIN_MS = 120_000;
 /** Once the target is promoted, older changes say nothing about it any more. */
 const RECENT_MS = 10 * 60_000;
 
@@ -49,7 +52,7 @@ export function changeOf(
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
-  if (at < target.since || !isRecent || pod.isGoing || pod.isConfigStale) return undefined;
+  if (at < target.since || !isRecent || pod.isGoing || pod.isConfigStale || isOptedOut(pod)) return undefined;
   const done = (outcome: Outcome, why?: string): Change => ({ pod, at, outcome, ...(why && { why }) });
   const { status, ready, readySince, trouble } = pod;
   if (ready === 'unknown' || pod.node === '') return done('unknown');
@@ -60,10 +63,13 @@ export function changeOf(
   // It was Ready with the new templates for a while: what it lacks now is its own affair.
   if (readySince > at + withinMs) return done('good');
   // The application of a new pod starts too, and may take its time: only its sidecar counts.
-  const since = changedAt ?? pod.sidecarStartedAt;
+  const since = changedAt === undefined ? pod.sidecarStartedAt : Math.max(changedAt, pod.undrainedAt ?? 0);
   if (changedAt === undefined && pod.isSidecarReady) return done('good');
   if (since === undefined) return done('unknown');
-  if (now < since + withinMs) return { ...done('pending'), until: since + withinMs };
+  // A drained pod whose sidecar runs again waits for the operator.
+  const putBackBy = pod.isDraining && pod.isRestarted ? (pod.drainingSince ?? now) + UNDRAIN_MS : 0;
+  const until = Math.max(since + withinMs, putBackBy);
+  if (now < until) return { ...done('pending'), until };
   return done(
     wasBroken ? 'unknown' : 'failing',
     `not Ready ${Math.round(withinMs / 1000)} s after its change`,

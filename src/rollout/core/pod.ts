@@ -11,8 +11,10 @@ export interface RolloutPod {
   readonly namespace: NamespaceSettings;
   /** Its annotation that selects templates. */
   readonly selects: string | undefined;
-  /** Its controller. */
-  readonly owner: { readonly uid: string; readonly kind: string } | undefined;
+  /** Its controller, and the name of the workload that has created that one, such as the Deployment of a ReplicaSet. */
+  readonly owner:
+    | { readonly uid: string; readonly kind: string; readonly creator?: string | undefined }
+    | undefined;
   /** Its node; empty until it is scheduled. */
   readonly node: string;
   readonly createdAt: number;
@@ -38,14 +40,26 @@ export interface RolloutPod {
   readonly isDraining: boolean;
   /** Since when the annotation is known to be set. */
   readonly drainingSince: number | undefined;
+  /** When it is known to have been removed. */
+  readonly undrainedAt: number | undefined;
+  /** Whether the sidecar runs again after its last change, if that restarted it. */
+  readonly isRestarted: boolean;
   /** Since when it has been out of its Services, or could not be drained; undefined before that. */
   readonly drainedSince: number | undefined;
   /** What the kubelet says where a container of the sidecar cannot run or has ended, such as `ErrImagePull: …`. */
   readonly trouble: string | undefined;
   /** What only a read of the whole pod, or the API server, could tell. */
-  readonly verdict: { readonly how: 'replace' | 'refused'; readonly why: string } | undefined;
+  readonly verdict: Verdict | undefined;
   /** Until when the API server does not allow its disruption: ask no earlier. */
   readonly blocked: { readonly until: number; readonly why: string } | undefined;
+}
+
+/** Why a pod cannot be changed in place, or at all. */
+export interface Verdict {
+  readonly how: 'replace' | 'refused';
+  readonly why: string;
+  /** When it is worth another try: what refused it may allow it then. Absent: never. */
+  readonly until?: number;
 }
 
 /** What to do with a pod next. */
@@ -69,7 +83,7 @@ export const REASONS = {
     'it is the only pod of its workload: set `singleReplica: change`, or restart the workload',
   'not-in-place': 'it must be replaced, which the mode `in-place` does not do',
   'unknown-template': 'it selects a template that does not exist',
-  refused: 'the new template does not fit the pod',
+  refused: 'the new template does not fit the pod, or the API server refuses the change',
   paused: 'the rollout is paused',
   halted: 'the breaker has stopped the rollout',
   canary: 'it waits for the canary',

@@ -46,6 +46,11 @@ export interface Situation {
 export type MetadataPod = Pick<RolloutPod, 'namespace' | 'selects' | 'owner' | 'isOptedOut'> &
   Partial<Pick<RolloutPod, 'ready' | 'verdict' | 'isConfigStale' | 'endsByItself'>>;
 
+/** Whether the pod or its namespace keeps rollouts away. */
+export function isOptedOut(pod: Pick<RolloutPod, 'isOptedOut' | 'namespace'>): boolean {
+  return pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_KEY] === 'false';
+}
+
 /** The rules for what may happen to a pod with a sidecar: one place for the forecast, the rollout and its status. */
 export function standingOf(pod: MetadataPod, status: Status, situation: Situation): Standing {
   const { set, strategy, replicas } = situation;
@@ -53,8 +58,7 @@ export function standingOf(pod: MetadataPod, status: Status, situation: Situatio
   const { verdict } = pod;
   if (relation === 'current' && !pod.isConfigStale) return { is: 'current' };
   if (relation === 'unknown-template') return { is: 'refused', why: 'unknown-template' };
-  if (pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_KEY] === 'false')
-    return { is: 'left', why: 'opted-out' };
+  if (isOptedOut(pod)) return { is: 'left', why: 'opted-out' };
   if (pod.owner?.kind === 'Job' || pod.endsByItself) return { is: 'left', why: 'job' };
   if (verdict?.how === 'refused') return { is: 'refused', why: 'refused', message: verdict.why };
   const isReplaced = relation === 'replace' || verdict !== undefined;

@@ -239,6 +239,7 @@ function surveyOf(
     const workload = workloads.of(pod);
     const unsettled = unsettledUntil(pod, now);
     wake.at(unsettled);
+    wake.at(pod.verdict?.until);
     if (unsettled !== undefined) settling.add(pod);
     if (!pod.isGoing) workload.replicas += 1;
     const change = hasSet(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;

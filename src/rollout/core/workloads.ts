@@ -1,7 +1,7 @@
 import type { PodShare } from '../../sidecar/template/strategy.ts';
 import type { RolloutPod } from './pod.ts';
 
-/** The pods of one controller. */
+/** The pods of one controller, or of all controllers that one workload has created, such as the ReplicaSets of a Deployment. */
 export interface Workload {
   readonly key: string;
   /** Pods that are not being deleted. */
@@ -27,9 +27,10 @@ export class Workloads {
   }
 }
 
-/** An owner is in the namespace of its pods: whoever names that of another namespace does not join its workload. */
+/** An owner is in the namespace of its pods. A pod that names an owner of another namespace does not join its workload. */
 export function workloadKey({ key, owner, uid }: Pick<RolloutPod, 'key' | 'owner' | 'uid'>): string {
-  return `${owner?.uid ?? uid}/${key.split('/', 1)[0]}`;
+  const workload = owner?.creator === undefined ? (owner?.uid ?? uid) : `${owner.kind} ${owner.creator}`;
+  return `${workload}/${key.split('/', 1)[0]}`;
 }
 
 /** How many more pods of a workload may stop serving. Percentages are rounded up, so that it is at least one pod. */

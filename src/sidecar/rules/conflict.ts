@@ -1,5 +1,5 @@
 import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
-import { CEL_ALL_CONTAINERS, celAnnotated, celAnyOf, celString, celStrings } from '../../podspec/cel.ts';
+import { CEL_ALL_CONTAINERS, celAnyOf, celHasKey, celString, celStrings } from '../../podspec/cel.ts';
 import { placeOf, UNCLEAN_PATH } from '../../podspec/mount-path.ts';
 import { nameOf, SECCOMP_ANNOTATION } from '../../podspec/pod.ts';
 import type { MergeRule } from '../rule.ts';
@@ -24,7 +24,7 @@ function conflicts(template: Template): readonly string[] {
     anyOf('object.spec.hostAliases', 'a', 'ip', template.hostAliases),
     inContainers('env', 'e', 'name', template.env),
     atPlaces(template.volumeMounts),
-    own(template.securityContext, 'seccompProfile') && celAnnotated([SECCOMP_ANNOTATION]),
+    own(template.securityContext, 'seccompProfile') && celHasKey('annotations', SECCOMP_ANNOTATION),
     own(template.annotations, SECCOMP_ANNOTATION) &&
       'has(object.spec.securityContext) && has(object.spec.securityContext.seccompProfile)',
     ...template.misfits.map(({ shape }) => celHasShape(shape)),

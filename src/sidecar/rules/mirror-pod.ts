@@ -1,4 +1,4 @@
-import { celAnnotated } from '../../podspec/cel.ts';
+import { celHasKey } from '../../podspec/cel.ts';
 import { annotation, MIRROR_ANNOTATION } from '../../podspec/pod.ts';
 import type { PodRule } from '../rule.ts';
 
@@ -6,7 +6,7 @@ export const mirrorPod = {
   reason: 'mirror-pod',
   help: 'the kubelet runs the pod from a file',
   warn: false,
-  cel: () => ({ unless: celAnnotated([MIRROR_ANNOTATION]) }),
+  cel: () => ({ unless: celHasKey('annotations', MIRROR_ANNOTATION) }),
   find: ({ pod }) =>
     annotation(pod, MIRROR_ANNOTATION) === undefined
       ? undefined

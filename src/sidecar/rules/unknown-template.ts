@@ -1,5 +1,5 @@
 import { quoteText } from '../../json/clip.ts';
-import { celAnnotated } from '../../podspec/cel.ts';
+import { celHasKey } from '../../podspec/cel.ts';
 import type { PodRule } from '../rule.ts';
 
 export const unknownTemplate = {
@@ -7,7 +7,7 @@ export const unknownTemplate = {
   help: 'the pod or its namespace names a template that does not exist',
   warn: true,
   // Conditions do not see the annotations of the namespace: the mutation looks at them.
-  cel: ({ keys }) => ({ unless: celAnnotated([keys.templates]) }),
+  cel: ({ keys }) => ({ unless: celHasKey('annotations', keys.templates) }),
   find({ unknownTemplates: [name], selectedBy, options }) {
     return name === undefined
       ? undefined

@@ -1,8 +1,9 @@
 import { quoteText } from '../../json/clip.ts';
 import { isArray, isObject, type JsonObject, type JsonValue, own, ownString } from '../../json/json.ts';
+import { suggest } from '../../json/suggest.ts';
 import type { Pod } from '../../podspec/pod.ts';
 import { parseQuantity } from '../../podspec/quantity.ts';
-import { type Keys, OVERRIDES, type Override } from '../keys.ts';
+import { type Keys, knownAnnotations, OVERRIDES, type Override } from '../keys.ts';
 
 /** How an annotation of a pod changes the sidecar that it gets. */
 interface OverrideKind {
@@ -44,11 +45,38 @@ interface Overridden {
   readonly ignored: readonly string[];
 }
 
-/** Applies the annotations of a pod that change its sidecar. Ignores invalid ones. */
-export function applyOverrides(container: JsonObject, pod: Pod, keys: Keys): Overridden {
+/** More unknown annotations are not named. */
+const MAX_UNKNOWN = 5;
+
+/** What is wrong with the annotations that look like overrides and are none, unless the template reads them. */
+function unknownOverrides(annotations: JsonObject, template: unknown, keys: Keys): readonly string[] {
+  const known = knownAnnotations(keys);
+  const unknown = Object.keys(annotations)
+    .filter((key) => key.startsWith(`${keys.optIn}-`) && !known.includes(key))
+    .slice(0, MAX_UNKNOWN);
+  if (unknown.length === 0) return [];
+  const text = JSON.stringify(template);
+  return unknown
+    .filter((key) => !text.includes(key))
+    .map((key) => {
+      const prefix = `${keys.optIn}-`;
+      const name = suggest(
+        key.slice(prefix.length),
+        known.map((each) => each.slice(prefix.length)),
+      );
+      return `annotation ${key} is unknown: ${name === undefined ? 'remove it' : `did you mean ${prefix}${name}?`}`;
+    });
+}
+
+/** Applies the annotations of a pod that change its sidecar. Ignores invalid and unknown ones. */
+export function applyOverrides(
+  container: JsonObject,
+  pod: Pod,
+  { keys, template }: { readonly keys: Keys; readonly template: unknown },
+): Overridden {
   const annotations = own(own(pod, 'metadata'), 'annotations');
   if (!isObject(annotations)) return { container, ignored: [] };
-  const ignored: string[] = [];
+  const ignored = [...unknownOverrides(annotations, template, keys)];
   let changed = container;
   for (const name of OVERRIDES) {
     const key = keys.overrides[name];

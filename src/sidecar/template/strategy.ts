@@ -60,12 +60,12 @@ const TYPES: Schema = {
   Canary: {
     namespaces: { type: 'string', map: true },
     percent: { type: 'int32', range: [1, 100] },
-    hold: { type: 'string' },
+    hold: { type: 'duration' },
   },
   Breaker: {
     failures: { type: 'int32', range: [1, 1_000] },
     of: { type: 'int32', range: [1, 1_000] },
-    within: { type: 'string' },
+    within: { type: 'duration' },
     [THEN]: { type: 'string', values: ['back', 'stop'] },
   },
 };
@@ -99,11 +99,12 @@ function* findings(value: JsonValue): Findings {
     ['canary', 'hold'],
     ['breaker', 'within'],
   ] as const) {
-    const given = ownString(own(value, field), key);
-    if (given === undefined || parseDuration(given) !== undefined) continue;
+    const given = own(own(value, field), key);
+    if (given == null || (typeof given === 'string' && parseDuration(given) !== undefined)) continue;
     yield { path: [field, key], message: `must be ${DURATION_EXAMPLE}, not ${JSON.stringify(given)}` };
   }
-  const withinMs = parseDuration(ownString(own(value, 'breaker'), 'within') ?? '');
+  const within = own(own(value, 'breaker'), 'within');
+  const withinMs = typeof within === 'string' ? parseDuration(within) : undefined;
   if (withinMs !== undefined && withinMs < LEAST_WITHIN_MS) {
     const message = `must be at least ${LEAST_WITHIN_MS / 1000}s: no sidecar is Ready again so soon`;
     yield { path: ['breaker', 'within'], message };

@@ -34,7 +34,7 @@ export interface TemplateSet {
 /** The current templates; or what is wrong, until the first valid ones. */
 export type TemplateState = { readonly set: TemplateSet } | { readonly fault: string };
 
-/** The templates of a pod, and who selects them. */
+/** The templates of a pod, and what selects them. */
 export interface Selection {
   /** The first of these that has the annotation decides. */
   readonly selectedBy: 'pod' | 'namespace' | 'default';

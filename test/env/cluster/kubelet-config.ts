@@ -9,8 +9,17 @@ export interface KubeletConfigFiles {
   readonly servingKey: string;
 }
 
+/** How often a kubelet looks at each pod by default. */
+export const DEFAULT_SYNC = '1m';
+
 /** Renders kubelet.config.k8s.io/v1beta1. Authentication and authorization are the defaults: certificates, tokens, RBAC. */
-export function kubeletConfig(machine: Machine, dnsAddress: string, files: KubeletConfigFiles): string {
+export function kubeletConfig(
+  machine: Machine,
+  dnsAddress: string,
+  files: KubeletConfigFiles,
+  // A changed ConfigMap reaches its pods in seconds, not in a minute.
+  syncFrequency = '10s',
+): string {
   return JSON.stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -33,8 +42,7 @@ export function kubeletConfig(machine: Machine, dnsAddress: string, files: Kubel
     // The disk is not ours alone: that it is nearly full is no reason to evict a pod or to forget an image.
     evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '0%', 'imagefs.available': '0%' },
     imageGCHighThresholdPercent: 100,
-    // A changed ConfigMap reaches its pods in seconds, not in a minute.
-    syncFrequency: '10s',
+    syncFrequency,
   });
 }
 

@@ -65,6 +65,8 @@ export interface NodeFilesContent {
   readonly server: string;
   /** The authority's certificate, which is on disk already. */
   readonly caFile: string;
+  /** How often the kubelet looks at each pod, such as `1m`; by default more often than it would. */
+  readonly syncFrequency?: string | undefined;
 }
 
 /** Writes what the processes of a node read at start, each file for its owner alone. */
@@ -78,7 +80,7 @@ export async function writeNodeFiles(files: NodeFiles, content: NodeFilesContent
     [files.containerdConfig, containerdConfig(files.registryHosts)],
     [join(files.registryHosts, '_default', 'hosts.toml'), registryHosts(hubAddress)],
     [join(machine.outside(CNI_DIRECTORIES.config), '10-bridge.conflist'), cniConfig(podRange)],
-    [files.kubeletConfig, kubeletConfig(machine, hubAddress, { ...files, caFile })],
+    [files.kubeletConfig, kubeletConfig(machine, hubAddress, { ...files, caFile }, content.syncFrequency)],
     [files.kubeletKubeconfig, kubeconfig('kubelet', kubelet)],
     [files.kubeProxyConfig, kubeProxyConfig(machine, nodeName, files.kubeProxyKubeconfig)],
     [files.kubeProxyKubeconfig, kubeconfig('kube-proxy', kubeProxy)],

@@ -31,6 +31,8 @@ export interface ClusterOptions {
   /** Makes the API server write each request to `auditLogPath`. */
   readonly auditLog?: AuditLevel;
   readonly extraApiServerArgs?: readonly string[];
+  /** How often the first node's kubelet looks at each pod, such as `1m`; by default more often than a kubelet would. */
+  readonly syncFrequency?: string;
 }
 
 /**
@@ -100,6 +102,7 @@ async function setUp(
   await writeNodeFiles(node, {
     ...{ machine, credentials, nodeCredentials, server, caFile: files.ca },
     ...{ nodeName: NODE_NAME, podRange: podRange(0), hubAddress: address },
+    syncFrequency: options.syncFrequency,
   });
   if (multus !== undefined) await installMultus(machine, multus, podRange(0), credentials, server);
   for (const [name, layout] of layouts) await linkImage(node.images, name, layout);

@@ -45,12 +45,13 @@ export class KeystoneAdmin {
     await this.#create('region', { id });
   }
 
+  tokenOf({ id, password, project }: User): Promise<string> {
+    return this.#logInAs({ id, password }, { project: { id: project } });
+  }
+
   /** As the user would by `openstack application credential create`. */
   async createApplicationCredential(user: User, name: string): Promise<ApplicationCredential> {
-    const token = await this.#logInAs(
-      { id: user.id, password: user.password },
-      { project: { id: user.project } },
-    );
+    const token = await this.tokenOf(user);
     const path = `/users/${user.id}/application_credentials`;
     const body = { application_credential: { name } };
     const [credential] = recordsIn(await this.#call('POST', path, body, token), 'application_credential');

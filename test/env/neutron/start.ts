@@ -1,12 +1,15 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Machine } from '../cluster/machine.ts';
 import { Component, ComponentExitedError, type ComponentSpec } from '../control-plane/component.ts';
 import { freePorts } from '../control-plane/free-ports.ts';
 import { isOk } from '../control-plane/is-ok.ts';
 import { type Supervisor, startSupervisor } from '../control-plane/supervisor.ts';
+import type { OvnPrograms } from '../ovn/ovn-programs.ts';
 import { KeystoneAdmin, type User } from './keystone-admin.ts';
 import { writeKeystoneKeys } from './keystone-keys.ts';
+import { type OvnAddresses, ovnConfig } from './ovn-config.ts';
 import { ADMIN_PASSWORD, neutronDirectory, type PythonEnvironment } from './python-environment.ts';
 import { keystoneConfig, ML2_CONFIG, neutronConfig } from './settings.ts';
 
@@ -15,9 +18,16 @@ export interface NeutronOptions {
   /** With a Keystone before it, whose tokens live so long; without one nobody is asked who he is. */
   readonly tokenLifetimeS?: number;
   readonly log?: (message: string) => void;
+  /** On a machine with OVN; without it, on this one, where networks carry no packet. */
+  readonly ovn?: {
+    readonly machine: Pick<Machine, 'inside' | 'address'>;
+    /** With ovsdb-client. */
+    readonly programs: Pick<OvnPrograms, 'env'>;
+    readonly addresses: OvnAddresses;
+  };
 }
 
-/** A real Neutron on loopback, with or without a real Keystone; whoever starts it stops it. */
+/** A real Neutron, on loopback or on a machine, with or without a real Keystone; the caller stops it. */
 export interface RunningNeutron {
   readonly url: string;
   readonly keystone: RunningKeystone | undefined;
@@ -45,7 +55,7 @@ const REGION = 'RegionOne';
 /** Starts it with empty databases, and waits until it serves. Rejects, leaving nothing behind, where it does not. */
 export async function startNeutron(options: NeutronOptions): Promise<RunningNeutron> {
   for (let attempt = 1; ; attempt++) {
-    const supervisor = await startSupervisor();
+    const supervisor = await startSupervisor(options.ovn?.machine.inside);
     try {
       return await startUnder(supervisor, options);
     } catch (error) {
@@ -62,8 +72,9 @@ async function startUnder(supervisor: Supervisor, options: NeutronOptions): Prom
   const directory = await supervisor.makeDirectory(join(tmpdir(), 'envoy-initializer-neutron-'));
   await mkdir(join(directory, 'logs'));
   const [port = 0, keystonePort = 0] = await freePorts(2);
-  const url = `http://127.0.0.1:${port}`;
-  const keystoneUrl = `http://127.0.0.1:${keystonePort}/v3`;
+  const host = options.ovn?.machine.address ?? '127.0.0.1';
+  const url = `http://${host}:${port}`;
+  const keystoneUrl = `http://${host}:${keystonePort}/v3`;
   const { tokenLifetimeS } = options;
   await writeFiles(directory, environment, tokenLifetimeS === undefined ? undefined : keystoneUrl, options);
 
@@ -72,7 +83,7 @@ async function startUnder(supervisor: Supervisor, options: NeutronOptions): Prom
     onFailure = resolve;
   });
   const component = (name: string, listen: number) =>
-    new Component(supervisor, serviceSpec(name, listen, directory, environment), onFailure);
+    new Component(supervisor, serviceSpec(name, host, listen, directory, options), onFailure);
   const neutron = component('neutron', port);
   const components = [neutron];
   let keystone: RunningKeystone | undefined;
@@ -104,7 +115,7 @@ async function writeFiles(
   directory: string,
   environment: PythonEnvironment,
   keystoneUrl: string | undefined,
-  { tokenLifetimeS = 0 }: NeutronOptions,
+  { tokenLifetimeS = 0, ovn }: NeutronOptions,
 ): Promise<void> {
   const { apiPaste, neutronDatabase, keystoneDatabase } = environment;
   const at = (name: string) => join(directory, name);
@@ -112,7 +123,7 @@ async function writeFiles(
   const keystone = keystoneUrl === undefined ? undefined : { url: keystoneUrl, password: SERVICE_PASSWORD };
   const database = at('neutron.sqlite');
   await writeFile(at('neutron.conf'), neutronConfig({ database, directory, apiPaste, keystone }));
-  await writeFile(at('ml2_conf.ini'), ML2_CONFIG);
+  await writeFile(at('ml2_conf.ini'), ovn ? ovnConfig(ovn.addresses) : ML2_CONFIG);
   if (!keystone) return;
   await copyFile(keystoneDatabase, at('keystone.sqlite'));
   await writeKeystoneKeys(directory);
@@ -122,17 +133,23 @@ async function writeFiles(
 
 function serviceSpec(
   name: string,
+  host: string,
   port: number,
   directory: string,
-  { python }: PythonEnvironment,
+  { environment, ovn }: NeutronOptions,
 ): ComponentSpec {
   return {
     name,
-    command: python,
-    args: [join(neutronDirectory(), 'serve.py'), `${name}.wsgi.api`, String(port)],
+    command: environment.python,
+    args: [join(neutronDirectory(), 'serve.py'), `${name}.wsgi.api`, String(port), host],
     env: {
       PATH: process.env.PATH ?? '',
+      ...ovn?.programs.env,
+      // OVN's driver asks how many processes serve.
+      ASGI_WORKERS: '1',
       HOME: directory,
+      // Neutron knows there which of its processes was the first, by the number of their parent.
+      TMPDIR: directory,
       // Both programs and their libraries warn of each other's future.
       PYTHONWARNINGS: 'ignore',
       OS_KEYSTONE_CONFIG_DIR: directory,
@@ -141,7 +158,7 @@ function serviceSpec(
       OS_NEUTRON_CONFIG_FILES: 'neutron.conf;ml2_conf.ini',
     },
     logFile: join(directory, 'logs', `${name}.log`),
-    isReady: () => isOk(`http://127.0.0.1:${port}/${name === 'keystone' ? 'v3' : ''}`),
+    isReady: () => isOk(`http://${host}:${port}/${name === 'keystone' ? 'v3' : ''}`),
   };
 }
 

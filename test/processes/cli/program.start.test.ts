@@ -53,3 +53,10 @@ test('a command loads its own modules', async () => {
   expect(ours).toContain('cli/lint/lint.js');
   expect(ours).not.toContain('operator/serve.js');
 });
+
+test('serve does not load what only readable logs and new certificates need', async () => {
+  const { ours, packages } = await modulesOf('serve', '--help');
+  expect(ours).toContain('operator/serve.js');
+  for (const name of ['pino-pretty', '@peculiar/x509', 'reflect-metadata'])
+    expect([...packages]).not.toContain(name);
+});

@@ -6,11 +6,21 @@ import { anchors, prose } from '../../support/markdown.ts';
 interface Rule {
   readonly alert: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly runbook: string };
+  readonly annotations: { readonly runbook_url: string };
 }
 interface RuleTest {
   readonly alertname: string;
   readonly exp_alerts: readonly object[];
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly datasource?: { readonly uid: string };
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
+  readonly targets?: readonly { readonly refId: string }[];
 }
 
 const read = (file: string) => readFileSync(file, 'utf8');
@@ -30,10 +40,30 @@ const troubleshooting = read('docs/troubleshooting.md');
 test.each(rules)('$alert is documented, and tested for firing and for silence', ({ alert, ...rule }) => {
   const own = tests.filter(({ alertname }) => alertname === alert);
   expect(own.map(({ exp_alerts }) => exp_alerts.length > 0).sort()).toEqual([false, true]);
-  const [file, anchor = ''] = rule.annotations.runbook.split('#');
+  const [file, anchor = ''] = rule.annotations.runbook_url.split('#');
   expect([file, anchors(troubleshooting).includes(anchor)]).toEqual(['docs/troubleshooting.md', true]);
   const listed = new RegExp(`^- \\*\\*${rule.labels.severity}:\\*\\*[^-]*\`${alert}\``, 'm');
   expect(monitoring).toMatch(listed);
+});
+
+test('each panel of the dashboard has a title, a unit, the chosen datasource and a place of its own', () => {
+  const { panels } = JSON.parse(read('deploy/monitoring/dashboard.json')) as {
+    readonly panels: readonly Panel[];
+  };
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const places = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+    expect(x + w).toBeLessThanOrEqual(24);
+    return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
+  });
+  expect(new Set(places).size).toBe(places.length);
+  for (const { title, datasource, fieldConfig, targets } of panels.filter(({ type }) => type !== 'row')) {
+    expect({ title, unit: fieldConfig?.defaults.unit, uid: datasource?.uid }).toEqual({
+      title: expect.stringMatching(/./),
+      unit: expect.stringMatching(/./),
+      uid: expect.stringMatching(/^\$\{datasource\}$/),
+    });
+    expect(new Set(targets?.map(({ refId }) => refId)).size).toBe(targets?.length);
+  }
 });
 
 test('every alert in the documents exists', () => {

@@ -15,6 +15,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/cli.md # uninject': DOCS,
   'docs/cli.md # check': DOCS,
   'docs/cli.md # lint': DOCS,
+  'docs/cli.md # version': DOCS,
   'docs/envoy.md # Configure Envoy': DOCS,
   'docs/envoy.md # Check a configuration': DOCS,
   'docs/install.md # The template': DOCS,
@@ -53,9 +54,8 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # Further templates':
     'test/integration/injection.test.ts does the same in a namespace of its own',
-  'docs/install.md # Uninstall': 'test/integration/undeploy.test.ts runs make undeploy',
-  'docs/install.md # A Network that is stuck in deletion':
-    'test/integration/undeploy.test.ts runs make undeploy FORCE=1',
+  'docs/install.md # Uninstall': 'test/integration/uninstall.test.ts runs uninstall',
+  'docs/install.md # With Helm': 'test/integration/helm.test.ts installs the chart (make test-helm)',
   'docs/neutron.md # A walk':
     'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':

@@ -18,7 +18,13 @@ import { VNI_INDEXERS, Vnis } from '../../../src/network/providers/multus/multus
 import { sliced } from '../../../src/network/services/slices.ts';
 import { unneededBridges } from '../../../src/node-agent/bridge-plan.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../../../src/node-agent/desired.ts';
-import { ALL_PEERS, type NodeLinks, parseLinks, tunnelName } from '../../../src/node-agent/links.ts';
+import {
+  ALL_PEERS,
+  type NodeLinks,
+  parseLinks,
+  RemoteEntries,
+  tunnelName,
+} from '../../../src/node-agent/links.ts';
 import { nodePlan } from '../../../src/node-agent/node-plan.ts';
 import { parseRoutes, reportedRanges } from '../../../src/node-agent/routes.ts';
 import { type GrowingInput, times } from './growing-input.ts';
@@ -113,7 +119,12 @@ const planOf = (
     underlay: { address: '192.0.2.1', mtu: 1500 },
   });
 const peersOf = (n: number, tunnel: string, mac: (index: number) => string) =>
-  times(n, (i) => ({ mac: mac(i), ifname: tunnel, dst: `192.0.${i >> 8}.${i & 255}` }));
+  times(n, (i) => `${mac(i)} dev ${tunnel} dst 192.0.${i >> 8}.${i & 255} self permanent`);
+const remoteOf = (lines: readonly string[]) => {
+  const remote = new RemoteEntries();
+  for (const line of lines) remote.add(line);
+  return remote;
+};
 /** Far away from each other: none of the peers of one list is in the other. */
 const otherPeers = (n: number) => times(n, (i) => `10.0.${i >> 8}.${i & 255}`);
 
@@ -350,7 +361,7 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
       const names = times(n, (i) => `node-${i}`);
       const report = JSON.stringify({ version: 2, ranges: [], problems: { 'default/network-0': 'no' } });
       const { current } = NODE_REPORTS.decode({ metadata: { name: 'a' }, data: { report } });
-      const known = { internalIp: '192.0.2.1', report: current, hasReported: true };
+      const known = { internalIp: '192.0.2.1', report: current };
       return () => nodesInUse(one, names, () => known);
     },
   },
@@ -363,7 +374,7 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
         ...peersOf(n, tunnel, () => ALL_PEERS),
         ...peersOf(n, tunnel, (i) => `02:00:00:00:00:${i}`),
       ];
-      const links = parseLinks(JSON.stringify(networks.flatMap(linksOf)), [JSON.stringify(fdb)]);
+      const links = parseLinks(JSON.stringify(networks.flatMap(linksOf)), remoteOf(fdb));
       return () => planOf(networks, links);
     },
   },
@@ -373,13 +384,13 @@ export const NODE_INPUTS: readonly GrowingInput[] = [
       const networks = onNode(n, ['192.0.2.2']);
       const links = JSON.stringify(networks.flatMap(linksOf));
       const fdb = networks.flatMap(({ bridge }) => peersOf(1, tunnelName(bridge), () => ALL_PEERS));
-      return () => planOf(networks, parseLinks(links, [JSON.stringify(fdb)]));
+      return () => planOf(networks, parseLinks(links, remoteOf(fdb)));
     },
   },
   {
     name: 'nodes: bridges that nobody needs',
     work: (n) => {
-      const links = parseLinks(JSON.stringify(onNode(n, []).flatMap(linksOf)), []);
+      const links = parseLinks(JSON.stringify(onNode(n, []).flatMap(linksOf)), remoteOf([]));
       return () => {
         const unneeded = unneededBridges(links, () => false);
         return planOf(onNode(1, []), links, unneeded);

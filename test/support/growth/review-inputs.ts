@@ -43,7 +43,7 @@ const hash = templateSet({ config: RICH }).templates.get('config')?.hash ?? '';
 const forged = (said: JsonObject) =>
   JSON.stringify({ version: 1, templates: [{ name: 'config', sha256: hash }], added: {}, ...said });
 
-/** Bodies above 64 KiB are scanned before they are parsed: a step that no two sizes of one input may straddle. */
+/** Bodies above 256 KiB are scanned before they are parsed: a step that no two sizes of one input may straddle. */
 const BELOW_SCAN = 50;
 const pods = (
   name: string,

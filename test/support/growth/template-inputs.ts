@@ -113,7 +113,12 @@ export const TEMPLATES: readonly GrowingInput[] = [
     ...sidecars(1, () => ({ args: times(n, () => '${' + 'workload.name}') })),
   })),
   ...template('letters', (n) => sidecars(1, () => ({ args: ['x'.repeat(50 * n)] }))),
-  ...template('letters that are escaped', (n) => sidecars(1, () => ({ args: ['\u0001"\\'.repeat(50 * n)] }))),
+  // Bodies above 256 KiB are scanned before they are parsed: no size may straddle that.
+  ...template(
+    'letters that are escaped',
+    (n) => sidecars(1, () => ({ args: ['\u0001"\\'.repeat(50 * n)] })),
+    50,
+  ),
   ...templates('further templates', (n) => ({
     config: DEMO_TEMPLATE,
     ...mapOf(n, () => DEMO_TEMPLATE, 'config.t'),

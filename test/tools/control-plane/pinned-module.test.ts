@@ -63,7 +63,7 @@ describe('the version in KUBERNETES', () => {
 
   test('is refused with the versions that there are', async () => {
     await expect(readChosenModule({ KUBERNETES: '1.30' })).rejects.toThrow(
-      'KUBERNETES=1.30: expected one of 1.31, 1.33, 1.36, 1.37',
+      'KUBERNETES=1.30: expected one of 1.31, 1.33, 1.35, 1.36, 1.37',
     );
   });
 });

@@ -8,7 +8,7 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 
 const run = promisify(execFile);
 /** Packages with an install script that the build does without: their binaries are packages of their own. */
-const DO_WITHOUT = ['node_modules/@parcel/watcher', 'node_modules/unrs-resolver'];
+const DO_WITHOUT = ['node_modules/@parcel/watcher', 'node_modules/esbuild', 'node_modules/unrs-resolver'];
 
 let directory: string;
 beforeEach(async () => {

@@ -131,7 +131,11 @@ describe('make release VERSION=', () => {
     const packed = `tar --extract --to-stdout --file out/release-${NEXT}/envoy-initializer-${NEXT}.tgz`;
     expect(await succeed(`${packed} package/package.json`)).toContain(`"version": "${NEXT}"`);
     expect(await succeed(`${packed} package/dist/kube/util/version.js`)).toContain(`'${NEXT}'`);
-    expect(stdout).toContain(`git push --follow-tags\n   gh release create v${NEXT} `);
+    expect(stdout).toMatch(
+      new RegExp(
+        `git push --follow-tags\n   make cli URL=https://…/releases/download/v${NEXT}\n   gh release create v${NEXT} `,
+      ),
+    );
   });
 
   test('refuses the same version again', async () => {

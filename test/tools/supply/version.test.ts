@@ -40,6 +40,10 @@ describe('a file with the next version', () => {
       '{"name": "envoy-initializer",\n  "version": "8.0.0"}',
     ],
     [
+      'name: envoy-initializer\nversion: 7.7.7\nappVersion: 7.7.7\n',
+      'name: envoy-initializer\nversion: 8.0.0\nappVersion: 8.0.0\n',
+    ],
+    [
       'envoy-initializer:7.7.7. And `envoy-initializer:7.7.7`',
       'envoy-initializer:8.0.0. And `envoy-initializer:8.0.0`',
     ],

@@ -11,7 +11,9 @@ async function run(...args: readonly string[]) {
     read: () => Promise.reject(new Error('this test reads no file')),
     list: () => Promise.reject(new Error('this test reads no file')),
     kustomize: () => Promise.reject(new Error('this test reads no file')),
+    write: () => Promise.reject(new Error('this test writes no file')),
     out: () => {},
+    paint: (_color: string, text: string) => text,
     err: (text: string) => {
       stderr += text;
     },
@@ -50,7 +52,13 @@ test.each([
     ['drift', '--restart=pod/web', '--kubeconfig=/nowhere/config'],
     /^error: cannot restart a Pod: use one of Deployment, /,
   ],
-  [['drift', '-A', '-n', 'x'], /^error: --namespace and --all-namespaces cannot be used together/],
+  [['drift', '-A', '-n', 'x'], /^error: option '-n, --namespace <name>' cannot be used with option '-A/],
+  [['-n', 'check', 'check', 'web', 'x', 'y'], /^error: too many arguments for 'check'/],
+  [['--kubeconfig=/nowhere/config', '-n', 'x', 'check', 'deploy', 'web'], /cannot read \/nowhere\/config/],
+  [['check', 'foo', 'web', '--kubeconfig=/nowhere/config'], /^error: unknown kind "foo"/],
+  [['drift', '--request-timeout=x'], /argument 'x' is invalid\. Use a duration/],
+  [['drift', '-o', 'text'], /Allowed choices are table, wide, name, json, yaml/],
+  [['-n', 'x'], /unknown option '-n'/],
   [
     ['check', 'deploy/web', '--to=http://web'],
     /^error: --to works with a pod only: use a target such as pod\/web-0/,

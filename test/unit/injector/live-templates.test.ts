@@ -84,7 +84,7 @@ describe('LiveTemplates', () => {
     const { live, events } = setUp();
     const set = templateSet();
     const proved = withMisfit(set);
-    for (const each of [set, set, proved, proved]) live.decide({ set: each, faults: [], doubts: [] });
+    for (const each of [set, set, proved, proved]) live.decide({ set: each, faults: [], doubts: [] }, {});
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
     expect(live.state).toEqual({ set: proved });
   });

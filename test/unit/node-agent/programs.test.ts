@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { runBatch } from '../../../src/node-agent/programs.ts';
+import { lines, run, runBatch } from '../../../src/node-agent/programs.ts';
 
 const parts = [
   { bridge: 'a', lines: ['link add a', 'link set a up'] },
@@ -10,6 +10,25 @@ const parts = [
 const failed = (stderr: string) => async () => {
   throw new Error(`ip -force -batch - ended with 1: ${stderr}`);
 };
+
+test('run gives input to a program, and resolves with its output', async () => {
+  expect(await run('cat', [], 'Grüße\n')).toBe('Grüße\n');
+  expect(await run('cat', [])).toBe('');
+});
+
+test('lines gives each line once, also those on the border of two pieces', async () => {
+  const found: string[] = [];
+  await lines('seq', ['1', '40000'], (line) => found.push(line));
+  expect(found).toEqual(Array.from({ length: 40_000 }, (_, i) => `${i + 1}`));
+  await lines('printf', ['a\n\nb'], (line) => found.push(line));
+  expect(found.slice(40_000)).toEqual(['a', '', 'b']);
+});
+
+test('run and lines reject with the reason of the program', async () => {
+  await expect(run('cat', ['/absent'])).rejects.toThrow(/^cat \/absent ended with 1: cat: .*No such file/);
+  await expect(lines('cat', ['/absent'], () => {})).rejects.toThrow('No such file');
+  await expect(run('no-such-program', [])).rejects.toThrow('ENOENT');
+});
 
 test('runBatch runs all lines in one call', async () => {
   const calls: unknown[] = [];

@@ -119,7 +119,7 @@ test('between two looks, the node is read only for Networks that have changed', 
   tell('green', { ...greenStatus, nodes: nodes.slice(0, 1) });
   await round();
   expect(node.calls.filter((call) => call.startsWith('bridge'))).toEqual([
-    `bridge -json fdb show dev ${tunnelName(green)}`,
+    `bridge fdb show dev ${tunnelName(green)}`,
     'bridge -force -batch -',
   ]);
   expect(node.links().tunnels.get(tunnelName(green))?.peers).toEqual([]);

@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/kube/api/api-error.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
 import { Actuator } from '../../../src/rollout/actuator.ts';
 import type { RolloutPod } from '../../../src/rollout/core/pod.ts';
-import { PodMemory } from '../../../src/rollout/memory.ts';
+import { NOTHING, PodMemory } from '../../../src/rollout/memory.ts';
 import { observe } from '../../../src/rollout/observe.ts';
 import { decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
 import { injectChecked } from '../../support/inject-checked.ts';
@@ -46,18 +46,12 @@ async function resized(answer: ApiError) {
     now: () => NOW,
   });
   const set = setOf('200m');
-  const nothing = {
-    drainingSince: undefined,
-    drainedSince: undefined,
-    verdict: undefined,
-    blocked: undefined,
-  };
   const seen: RolloutPod = {
     ...observed,
     key: keyOf(whole),
     namespace: { namespaceLabels: {} },
     isConfigStale: false,
-    ...nothing,
+    ...NOTHING,
   };
   const to = {
     set,
@@ -80,6 +74,17 @@ test('a pod must be replaced where the API server does not serve pods/resize', a
       how: 'replace',
       why: 'this Kubernetes cannot change cpu and memory of a running pod: 1.33 can',
     },
+  });
+});
+
+test.each([
+  [403, 'Forbidden'],
+  [400, 'BadRequest'],
+])('a pod that the API server refuses to change with %d is tried again later', async (status, reason) => {
+  const why = 'the account cannot patch pods/resize';
+  expect(await resized(new ApiError({ status, reason, message: why, kind: 'pods' }))).toEqual({
+    outcome: 'left',
+    verdict: { how: 'refused', why, until: NOW + 60_000 },
   });
 });
 

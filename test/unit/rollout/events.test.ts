@@ -45,3 +45,35 @@ test('each template that is halted has an Event of its own, with its pods', () =
   );
   expect(new Set(keys).size).toBe(2);
 });
+
+test('the first pod that is refused is told once for each template', () => {
+  const told: EventDetails[] = [];
+  const recorder = new RolloutEvents(
+    { event: (_, details) => void told.push(details) },
+    () => configMap,
+    revisionOf,
+  );
+  const refused = (pod: string) => ({
+    pod: { key: pod },
+    is: 'refused',
+    why: 'refused',
+    message: 'cannot patch pods/resize',
+  });
+  const seen = (image: string, ...pods: readonly object[]) =>
+    recorder.seen(
+      { phase: 'rest', health: { failing: [] }, pods } as unknown as Step,
+      { target: { set: setOf(image), state: 'promoted' } } as Revisions,
+    );
+  seen('envoy:2', { pod: { key: 'shop/web-0' }, is: 'refused', why: 'unknown-template' });
+  seen('envoy:2', refused('shop/web-1'), refused('shop/web-2'));
+  seen('envoy:2', refused('shop/web-2'));
+  seen('envoy:3', refused('shop/web-2'));
+  expect(told).toMatchObject([
+    {
+      type: 'Warning',
+      reason: 'RolloutRefused',
+      note: '2 pods cannot get the template. shop/web-1: cannot patch pods/resize',
+    },
+    { reason: 'RolloutRefused', note: '1 pod cannot get the template. shop/web-2: cannot patch pods/resize' },
+  ]);
+});

@@ -22,6 +22,7 @@ const observed = (more: Partial<Observed> = {}): Observed => ({
   canDrain: true,
   trouble: undefined,
   restarts: 0,
+  isRestarted: true,
   config: {},
   ...more,
 });
@@ -79,9 +80,30 @@ describe('a pod is drained', () => {
 
 test('a verdict holds for the templates that it was about, until something changes', () => {
   const memory = new PodMemory();
-  memory.judged(UID, 'h', { how: 'replace', why: 'w' });
+  memory.judged(UID, 'h', { how: 'replace', why: 'w' }, 0);
   expect(memory.recall(observed(), 'h', 1).verdict).toEqual({ how: 'replace', why: 'w' });
   expect(memory.recall(observed(), 'other', 1).verdict).toBeUndefined();
   memory.reconsider();
   expect(memory.recall(observed(), 'h', 1).verdict).toBeUndefined();
+});
+
+test('a refusal is tried again after a minute, and later each time, but each hour', () => {
+  const memory = new PodMemory();
+  const waits: number[] = [];
+  for (let now = 0; waits.length < 8; ) {
+    memory.judged(UID, 'h', { how: 'refused', why: 'w' }, now);
+    const { until = Number.NaN } = memory.recall(observed(), 'h', now).verdict ?? {};
+    expect(memory.recall(observed(), 'h', until - 1).verdict).toMatchObject({ how: 'refused', why: 'w' });
+    expect(memory.recall(observed(), 'h', until).verdict).toBeUndefined();
+    waits.push((until - now) / 60_000);
+    now = until;
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+test('it is known when a drain has ended', () => {
+  const memory = new PodMemory();
+  memory.recall(observed({ isDraining: true }), 'h', 1);
+  expect(memory.recall(observed(), 'h', 2).undrainedAt).toBe(2);
+  expect(memory.recall(observed(), 'h', 3).undrainedAt).toBe(2);
 });

@@ -194,6 +194,13 @@ describe('a pod is replaced', () => {
       { kubelet: 'v1.31.14' },
       /kubelet v1.31.14, which restarts no native sidecar: v1.32 does/,
     ],
+    [
+      'if cpu changes before Kubernetes 1.33',
+      set({ resources: { ...TEMPLATE.resources, requests: { cpu: '200m', memory: '64Mi' } } }),
+      podOf(set()),
+      { canResize: false },
+      /this Kubernetes cannot change cpu and memory of a running pod: 1.33 can/,
+    ],
   ])('%s', (_, to, pod, options, why) => {
     expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
   });
@@ -201,7 +208,7 @@ describe('a pod is replaced', () => {
   test('and not, if its kubelet is new enough', () => {
     const pod = podOf(set(), { restartPolicy: 'Never' });
     const to = set({ image: 'envoyproxy/envoy:v2' });
-    expect(changeTo(to, pod, { kubelet: 'v1.32.0' })).toMatchObject({ how: 'in-place' });
+    expect(changeTo(to, pod, { kubelet: 'v1.32.0', canResize: false })).toMatchObject({ how: 'in-place' });
   });
 });
 

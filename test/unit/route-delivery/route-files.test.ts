@@ -63,6 +63,7 @@ function setUp({
     },
     delivered: (namespace, { version }, isNew) => void done.push(['delivered', namespace, version, isNew]),
     refused: (namespace) => void done.push(['refused', namespace]),
+    forget: (namespace) => void done.push(['forget', namespace]),
   });
   return { files, done, world };
 }
@@ -103,9 +104,9 @@ test('is made with the label of the operator, and only then delivered', async ()
 test('is not made for a namespace without sidecars, but for its first one', async () => {
   const { files, done } = setUp({ hasSidecars: false });
   await files.reconcile('shop', signal);
-  expect(done).toEqual([]);
+  expect(done).toEqual([['forget', 'shop']]);
   await files.reconcile('shop', signal, true);
-  expect(done).toHaveLength(2);
+  expect(done).toHaveLength(3);
 });
 
 test('is changed where it is as it was seen, and only then delivered', async () => {

@@ -16,16 +16,26 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     startedAt: 200,
   };
   const touches: unknown[] = [];
+  /** Of the next touches. */
+  const failures: Error[] = [];
+  let asked = 0;
   const seconds: number[] = [];
   const sidecars = new Sidecars({
     client: {
       get: async <T extends KubeObject>(resource: Resource<T>) =>
         resource.decode({ ...POD, status: { podIP: pod.address } }),
-      request: async (_, path, { body, accept } = {}) => touches.push({ path, body, accept }),
+      request: async (_, path, { body, accept } = {}) => {
+        const failure = failures.shift();
+        if (failure) throw failure;
+        touches.push({ path, body, accept });
+      },
     },
     pods: { get: () => POD, byIndex: () => [POD] },
     touch,
-    ask: async () => pod.version,
+    ask: async () => {
+      asked += 1;
+      return pod.version;
+    },
     now: () => clock.now(),
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
@@ -42,7 +52,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
     }
     return 'busy';
   };
-  return { clock, pod, touches, seconds, sidecars, settle };
+  return { clock, pod, touches, failures, asked: () => asked, seconds, sidecars, settle };
 }
 
 test('a sidecar that runs the file is left alone', async () => {
@@ -89,6 +99,29 @@ test('one that is known to be old is touched before it is asked', async () => {
   await sidecars.reconcile('shop/a', signal);
   sidecars.delivered('shop', 'new', true);
   pod.version = undefined;
+  await sidecars.reconcile('shop/a', signal);
+  expect(touches).toHaveLength(1);
+});
+
+test('the update of the pod by its touch does not make the operator ask at once', async () => {
+  const { clock, asked, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 500 });
+  clock.advance(100);
+  expect(await sidecars.reconcile('shop/a', signal)).toEqual({ requeueAfterMs: 400 });
+  expect(asked()).toBe(1);
+});
+
+test('a touch that the API server refuses does not count', async () => {
+  const { touches, failures, sidecars } = setUp();
+  sidecars.delivered('shop', 'old', false);
+  await sidecars.reconcile('shop/a', signal);
+  sidecars.delivered('shop', 'new', true);
+  const refused = new Error('429');
+  failures.push(refused, refused, refused, refused, refused, refused);
+  for (const _ of [...failures]) await expect(sidecars.reconcile('shop/a', signal)).rejects.toBe(refused);
   await sidecars.reconcile('shop/a', signal);
   expect(touches).toHaveLength(1);
 });
@@ -176,6 +209,7 @@ test('one that started before the configuration of Envoy changed counts until it
 test('sidecars that never answer do not take all workers from those that do', async () => {
   const podOf = (name: string): KubeObject => ({ metadata: { name, namespace: 'shop', uid: name } });
   const silent = Array.from({ length: 40 }, (_, index) => `silent-${index}`);
+  const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   const asked: string[] = [];
   const sidecars = new Sidecars({
@@ -192,7 +226,7 @@ test('sidecars that never answer do not take all workers from those that do', as
       await new Promise<void>((resolve) => waiting.push(resolve));
       return undefined;
     },
-    now: () => 0,
+    now: () => clock.now(),
     wallClock: () => new Date(0),
     taken: () => undefined,
     read: () => ({}),
@@ -201,6 +235,7 @@ test('sidecars that never answer do not take all workers from those that do', as
   sidecars.delivered('shop', 'new', true);
   const round = async () => {
     asked.length = 0;
+    clock.advance(10_000);
     const results = silent.map((name) => sidecars.reconcile(`shop/${name}`, signal));
     await new Promise((resolve) => setImmediate(resolve));
     const count = asked.length;

@@ -11,13 +11,26 @@ import type { Environment } from './proxy.ts';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-export interface LoadOptions {
+/** What replaces parts of the kubeconfig, as kubectl's flags of these names do. */
+export interface KubeconfigOverrides {
+  readonly context?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly user?: string | undefined;
+  /** The user and the groups to impersonate. */
+  readonly as?: string | undefined;
+  readonly asGroup?: readonly string[] | undefined;
+}
+
+export interface LoadOptions extends KubeconfigOverrides {
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
   readonly environment?: Environment;
   /** Directory of the pod's service account token. */
   readonly serviceAccount?: string;
 }
+
+/** --cluster and --user together need no context. */
+const NO_CONTEXT = { where: '', value: {} };
 
 /** The API server to use, and as which user. */
 interface Access {
@@ -35,10 +48,14 @@ interface Access {
 export function loadKubeConfig(options: LoadOptions): KubeConfig {
   const { kubeconfig, master, environment = process.env, serviceAccount = SERVICE_ACCOUNT } = options;
   const files = kubeconfig === undefined ? defaultFiles(environment) : [kubeconfig];
-  const access =
+  const found =
     files.length > 0
-      ? currentAccess(readKubeconfigs(files))
+      ? currentAccess(readKubeconfigs(files), options)
       : accessOfPod(environment, serviceAccount, master);
+  const flag = (['context', 'cluster', 'user'] as const).find((name) => options[name] !== undefined);
+  if (files.length === 0 && flag !== undefined)
+    throw new Error(`--${flag} needs a kubeconfig: use --kubeconfig, or set $KUBECONFIG`);
+  const access = impersonated(found, options);
   const server = master ?? access.cluster.server;
   const cluster = reachable({ ...access.cluster, server: server.replace(/\/$/, '') }, environment);
   const config = new KubeConfig();
@@ -57,27 +74,30 @@ export function loadKubeConfig(options: LoadOptions): KubeConfig {
   return config;
 }
 
-function currentAccess(kubeconfig: Kubeconfig): Access {
+function currentAccess(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): Access {
   const files = kubeconfig.files.join(', ');
-  const { currentContext } = kubeconfig;
-  if (currentContext === undefined) throw new Error(`${files} has no current context: set current-context`);
+  const setting = overrides.context === undefined ? 'current-context' : '--context';
+  const contextName = overrides.context ?? kubeconfig.currentContext;
   const entry = (kind: 'cluster' | 'user' | 'context', name: string | undefined): KubeconfigEntry => {
     const found = name === undefined ? undefined : kubeconfig.entry(kind, name);
     if (found) return found;
     const names = kubeconfig.names(kind);
     const known = names.length > 0 ? `the ${kind}s are ${names.join(', ')}` : `there are no ${kind}s`;
+    if (kind === 'context')
+      throw new Error(`${files}: ${setting} is ${JSON.stringify(contextName)}, but ${known}`);
+    if (overrides[kind] !== undefined)
+      throw new Error(`${files}: --${kind} is ${JSON.stringify(name)}, but ${known}`);
     const problem = name === undefined ? `names no ${kind}` : `names the ${kind} ${JSON.stringify(name)}`;
-    throw new Error(
-      kind === 'context'
-        ? `${files}: current-context is ${JSON.stringify(currentContext)}, but ${known}`
-        : `${files}: context ${JSON.stringify(currentContext)} ${problem}, but ${known}`,
-    );
+    throw new Error(`${files}: context ${JSON.stringify(contextName)} ${problem}, but ${known}`);
   };
-  const { where, value } = entry('context', currentContext);
+  if (contextName === undefined && (overrides.cluster === undefined || overrides.user === undefined))
+    throw new Error(`${files} has no current context: set current-context, or use --context`);
+  const { where, value } = contextName === undefined ? NO_CONTEXT : entry('context', contextName);
   const context = new Fields(where, value);
-  const [clusterName = '', userName = ''] = [context.text('cluster'), context.text('user')];
-  const cluster = readCluster(clusterName, entry('cluster', context.text('cluster')));
-  const user = readUser(userName, entry('user', context.text('user')));
+  const clusterName = overrides.cluster ?? context.text('cluster');
+  const userName = overrides.user ?? context.text('user');
+  const cluster = readCluster(clusterName ?? '', entry('cluster', clusterName));
+  const user = readUser(userName ?? '', entry('user', userName));
   requireReadable(
     `${files}: certificate-authority of the cluster ${JSON.stringify(clusterName)}`,
     cluster.caFile,
@@ -87,6 +107,16 @@ function currentAccess(kubeconfig: Kubeconfig): Access {
   requireReadable(ofUser('client-key'), user.keyFile);
   requireReadable(ofUser('tokenFile'), user.tokenFile);
   return { cluster, user, namespace: context.text('namespace') };
+}
+
+/** Replaces the impersonation of the kubeconfig, field by field as client-go does. */
+function impersonated(access: Access, { as, asGroup }: KubeconfigOverrides): Access {
+  if (as === undefined && asGroup === undefined) return access;
+  const { user } = access;
+  const impersonateUser = as ?? user.impersonateUser;
+  if (!impersonateUser) throw new Error('--as-group needs a user to impersonate: add --as');
+  const impersonateGroups = asGroup ?? user.impersonateGroups;
+  return { ...access, user: { ...user, impersonateUser, impersonateGroups } };
 }
 
 function requireReadable(field: string, file: string | undefined): void {

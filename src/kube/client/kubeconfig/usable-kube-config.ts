@@ -7,7 +7,7 @@ import { type LoadOptions, loadKubeConfig } from './load-config.ts';
  * The kubeconfig of a command.
  * @throws UsageError of one line if the configuration is unusable. Call it before anything starts.
  */
-export function usableKubeConfig(options: Pick<LoadOptions, 'kubeconfig' | 'master'>): KubeConfig {
+export function usableKubeConfig(options: LoadOptions): KubeConfig {
   try {
     return loadKubeConfig(options);
   } catch (cause) {

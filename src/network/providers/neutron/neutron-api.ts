@@ -1,4 +1,4 @@
-import type { Subnet } from '../../api/subnet.ts';
+import type { GatewayRange, Subnet } from '../../api/subnet.ts';
 import type { Range } from '../../ipam/cidr.ts';
 import type { Owner } from './neutron-marker.ts';
 import type { AddressPool, NeutronNetwork, NeutronPort, NeutronSubnet } from './neutron-resources.ts';
@@ -76,9 +76,14 @@ export interface Found {
 export interface Wanted {
   readonly owner: Owner;
   readonly shape: Subnet;
-  /** The range of the shape. */
-  readonly range: Range;
+  /** The ranges of the shape: one, or one for each family. */
+  readonly ranges: readonly WantedRange[];
   readonly retain: boolean;
+}
+
+export interface WantedRange extends GatewayRange {
+  /** The parsed `cidr`. */
+  readonly range: Range;
 }
 
 /** The fields to change; undefined without differences. */

@@ -1,7 +1,7 @@
-import type { Subnet } from '../../api/subnet.ts';
+import { rangesOf, recordedSubnet, type Subnet, sameSubnet, subnetOf } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { MULTUS_REASONS } from '../multus/reasons.ts';
-import type { NotReady, Realised, Removal } from '../provider.ts';
+import type { NotReady, Realised, Removal, Usage } from '../provider.ts';
 import type { Action, Found } from './neutron-api.ts';
 import { poolCapacity } from './neutron-pools.ts';
 import { namePorts, usersOf } from './neutron-ports.ts';
@@ -19,20 +19,38 @@ const RETRY_MS = 10_000;
 export function realised(
   network: Network,
   { network: real, subnets }: Found,
-  { cidr: range }: Subnet,
+  shape: Subnet,
   done: readonly Action[],
 ): Realised {
   const change = done.length === 0 ? 'none' : changeOf(network, done);
-  const pools = subnets.filter((subnet) => subnet.cidr === range).flatMap((subnet) => subnet.pools);
-  return { kind: 'ready', change, capacity: poolCapacity(pools), externalID: real.id };
+  const capacities = rangesOf(shape).map(({ cidr }) =>
+    poolCapacity(subnets.filter((subnet) => subnet.cidr === cidr).flatMap(({ pools }) => pools)),
+  );
+  return { kind: 'ready', change, capacity: Math.min(...capacities), externalID: real.id };
+}
+
+/** The addresses in use and in the pools, of the family with fewer free ones: a pod has one of each. */
+export function addressUse(found: readonly Found[]): Required<Pick<Usage, 'allocated' | 'total'>> {
+  const subnets = found.flatMap((each) => each.subnets);
+  const addresses = found.flatMap(({ ports }) => ports.flatMap((port) => port.addresses));
+  const uses = [true, false].map((isSix) => ({
+    allocated: addresses.filter(({ address }) => address.includes(':') === isSix).length,
+    total: poolCapacity(
+      subnets.filter(({ cidr }) => cidr.includes(':') === isSix).flatMap(({ pools }) => pools),
+    ),
+  }));
+  const [scarcer] = uses
+    .filter(({ total }) => total > 0)
+    .sort((a, b) => a.total - a.allocated - (b.total - b.allocated));
+  return scarcer ?? { allocated: addresses.length, total: 0 };
 }
 
 /** Whether the calls applied the spec, or undid a change of another client. */
-function changeOf({ spec, status }: Network, done: readonly Action[]): Realised['change'] {
-  if (status?.cidr === undefined) return 'created';
+function changeOf(network: Network, done: readonly Action[]): Realised['change'] {
+  const recorded = recordedSubnet(network);
+  if (!recorded) return 'created';
   if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
-  const isEdited = status.cidr !== spec.cidr || status.gateway !== spec.gateway || status.mtu !== spec.mtu;
-  return isEdited ? 'updated' : 'restored';
+  return sameSubnet(recorded, subnetOf(network.spec)) ? 'restored' : 'updated';
 }
 
 export function unavailable({ message }: Error): NotReady<NeutronReason> {

@@ -1,12 +1,13 @@
 import { keyOf } from '../../../kube/api/object.ts';
-import { type Subnet, subnetOf } from '../../api/subnet.ts';
+import { type GatewayRange, rangesOf, type Subnet, subnetOf } from '../../api/subnet.ts';
 import type { Network } from '../../api/types.ts';
 import { parseRange } from '../../ipam/cidr.ts';
 import type { Attachments } from '../multus/attachments.ts';
 import { attachmentWith } from '../multus/multus-attachment.ts';
 import type { Ensured, Provider, Realised, Removal, SpecError, Usage } from '../provider.ts';
-import { type Action, type Found, type NeutronApi, perform } from './neutron-api.ts';
+import { type Action, type Found, type NeutronApi, perform, type WantedRange } from './neutron-api.ts';
 import {
+  addressUse,
   heldByPorts,
   type NeutronReason,
   realised,
@@ -16,7 +17,6 @@ import {
 } from './neutron-findings.ts';
 import type { Owner } from './neutron-marker.ts';
 import { actionsFor, disownmentOf, keptOf } from './neutron-plan.ts';
-import { poolCapacity } from './neutron-pools.ts';
 import type { NeutronNetwork } from './neutron-resources.ts';
 import type { NeutronStore } from './neutron-store.ts';
 import { shapeOfFound } from './neutron-subnet-plan.ts';
@@ -76,9 +76,8 @@ export class NeutronProvider implements Provider<NeutronReason> {
 
   /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
   validate({ spec }: Network): SpecError | undefined {
-    const field = spec.secondary ? 'secondary' : spec.exclude ? 'exclude' : undefined;
-    if (field === undefined) return undefined;
-    return { reason: 'Invalid', message: `provider neutron has no spec.${field}: remove it` };
+    if (!spec.exclude) return undefined;
+    return { reason: 'Invalid', message: 'provider neutron has no spec.exclude: remove it' };
   }
 
   async actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined> {
@@ -89,12 +88,10 @@ export class NeutronProvider implements Provider<NeutronReason> {
   async usage(network: Network, signal: AbortSignal): Promise<Usage | undefined> {
     const found = await this.#known(network, signal);
     if (!this.#store.hasListed()) return undefined;
-    const addresses = found.flatMap(({ ports }) => ports.flatMap((port) => port.addresses));
-    const allocated = addresses.length;
+    const { allocated, total } = addressUse(found);
     if (!this.attachesPods) return { pods: [], allocated };
     const { usageOf, refusalOn } = this.#attaching ?? {};
     const refusal = refusalOn?.(network);
-    const total = poolCapacity(found.flatMap(({ subnets }) => subnets.flatMap(({ pools }) => pools)));
     const { pods = [], nodes } = usageOf?.(network) ?? {};
     return {
       ...{ pods, allocated, total },
@@ -154,10 +151,9 @@ export class NeutronProvider implements Provider<NeutronReason> {
   }
 
   async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured<NeutronReason>> {
-    const range = parseRange(shape.cidr);
-    if (!range) throw new Error(`expected a range in canonical form, got ${shape.cidr}`);
     const owner = await this.#ownerOf(network, signal);
-    const wanted = { owner, shape, range, retain: network.spec.deletionPolicy === 'Retain' };
+    const ranges = rangesOf(shape).map(wantedRange);
+    const wanted = { owner, shape, ranges, retain: network.spec.deletionPolicy === 'Retain' };
     const known = this.#store.known(owner.uid);
     const seen = keptOf(known);
     // The lists may only decide that nothing needs a change.
@@ -231,6 +227,12 @@ export class NeutronProvider implements Provider<NeutronReason> {
     const cluster = await this.#clusterId(signal);
     return { key: keyOf(network), uid: network.metadata.uid ?? '', cluster };
   }
+}
+
+function wantedRange({ cidr, gateway }: GatewayRange): WantedRange {
+  const range = parseRange(cidr);
+  if (!range) throw new Error(`expected a range in canonical form, got ${cidr}`);
+  return { cidr, gateway, range };
 }
 
 function deletionOf(network: NeutronNetwork): Action {

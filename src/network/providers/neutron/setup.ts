@@ -103,7 +103,10 @@ function setUpRemover(
 
 /** The definitions, in the same cache as those of the provider multus. */
 function attachmentsOf(manager: Manager): Attachments {
-  const informer = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, { transform: cachedAttachment });
+  const informer = manager.informer(NETWORK_ATTACHMENT_DEFINITIONS, {
+    transform: cachedAttachment,
+    startWhen: manager.served(NETWORK_ATTACHMENT_DEFINITIONS).until,
+  });
   const attachments = new Attachments({ client: manager.leaderClient, attachments: informer });
   const settle = (definition: NetworkAttachmentDefinition) => attachments.settle(keyOf(definition));
   informer.addEventHandler({

@@ -71,7 +71,7 @@ test('no definition changes what the status of its Network says to agents, and n
   await fc.assert(
     fc.asyncProperty(fc.array(definition, { minLength: 1, maxLength: 4 }), async (written) => {
       const model = new NetworkModel();
-      model.known = new Map([['n1', { internalIp: '192.0.2.1', report: undefined, hasReported: false }]]);
+      model.known = new Map([['n1', { internalIp: '192.0.2.1', report: undefined }]]);
       model.create({ cidr: '10.20.0.0/24', gateway: '10.20.0.1' });
       await model.reconcile();
       model.pods = ['default/web'];

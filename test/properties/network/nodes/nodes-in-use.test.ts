@@ -60,7 +60,7 @@ class World {
       this.#known.set(step.node, {
         internalIp: step.address === 0 ? undefined : `192.0.2.${step.address}`,
         report: step.agent === 'current' ? { version: 2, ranges: [], problems } : undefined,
-        hasReported: step.agent !== 'none',
+        ...(step.agent !== 'none' && { reportProblem: 'its node agent is of an earlier release' }),
       });
     }
     this.model.pods = [...this.#pods.keys()].sort().map((pod) => `default/pod-${pod}`);

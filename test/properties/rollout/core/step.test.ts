@@ -52,6 +52,17 @@ interface Run {
   readonly afterWrite?: () => void;
 }
 
+/** Lets the operator, the kubelets and the time go on, in step with each other. */
+function takeTurns(world: RolloutWorld, random: () => number, turns: number): void {
+  for (let i = 0; i < turns; i += 1) {
+    const { actions, decision } = world.step();
+    if (decision) world.decide(decision);
+    else for (const action of actions) world.act(action);
+    for (const pod of [...world.pods.values()]) world.progress(pod);
+    world.now += Math.floor(random() * 10_000);
+  }
+}
+
 /**
  * Lets the operator, the kubelets and the time go on in any order, and the operator die after any write, until nothing
  * is left to do.
@@ -179,13 +190,7 @@ describe('a rollout of a good template', () => {
         const { world, random } = worldOf({ workloads: given, strategy, seed });
         world.adopted = NEW;
         world.keepHistory();
-        for (let i = 0; i < turns; i += 1) {
-          const { actions, decision } = world.step();
-          if (decision) world.decide(decision);
-          else for (const action of actions) world.act(action);
-          for (const pod of [...world.pods.values()]) world.progress(pod);
-          world.now += Math.floor(random() * 10_000);
-        }
+        takeTurns(world, random, turns);
         world.adopted = OLD;
         world.keepHistory();
         runUntilQuiet({ world, random });
@@ -239,13 +244,7 @@ test('a pause stops it, and no pod stays drained', () => {
       const { world, random } = worldOf({ workloads: given, strategy, seed });
       world.adopted = NEW;
       world.keepHistory();
-      for (let i = 0; i < turns; i += 1) {
-        const { actions, decision } = world.step();
-        if (decision) world.decide(decision);
-        else for (const action of actions) world.act(action);
-        for (const pod of [...world.pods.values()]) world.progress(pod);
-        world.now += Math.floor(random() * 10_000);
-      }
+      takeTurns(world, random, turns);
       world.paused = true;
       runUntilQuiet({
         world,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
+import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
 import { informerLog } from '../../../../src/kube/cache/informer-log.ts';
 
 /** The level of the line that a failure causes. */
@@ -13,6 +13,7 @@ function levelOf(...failure: Parameters<ReturnType<typeof informerLog>>): string
 test.each([
   ['a server that asks for a later retry', apiErrorFrom(429, {}, '1'), 'list', 'info'],
   ['a failure of the server', apiErrorFrom(500, {}, undefined), 'watch', 'warn'],
+  ['a watch without events', new TransportError('no event', 'ESTALLED', undefined), 'watch', 'info'],
   ['a connection that ends', new Error('ended'), 'watch', 'warn'],
   ['an unreadable object', new Error('no name'), 'read', 'error'],
   ['a handler that throws', new Error('bug'), 'handle', 'error'],

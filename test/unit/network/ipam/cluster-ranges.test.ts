@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatRange } from '../../../../src/network/ipam/cidr.ts';
-import { NODES } from '../../../../src/network/ipam/cluster-objects.ts';
+import { CLUSTER_NODES } from '../../../../src/network/ipam/cluster-objects.ts';
 import { ClusterRanges, overlapText } from '../../../../src/network/ipam/cluster-ranges.ts';
 import { range } from '../ranges.ts';
 
@@ -66,7 +66,7 @@ describe('nodes', () => {
       { type: 'Hostname', address: name },
       ...(address ? [{ type: 'InternalIP', address }] : []),
     ];
-    return NODES.decode({
+    return CLUSTER_NODES.decode({
       metadata: { name, labels: { big: 'x' } },
       spec: { podCIDRs },
       status: { images: [], addresses },

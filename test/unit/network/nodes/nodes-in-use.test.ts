@@ -8,11 +8,11 @@ const network = newNetwork();
 
 function known(internalIp: string | undefined, said: object = {}): KnownNode {
   const report = parseReport(JSON.stringify({ version: 2, ranges: [], problems: {}, ...said }));
-  return { internalIp, report, hasReported: true };
+  return { internalIp, report };
 }
 
 function inUse(nodes: Readonly<Record<string, KnownNode>>, of = network) {
-  const none: KnownNode = { internalIp: undefined, report: undefined, hasReported: false };
+  const none: KnownNode = { internalIp: undefined, report: undefined };
   return nodesInUse(of, Object.keys(nodes), (name) => nodes[name] ?? none);
 }
 
@@ -57,11 +57,14 @@ describe('the condition', () => {
     expect(condition.message).toContain('apply deploy/overlays/');
   });
 
-  test('says of an agent of an earlier release that it is one', () => {
-    const old: KnownNode = { internalIp: '192.0.2.1', report: undefined, hasReported: true };
+  test('says why a report does not count', () => {
+    const reportProblem = 'its node agent is of an earlier release';
+    const old: KnownNode = { internalIp: '192.0.2.1', report: undefined, reportProblem };
     const { condition, areCurrent } = inUse({ a: old, b: known('192.0.2.2') });
     expect(condition).toMatchObject({ reason: 'NoAgent' });
     expect(condition.message).toMatch(/: a \(its node agent is of an earlier release\)$/);
+    const silent: KnownNode = { internalIp: '192.0.2.1', report: undefined };
+    expect(inUse({ a: silent }).condition.message).toMatch(/: a \(its node agent has not reported\)$/);
     expect(areCurrent).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type StoredRevision, upkeepOf } from '../../../../src/rollout/core/history.ts';
+import { revisionsOf, type StoredRevision, upkeepOf } from '../../../../src/rollout/core/history.ts';
 import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
 import { setOf } from '../../../support/rollout-world.ts';
 
@@ -33,5 +33,15 @@ describe('adopted templates', () => {
 
   test('stay halted if the promoted revision was deleted', () => {
     expect(upkeep(TWO, stored(TWO, 'halted'))).toEqual([]);
+  });
+});
+
+test('halted templates start again once their revision is deleted', () => {
+  const [first, halted] = [stored(ONE, 'promoted'), stored(TWO, 'halted', 1)];
+  expect(revisionsOf(TWO, [first, halted], false)?.target.state).toBe('halted');
+  expect(upkeep(TWO, first)).toEqual([]);
+  expect(revisionsOf(TWO, [first], false)).toMatchObject({
+    target: { state: 'new' },
+    promoted: { set: ONE },
   });
 });

@@ -36,6 +36,8 @@ function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
     endsByItself: false,
     isDraining: false,
     drainingSince: undefined,
+    undrainedAt: undefined,
+    isRestarted: true,
     drainedSince: undefined,
     trouble: undefined,
     verdict: undefined,
@@ -130,11 +132,17 @@ describe('a step', () => {
   test.each([
     ['that cannot be pulled', changed(2_000, { ...failing, trouble: 'ErrImagePull: x' })],
     ['that is not Ready in time', changed(61_000, failing)],
+    [
+      'whose sidecar is not restarted in time',
+      changed(61_000, { ...failing, isDraining: true, isRestarted: false }),
+    ],
+    ['that stays drained', changed(300_000, { ...failing, isDraining: true, drainingSince: NOW - 120_000 })],
   ])('halts at the second pod %s', (_, bad) => {
     const first = to('promoted', { since: NOW - 3_600_000 });
     expect(step([bad, pod()], first, IN_PLACE, NOW).decision).toBeUndefined();
     const result = step([bad, { ...bad, uid: 'other' }, pod()], first, IN_PLACE, NOW);
-    expect(result).toMatchObject({ phase: 'halted', decision: { do: 'halt' }, actions: [] });
+    expect(result).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
+    expect(result.actions.filter((action) => action.do !== 'undrain')).toEqual([]);
     expect(result.health.failing).toHaveLength(2);
   });
 
@@ -142,6 +150,8 @@ describe('a step', () => {
     ['whose node does not answer', changed(90_000, { ...failing, ready: 'unknown' })],
     ['that was not Ready before either', changed(90_000, failing, { wasReady: false })],
     ['that got the template long ago', changed(3_600_000, { ...failing, trouble: 'CrashLoopBackOff' })],
+    ['that is still drained, and runs', changed(61_000, { ...failing, isDraining: true })],
+    ['that was put back a moment ago', changed(61_000, { ...failing, undrainedAt: NOW - 10_000 })],
     ['that was Ready for a while', changed(300_000, { ...failing, readySince: NOW - 70_000 })],
   ])('does not hold a pod against the template %s', (_, bad) => {
     const first = to('promoted', { since: NOW - 7_200_000 });
@@ -209,8 +219,38 @@ describe('a step', () => {
   });
 });
 
+test('maxUnavailable counts the pods of a Deployment, whichever of its ReplicaSets they belong to', () => {
+  const of = (uid: string, more: Partial<RolloutPod> = {}, creator = 'web') =>
+    pod({ owner: { uid, kind: 'ReplicaSet', creator }, ...more });
+  const broken = of('1-old', { ready: false, isGoing: true });
+  expect(step([broken, of('2-new'), of('2-new')], to('promoted'), IN_PLACE, NOW).actions).toEqual([]);
+  const others = [of('2-new', {}, 'cart'), of('2-new', {}, 'cart')];
+  expect(step([broken, ...others], to('promoted'), IN_PLACE, NOW).actions).toHaveLength(1);
+});
+
+test('a refused pod is tried again when its refusal ends', () => {
+  const verdict = { how: 'refused', why: 'x', until: NOW + 60_000 } as const;
+  const result = step([pod({ verdict }), pod({ verdict })], to('promoted'), IN_PLACE, NOW);
+  expect(result).toMatchObject({ phase: 'done', actions: [], wakeInMs: 60_000 });
+});
+
 describe('a pod that its user has prepared', () => {
   const owner = { uid: '80000000-web', kind: 'ReplicaSet' };
+
+  test.each([
+    ['itself', { isOptedOut: true }],
+    [
+      'by its namespace',
+      { namespace: { namespaceLabels: { 'initializer.kubernetes.io/rollout': 'false' } } },
+    ],
+  ] as const)('stops nothing with its failures once it opts out %s', (_, optOut) => {
+    const at = new Date(NOW - 1_000).toISOString();
+    const failing = Array.from({ length: 3 }, () =>
+      pod({ status: statusOf(NEW, { at }), ready: false, trouble: 'CrashLoopBackOff', ...optOut }),
+    );
+    const result = step([...failing, pod({ owner: undefined }), pod()], to('promoted'), IN_PLACE, NOW);
+    expect(result).toMatchObject({ phase: 'rest', decision: undefined, health: { failing: [] } });
+  });
 
   test('does not join the workload of another namespace, whose only pod stays', () => {
     const forged = pod({ key: 'evil/pod', owner, isGoing: true });

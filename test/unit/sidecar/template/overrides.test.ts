@@ -42,6 +42,30 @@ describe('annotations of a pod', () => {
     });
   });
 
+  test.each([
+    ['cpu-limits', 'did you mean initializer.kubernetes.io/envoy-cpu-limit?'],
+    ['something-else', 'remove it'],
+  ])('that are unknown are ignored with a hint: %s', (name, hint) => {
+    const injection = inject(decideInput(annotated({ [name]: '1', 'log-level': 'debug' })));
+    expect(injection).toMatchObject({
+      outcome: 'injected',
+      ignored: {
+        reason: 'invalid-override',
+        messages: [`annotation ${OPT_IN}-${name} is unknown: ${hint}`],
+      },
+    });
+  });
+
+  test('that the template reads, and those of other features, are known', () => {
+    const config = DEMO_TEMPLATE.replace(
+      'image:',
+      `env: [{name: ZONE, valueFrom: {fieldRef: {fieldPath: "metadata.annotations['${OPT_IN}-zone']"}}}]\n    image:`,
+    );
+    const pod = annotated({ zone: 'a', 'exclude-outbound-ports': '80' });
+    const injection = inject({ ...decideInput(pod), state: { set: templateSet({ config }) } });
+    expect(injection).toMatchObject({ outcome: 'injected', ignored: undefined });
+  });
+
   test('change one value and leave the others', () => {
     const { pod } = injectChecked(decideInput(annotated({ 'memory-limit': '1Gi' })));
     expect(envoyOf(pod)?.resources).toEqual({

@@ -77,7 +77,14 @@ paused: true
       'canary: {namespaces: {}}',
       'rollout:1:10: canary.namespaces: selects all namespaces: add a label such as env: staging',
     ],
-    ['canary: {percent: 10, hold: 5}', 'rollout:1:23: canary.hold: must be a string: write "5" with quotes'],
+    [
+      'canary: {percent: 10, hold: 5}',
+      'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not 5',
+    ],
+    [
+      'breaker: {within: 30}',
+      'rollout:1:11: breaker.within: must be a duration such as 30s, 10m or 1h30m, not 30',
+    ],
     [
       'canary: {percent: 10, hold: 5 minutes}',
       'rollout:1:23: canary.hold: must be a duration such as 30s, 10m or 1h30m, not "5 minutes"',

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { KubeUser } from '../../../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
 import { loadKubeConfig } from '../../../../../src/kube/client/kubeconfig/load-config.ts';
 
 let directory: string;
@@ -42,7 +43,7 @@ describe('the kubeconfig', () => {
   test('is refused without a current context', async () => {
     await writeFile(kubeconfig, JSON.stringify({ ...CONFIG, 'current-context': '' }));
     expect(() => loadKubeConfig({ kubeconfig, master: undefined })).toThrow(
-      /config has no current context: set current-context$/,
+      /config has no current context: set current-context, or use --context$/,
     );
   });
 
@@ -112,6 +113,72 @@ describe('without a flag', () => {
     expect(() => load({ HOME: '/nowhere', KUBECONFIG: '/nowhere/a:/nowhere/b' })).toThrow(
       '$KUBECONFIG is /nowhere/a:/nowhere/b, but no such file exists: set it to a kubeconfig',
     );
+  });
+});
+
+describe("kubectl's flags", () => {
+  const config = {
+    ...CONFIG,
+    users: [...CONFIG.users, { name: 'other', user: { as: 'ann', 'as-groups': ['a'] } }],
+    contexts: [
+      ...CONFIG.contexts,
+      { name: 'next', context: { cluster: 'here', user: 'other', namespace: 'web' } },
+    ],
+  };
+  const load = (flags: object) => {
+    const loaded = loadKubeConfig({ kubeconfig, master: undefined, ...flags });
+    const { impersonateUser, impersonateGroups } = loaded.getCurrentUser() as KubeUser;
+    return {
+      server: loaded.getCurrentCluster()?.server,
+      namespace: loaded.getContextObject(loaded.getCurrentContext())?.namespace,
+      user: loaded.getCurrentUser()?.name,
+      as: impersonateUser,
+      groups: impersonateGroups,
+    };
+  };
+  beforeEach(() => writeFile(kubeconfig, JSON.stringify(config)));
+
+  test.each([
+    [{ context: 'next' }, { server: 'https://10.0.0.1:6443', user: 'other', namespace: 'web', as: 'ann' }],
+    [{ cluster: 'here' }, { server: 'https://10.0.0.1:6443', user: 'me' }],
+    [{ user: 'other' }, { server: 'https://10.0.0.2:6443', user: 'other', as: 'ann', groups: ['a'] }],
+    [{ as: 'bob' }, { user: 'me', as: 'bob' }],
+    [
+      { as: 'bob', asGroup: ['b', 'c'] },
+      { user: 'me', as: 'bob', groups: ['b', 'c'] },
+    ],
+    [
+      { user: 'other', asGroup: ['b'] },
+      { as: 'ann', groups: ['b'] },
+    ],
+    // As in client-go, each flag replaces one field.
+    [
+      { user: 'other', as: 'bob' },
+      { as: 'bob', groups: ['a'] },
+    ],
+  ])('%j replace parts of the kubeconfig', (flags, expected) => {
+    expect(load(flags)).toMatchObject(expected);
+  });
+
+  test('--cluster and --user together need no context', async () => {
+    await writeFile(kubeconfig, JSON.stringify({ ...config, 'current-context': '' }));
+    expect(load({ cluster: 'here', user: 'me' })).toMatchObject({ server: 'https://10.0.0.1:6443' });
+    expect(() => load({ cluster: 'here' })).toThrow('config has no current context');
+  });
+
+  test.each([
+    [{ context: 'zz' }, 'config: --context is "zz", but the contexts are now, next'],
+    [{ cluster: 'zz' }, 'config: --cluster is "zz", but the clusters are here, there'],
+    [{ user: 'zz' }, 'config: --user is "zz", but the users are me, other'],
+    [{ asGroup: ['a'] }, '--as-group needs a user to impersonate: add --as'],
+  ])('%j are refused', (flags, message) => {
+    expect(() => load(flags)).toThrow(message);
+  });
+
+  test('--context needs a kubeconfig', () => {
+    const flags = { context: 'now', environment: {}, serviceAccount: directory };
+    const pod = { kubeconfig: undefined, master: 'https://10.0.0.1', ...flags };
+    expect(() => loadKubeConfig(pod)).toThrow('--context needs a kubeconfig: use --kubeconfig');
   });
 });
 

@@ -1,0 +1,65 @@
+/** A part of the manifests that values of the chart decide. */
+interface Place {
+  /** Matches each such part. */
+  readonly pattern: RegExp;
+  readonly instead: string;
+  /** How many parts there are. */
+  readonly times: number;
+}
+
+const PLACES: readonly Place[] = [
+  // Otherwise Helm would delete all Networks with it.
+  {
+    pattern: /(?<=\n {2}annotations:\n)(?=.*\n {2}name: networks\.samplecrd\.k8s\.io\n)/g,
+    instead: '    helm.sh/resource-policy: keep\n',
+    times: 1,
+  },
+  { pattern: /(?<=\n {2}replicas: )2(?=\n)/g, instead: '{{ .Values.replicas }}', times: 1 },
+  // The operator's arguments end before its image.
+  {
+    pattern: /(?= {8}image: .*\n {8}livenessProbe:(\n {10}.*)*\n {8}name: envoy-initializer\n)/g,
+    instead: '        {{- range .Values.extraArgs }}\n        - {{ . | quote }}\n        {{- end }}\n',
+    times: 1,
+  },
+  { pattern: /(?<=image: )envoy-initializer:.*(?=\n)/g, instead: '{{ .Values.image | quote }}', times: 2 },
+  {
+    pattern: /(?<= {8}name: envoy-initializer\n(?: {8}.*\n)* {8}resources:)(\n {10}.*)+/g,
+    instead: ' {{- toYaml .Values.resources | nindent 10 }}',
+    times: 1,
+  },
+  {
+    pattern: /(?= {6}serviceAccountName: envoy-initializer\n)/g,
+    instead:
+      '      {{- with pick .Values "affinity" "imagePullSecrets" "nodeSelector" "priorityClassName" "tolerations" }}\n' +
+      '      {{- toYaml . | nindent 6 }}\n      {{- end }}\n',
+    times: 1,
+  },
+  {
+    pattern: /(?= {6}serviceAccountName: envoy-initializer-node-agent\n)/g,
+    instead:
+      '      {{- with pick .Values "imagePullSecrets" }}\n      {{- toYaml . | nindent 6 }}\n      {{- end }}\n',
+    times: 1,
+  },
+  {
+    pattern:
+      /(?<=kind: (?:PodMonitor|PrometheusRule)\nmetadata:\n {2}labels:\n {4}app: envoy-initializer\n)/g,
+    instead: '    {{- with .Values.monitoringLabels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n',
+    times: 2,
+  },
+];
+
+/**
+ * The template with the chart's values in place of what they decide, and the release's namespace in place of `namespace`.
+ * @throws Error if the manifests do not have these places as often as expected.
+ */
+export function withValues(template: string, namespace: string): string {
+  const filled = PLACES.reduce((text, { pattern, instead, times }) => {
+    const found = text.match(pattern)?.length ?? 0;
+    if (found !== times)
+      throw new Error(
+        `expected ${times} times ${pattern} in the manifests, got ${found}: change hack/helm/values.ts`,
+      );
+    return text.replace(pattern, () => instead);
+  }, template);
+  return filled.replaceAll(namespace, '{{ .Release.Namespace }}');
+}

@@ -1,0 +1,54 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type Command, Option } from 'commander';
+import { toError } from '../../kube/util/to-error.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { withCluster } from '../cluster.ts';
+import { installationOf } from '../installation.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { text } from '../options/option-values.ts';
+import { serveOption } from '../options/serve-options.ts';
+import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
+import { readStatus } from '../status/read-facts.ts';
+import { statusRows } from '../status/status.ts';
+import { collect } from './collect.ts';
+import { redactText } from './redact.ts';
+import { ReportParts } from './report-parts.ts';
+
+export interface BugReportOptions extends ClusterOptions {
+  readonly requireAnnotation: boolean;
+  readonly file?: string;
+}
+
+export function addBugReportOptions(command: Command): Command {
+  command
+    .addOption(
+      new Option('--file <path>', 'archive to write (default: envoy-initializer-TIME.tar.gz)').argParser(
+        text,
+      ),
+    )
+    .addOption(serveOption('require-annotation'));
+  return addClusterOptions(command);
+}
+
+/** Writes an archive of what the user may read about the operator, without secrets. */
+export async function bugReportCommand(options: BugReportOptions, terminal: Terminal): Promise<ExitCode> {
+  const now = new Date();
+  const directory = `envoy-initializer-${now.toISOString().replace(/\..*$/, '').replace(/\D/g, '')}`;
+  const { file = `${directory}.tar.gz`, operatorNamespace: namespace, configmap } = options;
+  const parts = new ReportParts(directory);
+  await withCluster(options, async (cluster) => {
+    const { client } = cluster;
+    const rows = statusRows(await readStatus(cluster, options));
+    parts.add('status.json', redactText(`${JSON.stringify(rows, null, 2)}\n`));
+    const installation = await installationOf(client, namespace);
+    await collect(parts, { client, namespace, configmap, installation });
+  });
+  const archive = await promisify(gzip)(parts.archive(Math.floor(now.getTime() / 1000)));
+  await terminal.write(file, archive).catch((cause: unknown) => {
+    throw new UsageError(`cannot write ${file}: ${toError(cause).message}`, { cause });
+  });
+  for (const line of parts.notes) terminal.err(`missing: ${line}\n`);
+  terminal.out(`${file}\n`);
+  return 0;
+}

@@ -1,0 +1,164 @@
+import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
+import { PROGRAM } from '../../json/own-names.ts';
+import { printBlock } from '../../json/yaml-edit/print.ts';
+import { CONFIG_MAPS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { apiVersionOf, decodeObject, type Resource, resourcePath } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
+import { POLICIES, POLICY_BINDINGS } from '../../policies/resources.ts';
+import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
+import type { Installation } from '../installation.ts';
+import { ReplicaPages } from '../replica-pages.ts';
+import { tried } from '../status/read-facts.ts';
+import { redactObject, redactTemplate, redactText } from './redact.ts';
+import type { ReportParts } from './report-parts.ts';
+
+export interface CollectOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly configmap: string;
+  readonly installation: Installation | undefined;
+}
+
+/** Objects of one kind: more are left out. */
+const MAX_OBJECTS = 500;
+/** Pods whose logs and pages are read. */
+const MAX_PODS = 10;
+const LOG = { tailLines: 10_000, limitBytes: 4 * 1024 * 1024, timestamps: true };
+
+const kind = (group: string, name: string, plural: string, namespaced = true): Resource<KubeObject> => ({
+  group,
+  version: 'v1',
+  kind: name,
+  plural,
+  namespaced,
+  decode: decodeObject,
+});
+
+const EVENTS = kind('events.k8s.io', 'Event', 'events');
+
+/** Of the operator's namespace, and of that of the node agents. */
+const IN_NAMESPACE: readonly Resource<KubeObject>[] = [
+  PODS,
+  EVENTS,
+  kind('', 'Service', 'services'),
+  kind('apps', 'Deployment', 'deployments'),
+  kind('apps', 'ReplicaSet', 'replicasets'),
+  kind('apps', 'DaemonSet', 'daemonsets'),
+  kind('apps', 'ControllerRevision', 'controllerrevisions'),
+  kind('coordination.k8s.io', 'Lease', 'leases'),
+  kind('discovery.k8s.io', 'EndpointSlice', 'endpointslices'),
+  kind('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
+  kind('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+];
+
+/** Of the whole cluster. */
+const IN_CLUSTER: readonly Resource<KubeObject>[] = [
+  ...WEBHOOK_CONFIGURATIONS,
+  POLICIES,
+  POLICY_BINDINGS,
+  NETWORKS,
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  HTTP_ROUTES,
+];
+
+/** Adds objects, logs and pages of the operator, as far as the user may read them. */
+export async function collect(parts: ReportParts, options: CollectOptions): Promise<void> {
+  const { client, namespace, installation } = options;
+  const agents = installation?.flagText('node-agent-namespace');
+  const pages = new ReplicaPages(client, namespace, installation);
+  const replicas = await noted(parts, 'pages', async () => (await pages.replicas()).map(({ name }) => name));
+  await noted(parts, 'template', () => collectTemplate(parts, options));
+  for (const pod of (replicas ?? []).slice(0, MAX_PODS)) await collectPages(parts, pages, pod);
+  for (const each of new Set([namespace, ...(agents === undefined ? [] : [agents])])) {
+    for (const resource of IN_NAMESPACE) await collectObjects(parts, client, resource, { namespace: each });
+    await noted(parts, `logs of namespace ${each}`, () => collectLogs(parts, client, each));
+  }
+  for (const resource of IN_CLUSTER) await collectObjects(parts, client, resource, {});
+  await collectObjects(parts, client, EVENTS, { fieldSelector: `reportingController=${PROGRAM}` });
+}
+
+/** Returns undefined if the user may not read it, which the archive notes. */
+async function noted<T>(parts: ReportParts, what: string, read: () => Promise<T>): Promise<T | undefined> {
+  const found = await tried(read);
+  if ('value' in found) return found.value;
+  parts.note(`${what}: ${found.unreadable}`);
+  return undefined;
+}
+
+async function collectObjects(
+  parts: ReportParts,
+  client: KubeClient,
+  resource: Resource<KubeObject>,
+  scope: { readonly namespace?: string; readonly fieldSelector?: string },
+): Promise<void> {
+  const place = scope.namespace ?? 'cluster';
+  const what = `${place}/${resource.plural}`;
+  await noted(parts, what, async () => {
+    const { items, continue: next } = await client.list(resource, { ...scope, limit: MAX_OBJECTS });
+    if (next !== undefined) parts.note(`${what}: only the first ${MAX_OBJECTS}`);
+    const objects = items.filter(isObject).map((item) => redactObject(named(item, resource)));
+    if (objects.length > 0)
+      parts.add(`${what}.yaml`, objects.map((object) => `${printBlock(object, false)}\n`).join('---\n'));
+  });
+}
+
+/** Items of lists do not name their kind. */
+function named(item: JsonObject, resource: Resource<KubeObject>): JsonObject {
+  return { ...item, apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
+async function collectTemplate(
+  parts: ReportParts,
+  { client, namespace, configmap: name }: CollectOptions,
+): Promise<void> {
+  const found: unknown = await client.get(CONFIG_MAPS, { namespace, name });
+  if (isObject(found))
+    parts.add('template.yaml', `${printBlock(withTexts(named(found, CONFIG_MAPS)), false)}\n`);
+}
+
+/** The object without secrets in the templates of its field `data`. */
+function withTexts(object: JsonObject): JsonObject {
+  const data = own(object, 'data');
+  const texts = Object.entries(isObject(data) ? data : {}).map(([key, text]) => [
+    key,
+    redactTemplate(String(text)),
+  ]);
+  return { ...redactObject(object), data: Object.fromEntries(texts) };
+}
+
+async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string): Promise<void> {
+  for (const page of ['metrics', 'readyz?verbose', 'debug/controllers', 'debug/template']) {
+    const name = page.replace(/\W+/g, '-');
+    await noted(parts, `pages/${pod}/${name}`, async () => {
+      const text = await pages.text(pod, page);
+      const isTemplate = page === 'debug/template';
+      parts.add(`pages/${pod}/${name}.txt`, isTemplate ? templatePage(text) : redactText(text));
+    });
+  }
+}
+
+function templatePage(text: string): string {
+  const page: JsonValue = JSON.parse(text);
+  return isObject(page) ? `${JSON.stringify(withTexts(page), null, 2)}\n` : '';
+}
+
+async function collectLogs(parts: ReportParts, client: KubeClient, namespace: string): Promise<void> {
+  const { items } = await client.list(PODS, { namespace });
+  const pods = items.filter(isObject);
+  if (pods.length > MAX_PODS) parts.note(`logs of namespace ${namespace}: only the first ${MAX_PODS} pods`);
+  for (const pod of pods.slice(0, MAX_PODS)) {
+    const name = ownString(own(pod, 'metadata'), 'name') ?? '';
+    const restarted = ownObjects(own(pod, 'status'), 'containerStatuses').some(
+      (container) => Number(own(container, 'restartCount') ?? 0) > 0,
+    );
+    for (const previous of restarted ? [false, true] : [false]) {
+      const file = `logs/${namespace}/${name}${previous ? '.previous' : ''}.log`;
+      await noted(parts, file, async () => {
+        const path = resourcePath(PODS, { namespace, name }, 'log');
+        parts.add(file, redactText(await client.text(path, { query: { ...LOG, previous } })));
+      });
+    }
+  }
+}

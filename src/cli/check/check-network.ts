@@ -1,0 +1,128 @@
+import { isObject, type JsonObject, own, ownString } from '../../json/json.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { conditionOf } from '../../network/api/conditions.ts';
+import { NETWORK_ANNOTATION } from '../../network/api/names.ts';
+import { NETWORKS } from '../../network/api/resources.ts';
+import type { Condition, Network } from '../../network/api/types.ts';
+import { keyOfSelected, parseSelection } from '../../network/pods/selection.ts';
+import { annotation } from '../../podspec/pod.ts';
+import type { CheckFinding } from './check-report.ts';
+import type { RouteReport } from './check-routes.ts';
+import { waitingAtGates } from './gates.ts';
+
+const KINDS: readonly string[] = ['network', 'networks', 'net'];
+
+/** The name of a Network that a user names as a target; undefined for another target. */
+export function networkTarget(target: string): string | undefined {
+  const [kind = '', name = '', ...rest] = target.split('/');
+  return KINDS.includes(kind.toLowerCase()) && name !== '' && rest.length === 0 ? name : undefined;
+}
+
+/** Says what a Network is, what is wrong with it, and which pods wait for it. */
+export async function checkNetwork(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+): Promise<RouteReport> {
+  const network = await client.get(NETWORKS, { namespace, name }).catch((cause: unknown) => {
+    if (!isNotFound(cause)) throw cause;
+    throw new UsageError(`network/${name} does not exist in namespace ${namespace}`, { cause });
+  });
+  const pods = (await client.list(PODS, {})).items
+    .filter(isObject)
+    .filter((pod) => isUser(pod, namespace, name));
+  const waiting = await waitingAtGates(client, pods);
+  const { because, findings } = judgeNetwork(network);
+  return {
+    object: `network/${name}`,
+    namespace,
+    because: [...because, `${pods.length === 1 ? '1 pod names' : `${pods.length} pods name`} it`],
+    findings: [...findings, ...waiting],
+  };
+}
+
+function isUser(pod: JsonObject, namespace: string, name: string): boolean {
+  const text = annotation(pod, NETWORK_ANNOTATION);
+  if (text === undefined) return false;
+  const selection = parseSelection(text, ownString(own(pod, 'metadata'), 'namespace') ?? '');
+  return (
+    'networks' in selection &&
+    selection.networks.some((each) => keyOfSelected(each) === `${namespace}/${name}`)
+  );
+}
+
+/** What to do about a condition, by its reason. */
+const ADVICE: Readonly<Record<string, string>> = {
+  AddressesExhausted: 'delete pods on it, or change its exclude',
+  ChangePending: 'delete the pods that use the old network',
+  ChangeRefused: 'see Accepted, and correct the spec',
+  ClusterRange: 'its pods may not reach addresses of the cluster: use another range',
+  InUse: 'delete what uses it',
+  Invalid: 'correct the spec, and update the CustomResourceDefinition',
+  NameConflict: 'delete the NetworkAttachmentDefinition of this name, or use another name',
+  NoAgent: 'run a node agent on these nodes: see envoy-initializer status',
+  NodeFailed: 'read the logs of the node agents on these nodes',
+  Overlap: 'use a range that is free',
+  PortsRefused: "raise OpenStack's quota, or give the credential the role",
+  ProviderCannotAttach: 'use another provider for pods',
+  ProviderUnavailable: 'install Multus, or see whether OpenStack answers',
+  RangeNotAllowed: 'use a range of --network-ranges',
+  RangeTaken: 'use a range that is free',
+  ReconcileFailed: 'read the log of the operator: it retries',
+  Terminating: 'see the finalizers of the earlier definition',
+};
+
+/** Conditions that are False if something is wrong. */
+const MUST_HOLD = ['Accepted', 'Ready', 'NodesReady'] as const;
+
+/** What the status of a Network says. */
+export function judgeNetwork({
+  metadata,
+  spec,
+  status = {},
+}: Network): Pick<RouteReport, 'because' | 'findings'> {
+  const { conditions, observedGeneration, capacity, nodes = [] } = status;
+  const ready = conditionOf(conditions, 'Ready');
+  const progressing = conditionOf(conditions, 'Progressing');
+  const failed = MUST_HOLD.flatMap((type) => conditionOf(conditions, type) ?? []).filter(
+    (each) => each.status !== 'True',
+  );
+  const moving = progressing?.status === 'True' ? [progressing] : [];
+  const findings = [...failed, ...moving].map(toFinding);
+  const addresses =
+    capacity?.total === undefined ? '' : `, ${capacity.allocated ?? 0} of ${capacity.total} addresses in use`;
+  const provider = status.provider ?? spec.provider ?? 'the default provider';
+  return {
+    because: [
+      `${status.cidr ?? spec.cidr} of ${provider}${addresses}`,
+      ...(nodes.length > 0 ? [`on the nodes ${nodes.map(({ name }) => name).join(', ')}`] : []),
+      ...(ready?.status === 'True' ? ['new pods get an interface on it'] : []),
+    ],
+    findings: [
+      ...behind(ready, observedGeneration, metadata.generation),
+      // Ready repeats the reason of another condition.
+      ...findings.filter(({ message }, i) => findings.findIndex((other) => other.message === message) === i),
+    ],
+  };
+}
+
+function toFinding({ reason, message }: Condition): CheckFinding {
+  const advice = ADVICE[reason];
+  return { reason, message: advice === undefined ? message : `${message}: ${advice}` };
+}
+
+/** The operator has not seen the Network, or not its last change. */
+function behind(
+  ready: Condition | undefined,
+  observed: number | undefined,
+  generation: number | undefined,
+): readonly CheckFinding[] {
+  if (ready !== undefined && (observed === undefined || generation === undefined || observed >= generation))
+    return [];
+  const what =
+    ready === undefined ? 'no operator has reconciled it' : 'the operator has not seen its last change';
+  return [{ reason: 'not-reconciled', message: `${what}: see envoy-initializer status` }];
+}

@@ -1,0 +1,57 @@
+import { isObject, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
+import { isForbidden } from '../../kube/api/api-error.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { CheckFinding } from './check-report.ts';
+
+const EVENTS: Resource<KubeObject> = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+  decode: decodeObject,
+};
+
+/** More pods are not named. */
+const MAX_PODS = 5;
+
+/** A finding for each pod that is not scheduled because of its gates, with the reason of its last Event. */
+export async function waitingAtGates(
+  client: KubeClient,
+  pods: readonly JsonObject[],
+): Promise<readonly CheckFinding[]> {
+  const gated = pods.filter((pod) => ownObjects(own(pod, 'spec'), 'schedulingGates').length > 0);
+  return await Promise.all(gated.slice(0, MAX_PODS).map((pod) => gateFinding(client, pod)));
+}
+
+async function gateFinding(client: KubeClient, pod: JsonObject): Promise<CheckFinding> {
+  const metadata = own(pod, 'metadata');
+  const [namespace, name = ''] = [ownString(metadata, 'namespace'), ownString(metadata, 'name')];
+  const gates = ownObjects(own(pod, 'spec'), 'schedulingGates').map((gate) => String(own(gate, 'name')));
+  const why = await lastEvent(client, namespace, name);
+  const advice = why ?? 'see its Events, and those of its Networks';
+  const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${advice}`;
+  return { reason: 'scheduling-gated', message };
+}
+
+/** The reason and the note of the latest Event of a pod; undefined without one, or without the right to list them. */
+async function lastEvent(
+  client: KubeClient,
+  namespace: string | undefined,
+  name: string,
+): Promise<string | undefined> {
+  const fieldSelector = `regarding.kind=Pod,regarding.name=${name}`;
+  const items = await client.list(EVENTS, { namespace, fieldSelector }).then(
+    (page) => page.items.filter(isObject),
+    (err: unknown) => {
+      if (isForbidden(err)) return [];
+      throw err;
+    },
+  );
+  const at = (event: JsonObject) =>
+    ownString(own(event, 'series'), 'lastObservedTime') ?? ownString(event, 'eventTime') ?? '';
+  const [last] = items.toSorted((a, b) => (at(a) < at(b) ? 1 : -1));
+  return last && `${ownString(last, 'reason')}: ${ownString(last, 'note')}`;
+}

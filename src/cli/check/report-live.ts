@@ -1,0 +1,81 @@
+import { TemplateProver } from '../../injector/template-proof.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
+import type { PodSite } from '../../podspec/workload.ts';
+import type { DecideOptions } from '../../sidecar/decision-input.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import { namespaceOf } from '../../sidecar/manifests/inject-manifests.ts';
+import type { Cluster } from '../cluster.ts';
+import { followInstallation, type Installation, installationOf, type SharedFlags } from '../installation.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+import { readRevisions } from '../rollout/read-revisions.ts';
+import { templatesOfCluster } from '../template-source.ts';
+import type { CheckFinding, CheckReport } from './check-report.ts';
+import { checkLive } from './check-site.ts';
+import { appliedPolicies, appliedWebhooks } from './check-webhook.ts';
+
+type LiveOptions = ClusterOptions & SharedFlags;
+
+/** Checks pods and workloads with the installation of the cluster. `exists`: they are from the cluster, not from files. */
+export async function reportLive(
+  cluster: Cluster,
+  given: LiveOptions,
+  sites: readonly PodSite[],
+  byDefault: string,
+  exists: boolean,
+): Promise<readonly CheckReport[]> {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
+  const { set, warning } = await templatesOfCluster(cluster, options, installation);
+  const state = { set };
+  const general = [...noReplica(installation, options), ...faultyTemplate(warning)];
+  const webhooks = await appliedWebhooks(cluster.client, options);
+  const policies = await appliedPolicies(cluster.client);
+  const { client } = cluster;
+  const revisions = await readRevisions(client, options, state.set);
+  const promoted = revisions?.promoted === revisions?.target ? undefined : revisions?.promoted.set;
+  const keys = keysFor(options.annotation);
+  const prover = new TemplateProver({ client, clock: systemClock, keys, namespace: byDefault });
+  const reports: CheckReport[] = [];
+  for (const site of sites) {
+    const namespace = namespaceOf(site, byDefault);
+    const report = await checkLive(site, {
+      client,
+      prover,
+      promoted,
+      decide: decideOptions(options),
+      state,
+      namespace,
+      webhooks,
+      policies,
+      exists,
+    });
+    const { findings } = report;
+    reports.push({ ...report, findings: [...general, ...findings] });
+  }
+  return reports;
+}
+
+/** A finding if the operator does not answer. */
+function noReplica(
+  installation: Installation | undefined,
+  { operatorNamespace: namespace }: LiveOptions,
+): readonly CheckFinding[] {
+  if (installation === undefined || installation.readyReplicas > 0) return [];
+  const message = `no replica of the operator is ready: see kubectl --namespace ${namespace} describe pods`;
+  return [{ reason: 'no-replica', message }];
+}
+
+function faultyTemplate(warning: string | undefined): readonly CheckFinding[] {
+  return warning === undefined
+    ? []
+    : [{ reason: 'invalid-template', message: warning.slice('warning: '.length) }];
+}
+
+/** The flags that decide about injection. */
+export function decideOptions({
+  annotation,
+  requireAnnotation,
+  operatorNamespace,
+}: ClusterOptions & Pick<SharedFlags, 'requireAnnotation'>): DecideOptions {
+  return { keys: keysFor(annotation), requireAnnotation, operatorNamespace };
+}

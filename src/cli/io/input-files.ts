@@ -1,0 +1,85 @@
+import { extname } from 'node:path';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { text } from '../options/option-values.ts';
+import { readInput, type Terminal } from './terminal.ts';
+
+/** The flags that name manifests, as in kubectl. */
+export interface InputOptions {
+  readonly filename?: readonly string[];
+  readonly recursive?: boolean;
+  readonly kustomize?: string;
+}
+
+/** A text of manifests. */
+export interface Input {
+  /** The file, for messages. */
+  readonly file: string;
+  readonly text: string;
+  /** Whether a flag names the file itself, and not its directory. */
+  readonly isNamed: boolean;
+}
+
+/** The files that kubectl takes from a directory. */
+const EXTENSIONS: readonly string[] = ['.json', '.yaml', '.yml'];
+
+export function addInputOptions(command: Command, help: string): Command {
+  return command
+    .addOption(
+      new Option(
+        '-f, --filename <file>',
+        `${help}: files, directories or URLs; - for standard input`,
+      ).argParser((file, files: readonly string[] = []) => [...files, text(file)]),
+    )
+    .option('-R, --recursive', 'also read the directories inside those of -f')
+    .addOption(
+      new Option('-k, --kustomize <directory>', `${help}: what kubectl kustomize prints`).argParser(text),
+    );
+}
+
+export function hasInput({ filename, kustomize }: InputOptions): boolean {
+  return filename !== undefined || kustomize !== undefined;
+}
+
+/** Requires `-f` or `-k`, but after commander has reported unknown flags. */
+export function requireInput(command: Command): void {
+  if (hasInput(command.opts<InputOptions>())) return;
+  command.error(
+    "error: option '-f, --filename <file>' is missing: use -f FILE, -f - for standard input, or -k DIRECTORY",
+  );
+}
+
+/** Reads all that the flags name. @throws UsageError */
+export async function readInputs(
+  terminal: Terminal,
+  { filename, recursive = false, kustomize }: InputOptions,
+): Promise<readonly Input[]> {
+  if (kustomize !== undefined) {
+    if (filename || recursive) throw new UsageError('-k cannot be used with -f or -R: use one of them');
+    return [{ file: kustomize, text: await built(terminal, kustomize), isNamed: true }];
+  }
+  const inputs: Input[] = [];
+  for (const name of filename ?? []) {
+    for (const file of await filesOf(terminal, name, recursive)) {
+      inputs.push({ file, text: await readInput(terminal, file), isNamed: file === name });
+    }
+  }
+  return inputs;
+}
+
+async function filesOf(terminal: Terminal, name: string, recursive: boolean): Promise<readonly string[]> {
+  const listed = name === '-' ? undefined : await terminal.list(name, recursive);
+  if (!listed) return [name];
+  const files = listed.filter((file) => EXTENSIONS.includes(extname(file)));
+  if (files.length > 0) return files;
+  throw new UsageError(`the directory ${name} has no file ${EXTENSIONS.join(', ')}: use a file, or -R`);
+}
+
+async function built(terminal: Terminal, directory: string): Promise<string> {
+  try {
+    return await terminal.kustomize(directory);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message.trim() : String(cause);
+    throw new UsageError(`cannot build ${directory}: ${message}`, { cause });
+  }
+}

@@ -1,0 +1,35 @@
+import { EnvHttpProxyAgent, fetch } from 'undici';
+import { toError } from '../../kube/util/to-error.ts';
+
+/** A file on the web is at most this long, in bytes. */
+const MAX_BYTES = 32 * 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+
+/** Reads a file from the web, with the proxy of the environment. @throws Error that says why it cannot. */
+export async function readUrl(
+  url: string,
+  { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS } = {},
+): Promise<Buffer> {
+  const dispatcher = new EnvHttpProxyAgent();
+  try {
+    const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
+    if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBytes)
+        throw new Error(`it has more than ${maxBytes} bytes: download it, and use a part`);
+    }
+    return Buffer.concat(chunks);
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (error.name === 'TimeoutError')
+      throw new Error(`no answer within ${timeoutMs / 1000} s: download it`, { cause: error });
+    // fetch hides why it failed in the cause.
+    throw error.cause === undefined ? error : toError(error.cause);
+  } finally {
+    await dispatcher.destroy();
+  }
+}

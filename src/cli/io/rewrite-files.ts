@@ -1,0 +1,83 @@
+import { quoteText } from '../../json/clip.ts';
+import { isArray, isObject, type JsonValue } from '../../json/json.ts';
+import { PatchError } from '../../json/patch.ts';
+import { duplicateKeys, ManifestError, readManifests } from '../../json/yaml-edit/manifests.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { objectsOf } from '../../podspec/workload.ts';
+import { type Input, type InputOptions, readInputs } from './input-files.ts';
+import { nameOfInput, type Terminal } from './terminal.ts';
+
+/** The longest key in a message. */
+const MAX_KEY = 64;
+
+/**
+ * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
+ * one fails, so that no incomplete output is applied.
+ */
+export async function rewriteFiles<R extends { readonly text: string }>(
+  terminal: Terminal,
+  options: InputOptions,
+  prepare: () => Promise<(text: string) => R>,
+): Promise<readonly R[]> {
+  const inputs = await readInputs(terminal, options);
+  for (const input of inputs) {
+    readObjects(input);
+    warnOfDuplicates(terminal, input);
+  }
+  const rewrite = await prepare();
+  const rewritten = inputs.map(({ file, text }) => explained(nameOfInput(file), () => rewrite(text)));
+  terminal.out(joinManifests(rewritten.map(({ text }) => text)));
+  return rewritten;
+}
+
+/** Warns of keys that are given twice: kubectl reads them, too. */
+export function warnOfDuplicates(terminal: Terminal, { file, text }: Input): void {
+  for (const { key, location } of duplicateKeys(text)) {
+    const place = `${nameOfInput(file)}:${location.line}:${location.column}`;
+    terminal.err(
+      `${place}: warning: ${quoteText(key, MAX_KEY)} is given again: kubectl takes this value, remove the other\n`,
+    );
+  }
+}
+
+/** The documents of a file. @throws UsageError if it is invalid, has text instead of an object, or has no object. */
+export function readObjects({ file: path, text, isNamed }: Input): readonly JsonValue[] {
+  const file = nameOfInput(path);
+  const documents = explained(file, () => readManifests(text));
+  const other = documents.find((document) => document !== null && !isObject(document));
+  if (other !== undefined) {
+    throw new UsageError(`${file}: expected a Kubernetes object, not ${isArray(other) ? 'a list' : 'text'}`);
+  }
+  // As in kubectl, a file of a directory may have none.
+  if (isNamed && documents.every((document) => objectsOf(document).next().done)) {
+    throw new UsageError(`${file} contains no Kubernetes object`);
+  }
+  return documents;
+}
+
+/** Calls `work`. @throws UsageError that begins with the place of the error, such as `web.yaml:3:5: …`. */
+export function explained<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof PatchError) throw new UsageError(`${file}: ${cause.message}`, { cause });
+    if (!(cause instanceof ManifestError)) throw cause;
+    const place = cause.location ? `:${cause.location.line}:${cause.location.column}` : '';
+    throw new UsageError(`${file}${place}: ${cause.message}`, { cause });
+  }
+}
+
+/** Joins several files: with `---` between YAML documents, and nothing between JSON objects. */
+function joinManifests(texts: readonly string[]): string {
+  const isJson = texts.every((text) => /^\s*\{/.test(text));
+  return texts
+    .map((text, index) => {
+      const isLast = index === texts.length - 1;
+      return isLast || text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    })
+    .filter((text) => text.trim() !== '')
+    .reduce((stream, text) => {
+      const separated = isJson || stream === '' || text.startsWith('---');
+      return separated ? stream + text : `${stream}---\n${text}`;
+    }, '');
+}

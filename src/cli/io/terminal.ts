@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify, styleText } from 'node:util';
+import { fileProblem } from '../../kube/util/file-problem.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { decodeText } from './decode-text.ts';
+
+/** The input and output of a command; tests replace it. */
+export interface Terminal {
+  /** Reads a file, or a URL; `-` is standard input. */
+  read(file: string): Promise<string>;
+  /** The files in a directory, by name; `recursive`: also those of its directories. Undefined if it is a file, or nothing. */
+  list(path: string, recursive: boolean): Promise<readonly string[] | undefined>;
+  /** What `kubectl kustomize` prints. */
+  kustomize(directory: string): Promise<string>;
+  /** Writes a new file that only the user may read. Rejects if it exists. */
+  write(file: string, content: Buffer): Promise<void>;
+  out(text: string): void;
+  err(text: string): void;
+  /** The text for `out` in this color, where the user wants colors. */
+  paint(color: 'red' | 'yellow', text: string): string;
+}
+
+export const processTerminal: Terminal = {
+  read: async (file) => decodeText(await bytesOf(file)),
+  list: async (path, recursive) => {
+    const found = await stat(path).catch(() => undefined);
+    return found?.isDirectory() ? await filesIn(path, recursive) : undefined;
+  },
+  kustomize,
+  write: (file, content) => writeFile(file, content, { flag: 'wx', mode: 0o600 }),
+  out: (line) => {
+    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
+    process.stdout.write(line);
+  },
+  // Names in manifests could hold commands for the terminal.
+  // Node.js respects NO_COLOR, FORCE_COLOR and TERM, and looks whether this is a terminal.
+  paint: (color, text) => styleText(color, text, { stream: process.stdout }),
+  err: (text) => void process.stderr.write(text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD')),
+};
+
+async function bytesOf(file: string): Promise<Buffer> {
+  if (file === '-') return await buffer(process.stdin);
+  if (!/^https?:\/\//.test(file)) return await readFile(file);
+  // Imported here, because its package is large.
+  const { readUrl } = await import('./read-url.ts');
+  return await readUrl(file);
+}
+
+async function filesIn(directory: string, recursive: boolean): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const files: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(directory, entry.name);
+    if (!entry.isDirectory()) files.push(path);
+    else if (recursive) files.push(...(await filesIn(path, recursive)));
+  }
+  return files;
+}
+
+/** Limit on what `kubectl kustomize` prints. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
+
+async function kustomize(directory: string): Promise<string> {
+  const args = ['kustomize', directory];
+  const { stdout } = await promisify(execFile)('kubectl', args, { maxBuffer: MAX_OUTPUT }).catch(
+    (cause: unknown) => {
+      if (!(cause instanceof Error)) throw cause;
+      if ('code' in cause && cause.code === 'ENOENT')
+        throw new Error('kubectl is not on the PATH: install it', { cause });
+      throw new Error('stderr' in cause && cause.stderr ? String(cause.stderr) : cause.message, { cause });
+    },
+  );
+  return stdout;
+}
+
+/** A reader such as `head` may close the pipe before the end. */
+function ignoreClosedPipe(err: NodeJS.ErrnoException): void {
+  if (err.code !== 'EPIPE') throw err;
+}
+
+/** Reads a file. @throws UsageError that says why it is not readable. */
+export async function readInput(terminal: Terminal, file: string): Promise<string> {
+  let content: string;
+  try {
+    content = await terminal.read(file);
+  } catch (cause) {
+    throw new UsageError(`cannot read ${nameOfInput(file)}: ${fileProblem(cause)}`, { cause });
+  }
+  if (content.includes('\0')) throw new UsageError(`${nameOfInput(file)} is a binary file: use YAML or JSON`);
+  return content;
+}
+
+/** The name of a file in messages. */
+export function nameOfInput(file: string): string {
+  return file === '-' ? '<stdin>' : file;
+}
+
+/** 0: success, 1: findings, 2: usage error or failure. */
+export type ExitCode = 0 | 1 | 2;

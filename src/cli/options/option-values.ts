@@ -1,0 +1,121 @@
+import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../../json/duration.ts';
+import { formatRange, parseRange, type Range, readRange } from '../../network/ipam/cidr.ts';
+import type { RangePolicy } from '../../network/ipam/range-policy.ts';
+import { isDnsLabel } from '../../podspec/names.ts';
+
+export function text(value: string): string {
+  if (value === '') throw new InvalidArgumentError('The value must not be empty.');
+  return value;
+}
+
+/** Parses a URL of one of these protocols, such as `https:`. The error shows the example. */
+export function urlSuchAs(
+  example: string,
+  protocols: readonly string[] = ['https:', 'http:'],
+): (value: string) => string {
+  return (value) => {
+    if (!protocols.includes(URL.parse(value)?.protocol ?? '')) {
+      throw new InvalidArgumentError(`Use a URL such as ${example}.`);
+    }
+    return value;
+  };
+}
+
+/** A DNS subdomain (RFC 1123), such as the name of an object or a webhook. */
+export function dnsName(value: string): string {
+  if (!/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
+    throw new InvalidArgumentError("Use lower-case letters, digits, '-' and '.', such as envoy-initializer.");
+  }
+  return value;
+}
+
+/** Names of namespaces, or `*` for all of them. */
+export function namespaceList(value: string): readonly string[] {
+  const names = value.split(',').map((name) => name.trim());
+  if (value === '') return [];
+  if (!names.every((name) => name === '*' || isDnsLabel(name))) {
+    throw new InvalidArgumentError("Use a comma-separated list of namespaces, or '*'.");
+  }
+  return names;
+}
+
+export function networkRanges(value: string): readonly Range[] {
+  return value.split(',').map((text) => range(text.trim(), '10.0.0.0/8,fc00::/7'));
+}
+
+export function largestNetworks(value: string): RangePolicy['largest'] {
+  const [, ipv4, ipv6] = /^(\d{1,2}),(\d{1,3})$/.exec(value) ?? [];
+  const [four, six] = [Number(ipv4), Number(ipv6)];
+  if (!(four <= 30 && six <= 126)) {
+    throw new InvalidArgumentError('Use two prefix lengths, for IPv4 and for IPv6, such as 16,48.');
+  }
+  return { ipv4: four, ipv6: six };
+}
+
+export function rangeList(value: string): readonly string[] {
+  if (value === '') return [];
+  return value.split(',').map((text) => formatRange(range(text.trim(), '10.244.0.0/16,fd00::/108')));
+}
+
+function range(text: string, example: string): Range {
+  const parsed = parseRange(text);
+  if (parsed) return parsed;
+  const meant = text.includes('/') ? readRange(text) : undefined;
+  throw new InvalidArgumentError(
+    meant
+      ? `${text} has host bits set or is not in canonical form: use ${formatRange(meant)}.`
+      : `Use comma-separated ranges such as ${example}.`,
+  );
+}
+
+/** A label or annotation key: an optional DNS prefix and a name of at most 63 characters. */
+export function qualifiedName(value: string): string {
+  if (
+    !/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(value)
+  ) {
+    throw new InvalidArgumentError('Use a label key such as initializer.kubernetes.io/envoy.');
+  }
+  return value;
+}
+
+export function bool(value: string): boolean {
+  if (value !== 'true' && value !== 'false') throw new InvalidArgumentError('Use true or false.');
+  return value === 'true';
+}
+
+export function port(value: string): number {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed > 65535) throw new InvalidArgumentError('Use a port from 0 to 65535.');
+  return parsed;
+}
+
+export function count(value: string): number {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed < 1 || parsed > 1000)
+    throw new InvalidArgumentError('Use a number from 1 to 1000.');
+  return parsed;
+}
+
+/** Parses a duration in Go's format (`30s`, `1h30m`); returns milliseconds. */
+export function duration(value: string): number {
+  const total = parseDuration(value);
+  if (total === undefined) throw new InvalidArgumentError('Use a duration such as 30s, 5m or 1h30m.');
+  return total;
+}
+
+/** kubectl's `--request-timeout`: a duration, or a number of seconds; 0 is none. Returns milliseconds. */
+export function requestTimeout(value: string): number | undefined {
+  const milliseconds = /^\d{1,6}$/.test(value) ? Number(value) * 1000 : duration(value);
+  return milliseconds > 0 ? milliseconds : undefined;
+}
+
+export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
+  return (value) => {
+    const choice = choices.find((c) => c === value);
+    if (choice === undefined) {
+      throw new InvalidArgumentError(`Use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}.`);
+    }
+    return choice;
+  };
+}

@@ -1,0 +1,259 @@
+import { type Command, Option } from 'commander';
+import { PROGRAM } from '../../json/own-names.ts';
+import { suggest } from '../../json/suggest.ts';
+import { ownNamespace } from '../../kube/client/own-namespace.ts';
+import { LOG_LEVELS } from '../../kube/manager/logger.ts';
+import { DEFAULT_KEY } from '../../sidecar/keys.ts';
+import {
+  bool,
+  count,
+  dnsName,
+  duration,
+  largestNetworks,
+  namespaceList,
+  networkRanges,
+  oneOf,
+  port,
+  qualifiedName,
+  rangeList,
+  text,
+  urlSuchAs,
+} from './option-values.ts';
+
+/** One option: its parser, its default as text, and its help. Without a default, the value is undefined. */
+interface OptionSpec<T> {
+  readonly parse: (text: string) => T;
+  readonly default?: string | (() => string);
+  readonly help: string;
+  /** The name of the value in the help; a switch has none. */
+  readonly value?: string;
+}
+
+const SERVE_OPTIONS = {
+  kubeconfig: {
+    parse: text,
+    value: 'file',
+    help: 'kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the service account of the pod)',
+  },
+  master: {
+    parse: urlSuchAs('https://127.0.0.1:6443'),
+    value: 'url',
+    help: 'address of the API server; overrides the kubeconfig',
+  },
+  namespace: {
+    parse: dnsName,
+    value: 'name',
+    default: ownNamespace,
+    help: "the operator's namespace, which holds the template and the lease",
+  },
+  configmap: {
+    parse: dnsName,
+    value: 'name',
+    default: PROGRAM,
+    help: 'ConfigMap with the template in its key `config`',
+  },
+  annotation: {
+    parse: qualifiedName,
+    value: 'key',
+    default: DEFAULT_KEY,
+    help: 'key of the label or annotation by which pods and namespaces opt in or out',
+  },
+  'initializer-name': {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy.initializer.kubernetes.io',
+    help: 'name of the webhook for pods that opt in themselves',
+  },
+  'require-annotation': { parse: bool, default: 'true', help: 'false: inject all pods that do not opt out' },
+  port: {
+    parse: port,
+    value: 'port',
+    default: '8443',
+    help: 'port of the webhook (HTTPS); 0: any free port',
+  },
+  'metrics-port': {
+    parse: port,
+    value: 'port',
+    default: '8080',
+    help: 'port of /metrics, /healthz, /readyz and /debug (HTTP); 0: any free port',
+  },
+  'tls-cert-file': {
+    parse: text,
+    value: 'file',
+    help: "the webhook's certificate chain (PEM), reloaded when it changes (default: the operator issues its own)",
+  },
+  'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'client-ca-file': {
+    parse: text,
+    value: 'file',
+    help: "CA certificates (PEM) of the API server's client certificate, reloaded when they change (default: any client may call the webhook)",
+  },
+  'webhook-url': {
+    // The API server calls webhooks by HTTPS only.
+    parse: urlSuchAs('https://webhook.example.com:8443', ['https:']),
+    value: 'url',
+    help: 'URL of the webhook outside the cluster; its host is a name in the certificate that the operator issues',
+  },
+  workers: { parse: count, value: 'n', default: '2', help: 'number of Networks to reconcile at once' },
+  resync: {
+    parse: duration,
+    value: 'duration',
+    default: '30s',
+    help: 'how often to reconcile every Network without a change',
+  },
+  'leader-elect': {
+    parse: bool,
+    default: 'true',
+    help: 'reconcile Networks only while holding the lease; the webhook always answers',
+  },
+  'shutdown-delay': {
+    parse: duration,
+    value: 'duration',
+    default: '5s',
+    help: 'how long the webhook keeps answering after SIGTERM, until clients use other replicas',
+  },
+  'shutdown-timeout': {
+    parse: duration,
+    value: 'duration',
+    default: '40s',
+    help: 'maximum time of the whole shutdown; keep it below terminationGracePeriodSeconds (45 in deploy/base)',
+  },
+  'network-provider': {
+    parse: oneOf('multus', 'neutron'),
+    value: 'name',
+    default: 'multus',
+    help: 'provider of Networks that do not set spec.provider: multus or neutron',
+  },
+  'node-agent-namespace': {
+    parse: dnsName,
+    value: 'name',
+    help: 'namespace of the node agents, which Networks of Multus need (default: there are none)',
+  },
+  'neutron-secret': {
+    parse: dnsName,
+    value: 'name',
+    default: 'envoy-initializer-neutron',
+    help: "Secret in the operator's namespace with OpenStack's clouds.yaml, for Networks of provider neutron",
+  },
+  'neutron-pods': {
+    parse: bool,
+    default: 'false',
+    help: 'let pods attach to Networks of provider neutron: their nodes are chassis of its OVN, with the bridge br-int',
+  },
+  'cluster-cidrs': {
+    parse: rangeList,
+    value: 'ranges',
+    default: '',
+    help: 'comma-separated ranges that Networks must not overlap, in addition to those known from the cluster',
+  },
+  'network-ranges': {
+    parse: networkRanges,
+    value: 'ranges',
+    default: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
+    help: 'comma-separated ranges in which Networks of Multus must be',
+  },
+  'network-largest': {
+    parse: largestNetworks,
+    value: 'lengths',
+    default: '16,48',
+    help: 'largest Networks of Multus, as the shortest prefix length for IPv4 and for IPv6',
+  },
+  'shared-network-namespaces': {
+    parse: namespaceList,
+    value: 'names',
+    default: '',
+    help: "comma-separated namespaces whose Networks pods of any namespace may use; '*': all",
+  },
+  repair: {
+    parse: oneOf('off', 'report', 'evict'),
+    value: 'mode',
+    default: 'report',
+    help: 'what to do about pods that were admitted without their sidecar: off, report, or evict (to recreate them)',
+  },
+  'repair-window': {
+    parse: duration,
+    value: 'duration',
+    default: '15m',
+    help: 'maximum age of pods to evict',
+  },
+  policy: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: admission policies inject the pods that they cover (Kubernetes 1.36); off: the webhook injects all pods',
+  },
+  routes: {
+    parse: oneOf('auto', 'off'),
+    value: 'mode',
+    default: 'auto',
+    help: 'auto: sidecars of the template `transparent` follow HTTPRoutes (Gateway API) where the cluster has them; off: their routes stay as they are',
+  },
+  'routes-touch': {
+    parse: bool,
+    default: 'true',
+    help: 'change an annotation of pods so that their kubelets mount new routes at once; false: within 90 s',
+  },
+  'log-level': {
+    parse: oneOf(...LOG_LEVELS),
+    value: 'level',
+    default: 'info',
+    help: 'debug, info, warn or error',
+  },
+  'log-format': {
+    parse: oneOf('json', 'pretty'),
+    value: 'format',
+    default: 'json',
+    help: 'json (for programs) or pretty (for people)',
+  },
+} as const satisfies Record<string, OptionSpec<unknown>>;
+
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : S;
+
+type Parsed<S extends OptionSpec<unknown>> = S extends { readonly default: string | (() => string) }
+  ? ReturnType<S['parse']>
+  : ReturnType<S['parse']> | undefined;
+
+/** The options of `serve`, parsed; durations in milliseconds. */
+export type ServeOptions = {
+  readonly [K in keyof typeof SERVE_OPTIONS as Camel<K>]: Parsed<(typeof SERVE_OPTIONS)[K]>;
+};
+
+const PREFIX = 'INITIALIZER_';
+
+/**
+ * Adds the flags of `serve` to its command. Each is also an environment variable: `--log-level`,
+ * `INITIALIZER_LOG_LEVEL`. The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets
+ * `ENVOY_INITIALIZER_PORT` to `tcp://10.96.0.1:443` in every pod of the namespace.
+ */
+export function addServeOptions(command: Command): Command {
+  for (const name of Object.keys(SERVE_OPTIONS)) command.addOption(serveOption(name as ServeOptionName));
+  return command;
+}
+
+/** The variables of our prefix that are no flag of these, which have no effect: with the likely right name, if there is one. */
+export function unknownVariables(env: NodeJS.ProcessEnv, options: readonly Option[]): readonly string[] {
+  const known = options.flatMap(({ envVar }) => (envVar?.startsWith(PREFIX) ? [envVar] : []));
+  const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
+  return unknown.sort().map((name) => {
+    const meant = suggest(
+      name.slice(PREFIX.length),
+      known.map((variable) => variable.slice(PREFIX.length)),
+    );
+    return meant === undefined ? name : `${name}: did you mean ${PREFIX}${meant}?`;
+  });
+}
+
+type ServeOptionName = keyof typeof SERVE_OPTIONS;
+
+/** One flag of `serve`, for other commands that share it. */
+export function serveOption(name: ServeOptionName): Option {
+  const spec: OptionSpec<unknown> = SERVE_OPTIONS[name];
+  const option = new Option(`--${name} ${spec.value ? `<${spec.value}>` : '[true|false]'}`, spec.help)
+    .env(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}`)
+    .argParser(spec.parse);
+  const byDefault = typeof spec.default === 'function' ? spec.default() : spec.default;
+  if (byDefault !== undefined) option.default(spec.parse(byDefault), byDefault);
+  return option;
+}

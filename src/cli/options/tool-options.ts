@@ -1,0 +1,114 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { KubeconfigOverrides } from '../../kube/client/kubeconfig/load-config.ts';
+import { ownNamespace } from '../../kube/client/own-namespace.ts';
+import { type PodTemplateRule, parseTemplatePath } from '../../podspec/workload.ts';
+import { dnsName, requestTimeout, text } from './option-values.ts';
+import { serveOption } from './serve-options.ts';
+
+/** How to reach the API server, as in kubectl. */
+export interface ConnectionOptions extends KubeconfigOverrides {
+  readonly kubeconfig: string | undefined;
+  readonly master: string | undefined;
+  /** Limit for one request, in milliseconds; undefined: the client's own. */
+  readonly requestTimeout?: number | undefined;
+}
+
+/** Where the live installation is, for the commands for people. */
+export interface ClusterOptions extends ConnectionOptions {
+  readonly operatorNamespace: string;
+  readonly configmap: string;
+  readonly annotation: string;
+}
+
+/** The pods of a command: of one namespace, or of all. */
+export interface ScopeOptions {
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  /** A label selector. */
+  readonly selector?: string;
+}
+
+/**
+ * Adds the flags that say where the cluster and the installation are. They share their environment variables with
+ * `serve`. `--namespace` has its meaning in kubectl, so the operator's namespace is another flag.
+ */
+export function addClusterOptions(command: Command): Command {
+  return addConnectionOptions(command)
+    .addOption(operatorNamespaceOption())
+    .addOption(serveOption('configmap'))
+    .addOption(serveOption('annotation'));
+}
+
+/** Adds kubectl's flags that choose the API server and the user. */
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .addOption(serveOption('kubeconfig'))
+    .addOption(new Option('--context <name>', 'context of the kubeconfig').argParser(text))
+    .addOption(new Option('--cluster <name>', 'cluster of the kubeconfig').argParser(text))
+    .addOption(new Option('--user <name>', 'user of the kubeconfig').argParser(text))
+    .addOption(new Option('--as <user>', 'user to impersonate').argParser(text))
+    .addOption(
+      new Option('--as-group <group>', 'group to impersonate; can be repeated').argParser(
+        (group, groups: readonly string[] = []) => [...groups, text(group)],
+      ),
+    )
+    .addOption(serveOption('master'))
+    .addOption(
+      new Option(
+        '--request-timeout <duration>',
+        'limit for one request, such as 5s; a number is in seconds (default: 30s)',
+      ).argParser(requestTimeout),
+    );
+}
+
+/** Adds kubectl's flags that choose objects. `what` are these, such as pods. */
+export function addScopeOptions(command: Command, what: string, byDefault = "the kubeconfig's"): Command {
+  return command
+    .addOption(namespaceOption(`namespace of the ${what} (default: ${byDefault})`).conflicts('allNamespaces'))
+    .addOption(new Option('-A, --all-namespaces', `the ${what} of all namespaces`))
+    .addOption(
+      new Option('-l, --selector <selector>', `the ${what} with these labels, such as app=web`).argParser(
+        text,
+      ),
+    );
+}
+
+export function operatorNamespaceOption(): Option {
+  return new Option('--operator-namespace <name>', 'namespace of the operator and its template')
+    .env('INITIALIZER_NAMESPACE')
+    .argParser(dnsName)
+    .default(ownNamespace());
+}
+
+/** Requires `-f`, but after commander has reported unknown flags. */
+export function requireFilename(command: Command): void {
+  if (command.opts().filename === undefined) {
+    command.error(
+      "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
+    );
+  }
+}
+
+export function namespaceOption(help: string): Option {
+  return new Option('-n, --namespace <name>', help).argParser(dnsName);
+}
+
+/** `--pod-template-path`, which can be repeated. */
+export function podTemplateOption(): Option {
+  return new Option(
+    '--pod-template-path <kind=path>',
+    'path of a pod template in another kind, such as Gang=spec.template or Gang.example.com/v1=spec.roles[].template; * stands for every key',
+  ).argParser((value, rules: readonly PodTemplateRule[] = []) => [...rules, podTemplateRule(value)]);
+}
+
+function podTemplateRule(value: string): PodTemplateRule {
+  const [, kind, group, version, steps = ''] =
+    /^([A-Z][A-Za-z0-9]*)(?:\.([a-z0-9.-]+)(?:\/([a-z0-9]+))?)?=(.+)$/.exec(value) ?? [];
+  const path = parseTemplatePath(steps.replace(/^\./, ''));
+  if (kind === undefined || path === undefined) {
+    throw new InvalidArgumentError(
+      'Use a kind and a path such as Gang=spec.template or Gang=spec.roles[].template.',
+    );
+  }
+  return { kind, group, version, path };
+}

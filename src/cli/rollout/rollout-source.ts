@@ -1,0 +1,75 @@
+import { isForbidden } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, type ConfigMap, LIVE_PODS, NAMESPACES } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import { Informer } from '../../kube/cache/informer.ts';
+import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
+import {
+  CONTROLLER_REVISIONS,
+  type ControllerRevision,
+  STATE_LABEL,
+} from '../../rollout/controller-revision.ts';
+import { type Observed, observedPods } from '../../rollout/observe.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+import { readFleet } from './read-fleet.ts';
+import { listRevisions } from './read-revisions.ts';
+
+/** What the status of a rollout is computed from. */
+export interface RolloutSource {
+  /** The ConfigMap of the template. */
+  configMap(): Promise<ConfigMap>;
+  revisions(): Promise<readonly ControllerRevision[]>;
+  /** The pods with a sidecar that have not finished. */
+  pods(): Promise<readonly { readonly observed: Observed; readonly namespace: NamespaceSettings }[]>;
+}
+
+/** Reads the cluster at each call. */
+export function readingSource(client: KubeClient, options: ClusterOptions): RolloutSource {
+  const { operatorNamespace: namespace, configmap: name, annotation } = options;
+  return {
+    configMap: () => client.get(CONFIG_MAPS, { namespace, name }),
+    revisions: () => listRevisions(client, options),
+    pods: () => readFleet(client, keysFor(annotation)),
+  };
+}
+
+/** Follows the cluster by watches until the signal aborts. Resolves once everything has been read. */
+export async function watchingSource(
+  client: KubeClient,
+  options: ClusterOptions,
+  /** Called after each change, and with the error if the user may not watch. */
+  onChange: (refused?: unknown) => void,
+  signal: AbortSignal,
+): Promise<RolloutSource> {
+  const { operatorNamespace: namespace, configmap: name, annotation } = options;
+  const keys = keysFor(annotation);
+  const follow = <T extends KubeObject>(resource: Resource<T>, selected: object = {}): Informer<T> => {
+    const onError = (err: unknown) => {
+      if (isForbidden(err)) onChange(err);
+    };
+    const informer = new Informer({ client, clock: systemClock, resource, ...selected, onError });
+    const changed = () => onChange();
+    informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    void informer.run(signal);
+    return informer;
+  };
+  const configMaps = follow(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
+  const revisions = follow(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
+  const namespaces = follow(NAMESPACES);
+  const pods = follow(observedPods(keys), { fieldSelector: LIVE_PODS });
+  await waitForSync([configMaps, revisions, namespaces, pods], signal);
+  return {
+    configMap: async () =>
+      configMaps.lister.get(`${namespace}/${name}`) ?? (await client.get(CONFIG_MAPS, { namespace, name })),
+    revisions: async () => revisions.lister.list(),
+    pods: async () =>
+      pods.lister.list().flatMap(({ metadata, observed }) => {
+        const { metadata: labels = {} } = namespaces.lister.get(metadata.namespace ?? '') ?? {};
+        return observed ? { observed, namespace: namespaceSettings(labels, keys) } : [];
+      }),
+  };
+}

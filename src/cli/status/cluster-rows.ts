@@ -1,0 +1,138 @@
+import type { StatusFacts } from './facts.ts';
+import { about, count, firstOf, metricsOf, none, ok, problem, type StatusRow, type Verdict } from './rows.ts';
+
+/** What the operator does in the cluster. */
+export function clusterRows(facts: StatusFacts): readonly StatusRow[] {
+  return [
+    { check: 'template', ...template(facts) },
+    { check: 'policies', ...policies(facts) },
+    { check: 'rollout', ...rollout(facts) },
+    { check: 'routes', ...routes(facts) },
+    { check: 'networks', ...networks(facts) },
+    { check: 'multus', ...multus(facts) },
+    { check: 'node agents', ...nodeAgents(facts) },
+    { check: 'pods', ...pods(facts) },
+    { check: 'skipped pods', ...skipped(facts) },
+  ];
+}
+
+const shortHash = (hash: string): string => `sha256 ${hash.slice(0, 12)}`;
+
+function template(facts: StatusFacts): Verdict {
+  const { configmap, namespace, replicas } = facts;
+  return about(facts.template, (live) => {
+    const name = `ConfigMap ${namespace}/${configmap}`;
+    if (live === undefined) return problem(`${name} does not exist`, 'create it, or restart the operator');
+    const used = 'value' in replicas ? replicas.value.flatMap(({ templateHash }) => templateHash ?? []) : [];
+    const staying =
+      used[0] === undefined ? 'the last valid template' : `the last valid template, ${shortHash(used[0])}`;
+    const advice = 'correct the ConfigMap: envoy-initializer lint --server lists the faults';
+    if (live.hash === undefined) return problem(`${firstOf(live.faults)}: pods get ${staying}`, advice);
+    const isRefused = metricsOf(facts).some(
+      (metrics) => metrics.value('envoy_initializer_template_current') === 0,
+    );
+    if (isRefused) return problem(`the API server refuses pods with it: pods get ${staying}`, advice);
+    const other = used.filter((hash) => hash !== live.hash);
+    if (other.length > 0) return problem(`new pods still get ${staying}`, 'see the Events of the ConfigMap');
+    return ok(shortHash(live.hash));
+  });
+}
+
+/** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
+function flag({ installation }: StatusFacts, name: string): string | undefined {
+  return 'value' in installation ? installation.value?.flagText(name) : undefined;
+}
+
+function policies(facts: StatusFacts): Verdict {
+  if (flag(facts, 'policy') === 'off') return none('off (--policy): the webhook injects all pods');
+  return about(facts.policies, (bindings) => {
+    if (bindings === undefined)
+      return none('not in this version of Kubernetes: the webhook injects all pods');
+    if (bindings === 0) return none('none: the webhook injects all pods');
+    return ok(`${count(bindings, 'binding')}: policies inject most pods`);
+  });
+}
+
+function rollout(facts: StatusFacts): Verdict {
+  return about(facts.template, (live) => {
+    if (live?.hasRollout !== true) return none('the ConfigMap has no key rollout');
+    const pages = metricsOf(facts);
+    if (pages.some((metrics) => metrics.value('envoy_initializer_rollout_halted') === 1))
+      return problem('the breaker has halted it', 'see envoy-initializer rollout');
+    const underWay = pages.flatMap((metrics) =>
+      metrics.of('envoy_initializer_rollout_pods', ['state', 'under-way']).map(({ value }) => value),
+    );
+    return ok(`${count(Math.max(0, ...underWay), 'pod')} under way`);
+  });
+}
+
+function routes(facts: StatusFacts): Verdict {
+  if (flag(facts, 'routes') === 'off') return none('off (--routes)');
+  return about(facts.served, ({ httpRoutes }) => {
+    if (!httpRoutes) return none('the cluster has no HTTPRoutes (Gateway API)');
+    const behind = metricsOf(facts).flatMap(
+      (metrics) => metrics.value('envoy_initializer_routes_sidecars_behind') ?? [],
+    );
+    const most = Math.max(0, ...behind);
+    if (most === 0) return ok('all sidecars have the current routes');
+    return problem(`${count(most, 'sidecar')} with older routes`, 'see "Is it in use?" in docs/routing.md');
+  });
+}
+
+function networks(facts: StatusFacts): Verdict {
+  return about(facts.networks, (all) => {
+    if (all === undefined)
+      return problem('no CustomResourceDefinition of Networks', 'apply crd/ of the operator');
+    if (all.length === 0) return none('there are none');
+    const bad = all.filter(({ reason }) => reason !== undefined);
+    if (bad.length === 0) return ok(`${count(all.length, 'Network')}, all Ready`);
+    const [first] = bad;
+    const names = firstOf(bad.map(({ key, reason }) => `${key}: ${reason}`));
+    const [namespace, name] = (first?.key ?? '').split('/');
+    return problem(
+      `${bad.length} of ${all.length} not Ready (${names})`,
+      `envoy-initializer check network/${name} --namespace ${namespace}`,
+    );
+  });
+}
+
+function multus(facts: StatusFacts): Verdict {
+  return about(facts.served, ({ attachments }) => {
+    if (attachments) return ok('the API server has NetworkAttachmentDefinitions');
+    const users = 'value' in facts.networks ? (facts.networks.value ?? []) : [];
+    const waiting = users.filter(({ provider }) => provider === 'multus').length;
+    if (waiting === 0) return none('not installed: Networks of provider multus need it');
+    return problem(`not installed, but needed by ${count(waiting, 'Network')}`, 'install Multus');
+  });
+}
+
+function nodeAgents(facts: StatusFacts): Verdict {
+  if (flag(facts, 'node-agent-namespace') === undefined) return none('off (--node-agent-namespace)');
+  return about(facts.nodeAgents, (agents) => {
+    const advice = 'see "Node agents" in docs/operations.md';
+    if (agents === undefined) return problem('their DaemonSet does not exist', advice);
+    const text = `${agents.ready} of ${agents.wanted} ready`;
+    return agents.ready < agents.wanted ? problem(text, advice) : ok(text);
+  });
+}
+
+function pods(facts: StatusFacts): Verdict {
+  return about(facts.pods, ({ drifted, count: all }) => {
+    const counts = new Map<string, number>();
+    for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
+    const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
+    if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
+    return problem(`${text}, of ${count(all, 'pod')}`, 'envoy-initializer drift -A lists them');
+  });
+}
+
+function skipped(facts: StatusFacts): Verdict {
+  return about(facts.pods, ({ skipped: reasons }) => {
+    if (reasons.size === 0) return ok('none');
+    const text = Array.from(reasons, ([reason, n]) => `${reason}: ${n}`).join(', ');
+    return problem(
+      `pods asked for a sidecar and got none (${text})`,
+      'envoy-initializer check -A names them; see docs/reasons.md',
+    );
+  });
+}

@@ -1,0 +1,75 @@
+import type { LeaseRecord } from '../../kube/leaderelection/lease-record.ts';
+import type { Installation } from '../installation.ts';
+import type { Replica } from '../replica-pages.ts';
+import type { Survey } from '../survey.ts';
+import type { Samples } from './samples.ts';
+
+/** What was read; or why it could not be read, such as a missing right. */
+export type Read<T> = { readonly value: T } | { readonly unreadable: string };
+
+/** A replica and its pages. */
+export interface ReplicaFacts extends Replica {
+  readonly metrics: Read<Samples>;
+  /** The checks of /readyz that fail. */
+  readonly notReady: readonly string[];
+  /** Objects whose last reconcile failed, such as `network default/web: …`. Only the leader has some. */
+  readonly failing: readonly string[];
+  /** The hash of the templates that new pods get; undefined if it has none, or does not answer. */
+  readonly templateHash: string | undefined;
+}
+
+/** A webhook of one of the two configurations. */
+export interface WebhookFacts {
+  readonly name: string;
+  readonly hasBundle: boolean;
+}
+
+export interface TemplateFacts {
+  /** Undefined if the template is faulty. */
+  readonly hash: string | undefined;
+  readonly faults: readonly string[];
+  /** Whether it has a strategy for rollouts. */
+  readonly hasRollout: boolean;
+}
+
+export interface NetworkFacts {
+  /** Its namespace and name. */
+  readonly key: string;
+  /** Why it is not Ready; undefined if it is. */
+  readonly reason: string | undefined;
+  readonly provider: string;
+}
+
+/** Kinds of other projects that the API server may serve. */
+export interface ServedKinds {
+  readonly attachments: boolean;
+  readonly httpRoutes: boolean;
+}
+
+/** What `status` knows about an installation. */
+export interface StatusFacts {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The version of this program. */
+  readonly client: string;
+  /** The version of the API server, such as v1.36.3. */
+  readonly server: string;
+  readonly namespace: string;
+  readonly configmap: string;
+  /** The operator's Deployment; undefined if it does not exist. */
+  readonly installation: Read<Installation | undefined>;
+  readonly replicas: Read<readonly ReplicaFacts[]>;
+  readonly lease: Read<LeaseRecord | undefined>;
+  /** Undefined for a configuration that does not exist. */
+  readonly webhooks: Read<Readonly<Record<'mutating' | 'validating', readonly WebhookFacts[] | undefined>>>;
+  /** The bindings of policies; undefined if the API server has no such policies. */
+  readonly policies: Read<number | undefined>;
+  /** Undefined if its ConfigMap does not exist. */
+  readonly template: Read<TemplateFacts | undefined>;
+  readonly served: Read<ServedKinds>;
+  /** Undefined if their DaemonSet does not exist. */
+  readonly nodeAgents: Read<{ readonly wanted: number; readonly ready: number } | undefined>;
+  /** Undefined without the CustomResourceDefinition. */
+  readonly networks: Read<readonly NetworkFacts[] | undefined>;
+  readonly pods: Read<Survey>;
+}

@@ -1,0 +1,140 @@
+import { PROGRAM } from '../../json/own-names.ts';
+import type { StatusFacts } from './facts.ts';
+import {
+  about,
+  count,
+  firstOf,
+  kubectl,
+  metricsOf,
+  noMetrics,
+  ok,
+  problem,
+  type StatusRow,
+  serverVerdict,
+  type Verdict,
+} from './rows.ts';
+
+/** The operator itself, and how the API server calls it. */
+export function operatorRows(facts: StatusFacts): readonly StatusRow[] {
+  return [
+    { check: 'server', ...serverVerdict(facts.server) },
+    { check: 'version', ...versions(facts) },
+    { check: 'replicas', ...replicas(facts) },
+    { check: 'leader', ...leader(facts) },
+    { check: 'reconciles', ...reconciles(facts) },
+    { check: 'certificate', ...certificate(facts) },
+    { check: 'webhooks', ...webhooks(facts) },
+  ];
+}
+
+/** The versions of the operator's replicas, without duplicates. */
+export function operatorVersions(facts: StatusFacts): readonly string[] {
+  const found = metricsOf(facts).flatMap((metrics) =>
+    metrics.of('envoy_initializer_build_info').flatMap(({ labels }) => labels.version ?? []),
+  );
+  return [...new Set(found)].sort();
+}
+
+function versions(facts: StatusFacts): Verdict {
+  const running = operatorVersions(facts);
+  const image = 'value' in facts.installation ? facts.installation.value?.image : undefined;
+  if (running.length === 0) return image === undefined ? noMetrics(facts) : ok(`image ${image}`);
+  const text = `${running.join(', ')}; this command is ${facts.client}`;
+  if (running.length === 1) return ok(text);
+  const advice = `wait for the end of its update, or see ${kubectl(facts.namespace, 'rollout status deployment')}`;
+  return problem(text, advice);
+}
+
+function replicas({ installation, replicas: pods, namespace }: StatusFacts): Verdict {
+  return about(installation, (found) => {
+    if (found === undefined) {
+      const advice = 'name its namespace with --operator-namespace, or install the operator';
+      return problem(`no Deployment ${PROGRAM} in namespace ${namespace}`, advice);
+    }
+    const text = `${found.readyReplicas} of ${found.replicas} ready`;
+    if (found.replicas === 0)
+      return problem(text, kubectl(namespace, `scale deployment ${PROGRAM} --replicas=2`));
+    if (found.readyReplicas >= found.replicas) return ok(text);
+    const unready = 'value' in pods ? pods.value.filter(({ ready }) => !ready) : [];
+    const why = unready.map(
+      ({ name, trouble, notReady }) => `${name}: ${notReady.length > 0 ? notReady.join(', ') : trouble}`,
+    );
+    const advice = `see ${kubectl(namespace, 'describe pods')} and the logs`;
+    return problem(why.length > 0 ? `${text} (${firstOf(why)})` : text, advice);
+  });
+}
+
+/** A lease that is not renewed for this long has no holder that runs. */
+const LEASE_MS = 60_000;
+
+function leader({ lease, now }: StatusFacts): Verdict {
+  return about(lease, (record) => {
+    const advice = 'read the log: "request for the lease failed"';
+    if (record === undefined || record.holder === '') return problem('no replica leads', advice);
+    // The holder is the name of the pod and a random part.
+    const name = record.holder.replace(/_[^_]*$/, '');
+    const age = now - Date.parse(record.renewTime ?? '');
+    if (age > LEASE_MS) return problem(`${name}, not renewed for ${Math.round(age / 1000)} s`, advice);
+    return ok(name);
+  });
+}
+
+/** The watchdog of the operator gives up after some minutes without a heartbeat. */
+const HEARTBEAT_SECONDS = 180;
+
+function reconciles(facts: StatusFacts): Verdict {
+  const pages = metricsOf(facts);
+  const beats = pages.flatMap((metrics) =>
+    metrics.of('envoy_initializer_controller_heartbeat_timestamp_seconds'),
+  );
+  if (beats.length === 0) return noMetrics(facts);
+  const age = facts.now / 1000 - Math.min(...beats.map(({ value }) => value));
+  const advice = 'see "Reconciles fail" in docs/troubleshooting.md';
+  if (age > HEARTBEAT_SECONDS) return problem(`a controller stands still for ${Math.round(age)} s`, advice);
+  const failing = 'value' in facts.replicas ? facts.replicas.value.flatMap((replica) => replica.failing) : [];
+  if (failing.length > 0) return problem(`reconciles fail: ${firstOf(failing)}`, advice);
+  const last = pages.flatMap((metrics) =>
+    metrics.of('envoy_initializer_controller_last_reconcile_timestamp_seconds').map(({ value }) => value),
+  );
+  return ok(last.length > 0 ? `the last one at ${isoTime(Math.max(...last))}` : 'none was needed');
+}
+
+const DAY_SECONDS = 86_400;
+/** The operator renews certificates long before. */
+const SOON_DAYS = 14;
+
+function certificate(facts: StatusFacts): Verdict {
+  const ends = metricsOf(facts).flatMap((metrics) =>
+    metrics.of('envoy_initializer_certificate_expiration_timestamp_seconds').map(({ value }) => value),
+  );
+  if (ends.length === 0) return noMetrics(facts);
+  const end = Math.min(...ends);
+  const days = (end - facts.now / 1000) / DAY_SECONDS;
+  const text = `ends at ${isoTime(end)}`;
+  return days < SOON_DAYS ? problem(text, 'see "What to do" in docs/certificates.md') : ok(text);
+}
+
+function webhooks(facts: StatusFacts): Verdict {
+  return about(facts.webhooks, ({ mutating, validating }) => {
+    const missing = [
+      ...(mutating === undefined ? ['MutatingWebhookConfiguration'] : []),
+      ...(validating === undefined ? ['ValidatingWebhookConfiguration'] : []),
+    ];
+    if (missing.length > 0)
+      return problem(`no ${missing.join(' and no ')}`, 'apply the manifests of the operator again');
+    const all = [...(mutating ?? []), ...(validating ?? [])];
+    const bare = all.filter(({ hasBundle }) => !hasBundle).map(({ name }) => name);
+    const advice = 'see "Pods are refused with x509" in docs/troubleshooting.md';
+    if (bare.length > 0) return problem(`no caBundle: ${firstOf(bare)}`, advice);
+    const outOfSync = metricsOf(facts).some(
+      (metrics) => metrics.value('envoy_initializer_ca_bundle_in_sync') === 0,
+    );
+    return outOfSync
+      ? problem('a caBundle is not that of the certificate', advice)
+      : ok(`${count(all.length, 'webhook')}, each with its caBundle`);
+  });
+}
+
+function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

@@ -1,0 +1,116 @@
+import { isObject, own } from '../../json/json.ts';
+import { PROGRAM } from '../../json/own-names.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../kube/api/core-resources.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { ENFORCE_LABEL } from '../../podspec/pod-security/pod-security.ts';
+import { withCluster } from '../cluster.ts';
+import { installationOf } from '../installation.ts';
+import type { OutputFormat } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+import { type Overlay, type PreinstallFacts, preinstallRows } from './preinstall-rows.ts';
+import { readServed, serverVersion, tried } from './read-facts.ts';
+import { printRows } from './status.ts';
+
+export interface PreinstallOptions extends ClusterOptions {
+  readonly overlay?: readonly Overlay[];
+  readonly output: OutputFormat;
+}
+
+/** Prints whether the operator can be installed in the cluster. */
+export async function preinstallCommand(options: PreinstallOptions, terminal: Terminal): Promise<ExitCode> {
+  const facts = await withCluster(options, ({ client }) => readPreinstall(client, options));
+  return printRows(terminal, options.output, preinstallRows(facts));
+}
+
+async function readPreinstall(client: KubeClient, options: PreinstallOptions): Promise<PreinstallFacts> {
+  const { operatorNamespace: namespace, annotation: key, overlay: overlays = ['default'] } = options;
+  const server = await serverVersion(client);
+  const [missingRights, served, installed, webhooks, agentsLevel] = await Promise.all([
+    tried(() => missingRightsOf(client, overlays)),
+    tried(async () => ({
+      ...(await readServed(client)),
+      certificates: await serves(client, 'cert-manager.io/v1'),
+    })),
+    tried(async () => (await installationOf(client, namespace))?.image),
+    tried(async () => (await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {})).items.filter(isObject)),
+    tried(() => enforcedLevel(client, `${PROGRAM}-node-agent`)),
+  ]);
+  return { server, namespace, overlays, key, missingRights, served, installed, webhooks, agentsLevel };
+}
+
+/** What `kubectl apply` of the manifests creates: the plural of each kind with its group. */
+const APPLIED: Readonly<Record<string, readonly string[]>> = {
+  '': ['namespaces', 'serviceaccounts', 'services'],
+  'admissionregistration.k8s.io': [
+    'mutatingwebhookconfigurations',
+    'validatingwebhookconfigurations',
+    'validatingadmissionpolicies',
+    'validatingadmissionpolicybindings',
+  ],
+  'apiextensions.k8s.io': ['customresourcedefinitions'],
+  apps: ['deployments'],
+  'networking.k8s.io': ['networkpolicies'],
+  policy: ['poddisruptionbudgets'],
+  'rbac.authorization.k8s.io': ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
+};
+
+const APPLIED_BY: Readonly<Partial<Record<Overlay, typeof APPLIED>>> = {
+  'cert-manager': { 'cert-manager.io': ['certificates', 'issuers'] },
+  networks: { apps: ['daemonsets'] },
+};
+
+/** The rights that the user lacks, such as `create clusterroles.rbac.authorization.k8s.io`. */
+async function missingRightsOf(client: KubeClient, overlays: readonly Overlay[]): Promise<readonly string[]> {
+  const applied = [APPLIED, ...overlays.map((overlay) => APPLIED_BY[overlay] ?? {})];
+  const asked = applied
+    .flatMap((groups) => Object.entries(groups))
+    .flatMap(([group, resources]) => resources.map((resource) => ({ group, resource })))
+    .flatMap((each) => ['create', 'patch'].map((verb) => ({ ...each, verb })));
+  // The API server refuses a role with rights that its author lacks, unless the author may escalate.
+  const all = { group: '*', resource: '*', verb: '*' };
+  const group = 'rbac.authorization.k8s.io';
+  const escalations = ['roles', 'clusterroles'].map((resource) => ({ group, resource, verb: 'escalate' }));
+  if (await isAllowed(client, all)) return [];
+  const answers = await Promise.all(
+    [...asked, ...escalations].map(async (right) => ({ right, allowed: await isAllowed(client, right) })),
+  );
+  return answers.flatMap(({ right: { group, resource, verb }, allowed }) =>
+    allowed ? [] : [`${verb} ${resource}${group === '' ? '' : `.${group}`}`],
+  );
+}
+
+interface Right {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+}
+
+async function isAllowed(client: KubeClient, resourceAttributes: Right): Promise<boolean> {
+  const kind = 'SelfSubjectAccessReview';
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec: { resourceAttributes } };
+  const answer = await client.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+    body,
+  });
+  return isObject(answer) && own(own(answer, 'status'), 'allowed') === true;
+}
+
+async function serves(client: KubeClient, groupVersion: string): Promise<boolean> {
+  try {
+    await client.request('GET', `/apis/${groupVersion}`);
+    return true;
+  } catch (err) {
+    if (isNotFound(err)) return false;
+    throw err;
+  }
+}
+
+async function enforcedLevel(client: KubeClient, name: string): Promise<string | undefined> {
+  try {
+    return (await client.get(NAMESPACES, { name })).metadata.labels?.[ENFORCE_LABEL];
+  } catch (err) {
+    if (isNotFound(err)) return undefined;
+    throw err;
+  }
+}

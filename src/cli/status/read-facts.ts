@@ -1,0 +1,215 @@
+import { formatFault } from '../../json/diagnostic.ts';
+import { isObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
+import { PROGRAM } from '../../json/own-names.ts';
+import { ApiError, isForbidden, isNotFound, TransportError } from '../../kube/api/api-error.ts';
+import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { LEASES, recordOf } from '../../kube/leaderelection/lease-record.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { VERSION } from '../../kube/util/version.ts';
+import { conditionOf } from '../../network/api/conditions.ts';
+import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
+import { POLICY_BINDINGS } from '../../policies/resources.ts';
+import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
+import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
+import type { Cluster } from '../cluster.ts';
+import { driftBasis } from '../drift.ts';
+import { DEPLOYMENTS, followInstallation, type Installation, readInstallation } from '../installation.ts';
+import type { ClusterOptions } from '../options/tool-options.ts';
+import { type Replica, ReplicaPages } from '../replica-pages.ts';
+import { surveyPods } from '../survey.ts';
+import type { NetworkFacts, Read, ReplicaFacts, StatusFacts, TemplateFacts, WebhookFacts } from './facts.ts';
+import { Samples } from './samples.ts';
+
+export type StatusQuestion = ClusterOptions & { readonly requireAnnotation: boolean };
+
+const NODE_AGENTS: Resource<KubeObject> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'DaemonSet',
+  plural: 'daemonsets',
+  namespaced: true,
+  decode: decodeObject,
+};
+
+/** Reads what `status` judges. What the user may not read is noted, but a server that does not answer is an error. */
+export async function readStatus(cluster: Cluster, options: StatusQuestion): Promise<StatusFacts> {
+  const { client } = cluster;
+  const { operatorNamespace: namespace, configmap } = options;
+  const server = await serverVersion(client);
+  const installation = await tried(() => readDeployment(client, namespace));
+  const known = 'value' in installation ? installation.value : undefined;
+  const agentsNamespace = known?.flagText('node-agent-namespace');
+  const [replicas, lease, webhooks, policies, template, served, nodeAgents, networks, pods] =
+    await Promise.all([
+      tried(() => readReplicas(new ReplicaPages(client, namespace, known))),
+      tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }).then(recordOf))),
+      tried(() => readWebhooks(client)),
+      tried(() =>
+        absentIfMissing(client.list(POLICY_BINDINGS, { labelSelector: `app=${PROGRAM}` }).then(length)),
+      ),
+      tried(() => readTemplate(client, { namespace, name: configmap })),
+      tried(() => readServed(client)),
+      tried(async () =>
+        agentsNamespace === undefined ? undefined : await readNodeAgents(client, agentsNamespace),
+      ),
+      tried(() => readNetworks(client, known)),
+      tried(async () =>
+        surveyPods(client, {}, await driftBasis(cluster, followInstallation(options, known), () => {})),
+      ),
+    ]);
+  const read = {
+    installation,
+    replicas,
+    lease,
+    webhooks,
+    policies,
+    template,
+    served,
+    nodeAgents,
+    networks,
+    pods,
+  };
+  return { now: Date.now(), client: VERSION, server, namespace, configmap, ...read };
+}
+
+/** The version of the API server, such as v1.36.3. */
+export async function serverVersion(client: KubeClient): Promise<string> {
+  const version = await client.request('GET', '/version');
+  return (isObject(version) && ownString(version, 'gitVersion')) || 'unknown';
+}
+
+/** What was read; what the API server or a replica refuses is a text. */
+export async function tried<T>(read: () => Promise<T>): Promise<Read<T>> {
+  try {
+    return { value: await read() };
+  } catch (err) {
+    if (isForbidden(err)) return { unreadable: `you may not read this: ${(err as ApiError).message}` };
+    const isKnown = err instanceof ApiError || err instanceof TransportError || err instanceof UsageError;
+    if (isKnown) return { unreadable: err.message };
+    throw err;
+  }
+}
+
+async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (err) {
+    if (isNotFound(err)) return undefined;
+    throw err;
+  }
+}
+
+const length = ({ items }: { readonly items: readonly unknown[] }): number => items.length;
+
+async function readDeployment(client: KubeClient, namespace: string): Promise<Installation | undefined> {
+  const found: unknown = await absentIfMissing(client.get(DEPLOYMENTS, { namespace, name: PROGRAM }));
+  return isObject(found) ? readInstallation(found) : undefined;
+}
+
+async function readReplicas(pages: ReplicaPages): Promise<readonly ReplicaFacts[]> {
+  return await Promise.all((await pages.replicas()).map((replica) => readReplica(pages, replica)));
+}
+
+async function readReplica(pages: ReplicaPages, replica: Replica): Promise<ReplicaFacts> {
+  const [metrics, notReady, controllers, template] = await Promise.all([
+    tried(async () => new Samples(await pages.text(replica.name, 'metrics'))),
+    replica.ready ? [] : failedChecks(pages, replica.name),
+    tried(() => pages.debug(replica.name, 'controllers')),
+    tried(() => pages.debug(replica.name, 'template')),
+  ]);
+  return {
+    ...replica,
+    metrics,
+    notReady,
+    failing: 'value' in controllers ? failingIn(controllers.value) : [],
+    templateHash: 'value' in template ? ownString(template.value, 'hash') : undefined,
+  };
+}
+
+/** The lines of /readyz that begin with `[-]`, which are in the error of its status 503. */
+async function failedChecks(pages: ReplicaPages, pod: string): Promise<readonly string[]> {
+  const page = await tried(() => pages.text(pod, 'readyz'));
+  const text = 'value' in page ? page.value : page.unreadable;
+  return [...text.matchAll(/\[-\]([^\n\\]+)/g)].map(([, check = '']) => check.trim());
+}
+
+function failingIn(controllers: JsonValue): readonly string[] {
+  const list = Array.isArray(controllers) ? controllers : [];
+  return list.flatMap((controller) =>
+    ownObjects(controller, 'unsettled').flatMap((record) => {
+      const error = ownString(record, 'error');
+      if (error === undefined) return [];
+      return [`${ownString(controller, 'name')} ${ownString(record, 'key')}: ${error}`];
+    }),
+  );
+}
+
+async function readWebhooks(client: KubeClient) {
+  const [mutating, validating] = await Promise.all(
+    WEBHOOK_CONFIGURATIONS.map(async (resource): Promise<readonly WebhookFacts[] | undefined> => {
+      const found: unknown = await absentIfMissing(client.get(resource, { name: PROGRAM }));
+      if (!isObject(found)) return undefined;
+      return ownObjects(found, 'webhooks').map((webhook) => ({
+        name: ownString(webhook, 'name') ?? '',
+        hasBundle: Boolean(ownString(own(webhook, 'clientConfig'), 'caBundle')),
+      }));
+    }),
+  );
+  return { mutating, validating };
+}
+
+async function readTemplate(
+  client: KubeClient,
+  ref: { readonly namespace: string; readonly name: string },
+): Promise<TemplateFacts | undefined> {
+  const found = await absentIfMissing(client.get(CONFIG_MAPS, ref));
+  if (found === undefined) return undefined;
+  const parsed = parseTemplateSet(found.data ?? {});
+  if ('faults' in parsed)
+    return { hash: undefined, faults: parsed.faults.map(formatFault), hasRollout: false };
+  return { hash: parsed.set.hash, faults: [], hasRollout: parsed.set.rollout !== undefined };
+}
+
+/** Whether the API server serves the kinds of other projects. */
+export async function readServed(client: KubeClient) {
+  const serves = async (resource: Resource<KubeObject>) => {
+    const list = await absentIfMissing(client.request('GET', `/apis/${apiVersionOf(resource)}`));
+    return (
+      isObject(list) &&
+      ownObjects(list, 'resources').some((each) => ownString(each, 'name') === resource.plural)
+    );
+  };
+  const [attachments, httpRoutes] = await Promise.all([
+    serves(NETWORK_ATTACHMENT_DEFINITIONS),
+    serves(HTTP_ROUTES),
+  ]);
+  return { attachments, httpRoutes };
+}
+
+async function readNodeAgents(client: KubeClient, namespace: string) {
+  const name = `${PROGRAM}-node-agent`;
+  const found: unknown = await absentIfMissing(client.get(NODE_AGENTS, { namespace, name }));
+  if (!isObject(found)) return undefined;
+  const number = (field: string) => Number(own(own(found, 'status'), field) ?? 0);
+  return { wanted: number('desiredNumberScheduled'), ready: number('numberReady') };
+}
+
+async function readNetworks(
+  client: KubeClient,
+  installation: Installation | undefined,
+): Promise<readonly NetworkFacts[] | undefined> {
+  const found = await absentIfMissing(client.list(NETWORKS, {}));
+  return found?.items.map((item) => {
+    const { metadata, spec, status } = NETWORKS.decode(item);
+    const ready = conditionOf(status?.conditions, 'Ready');
+    const reason = ready === undefined ? 'not reconciled' : ready.reason;
+    return {
+      key: `${metadata.namespace}/${metadata.name}`,
+      reason: ready?.status === 'True' ? undefined : reason,
+      provider: spec.provider ?? installation?.flagText('network-provider') ?? 'multus',
+    };
+  });
+}

@@ -1,0 +1,68 @@
+import { OLDEST_MINOR } from '../../operator/preflight.ts';
+import type { Read, StatusFacts } from './facts.ts';
+
+/** One line of `status`. */
+export interface StatusRow {
+  readonly check: string;
+  /** `none`: the feature is not in use. `note`: good to know. `unknown`: the user may not read it. */
+  readonly state: 'ok' | 'problem' | 'none' | 'note' | 'unknown';
+  readonly detail: string;
+  /** What to do about a problem. */
+  readonly advice?: string;
+}
+
+/** A row without its name. */
+export type Verdict = Omit<StatusRow, 'check'>;
+
+export const ok = (detail: string): Verdict => ({ state: 'ok', detail });
+export const none = (detail: string): Verdict => ({ state: 'none', detail });
+export const note = (detail: string): Verdict => ({ state: 'note', detail });
+export const problem = (detail: string, advice: string): Verdict => ({ state: 'problem', detail, advice });
+const unknown = (detail: string): Verdict => ({ state: 'unknown', detail });
+
+/** The verdict about what was read. */
+export function about<T>(read: Read<T>, judge: (value: T) => Verdict): Verdict {
+  return 'unreadable' in read ? unknown(read.unreadable) : judge(read.value);
+}
+
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
+const MAX_NAMES = 3;
+
+/** The first names, and the number of the others. */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+/** The minor version of a server, such as 36 for v1.36.3; undefined for another format. */
+export function minorOf(version: string): number | undefined {
+  const minor = /^v1\.(\d+)/.exec(version)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+/** Whether the server is new enough. */
+export function serverVerdict(version: string): Verdict {
+  const minor = minorOf(version);
+  if (minor !== undefined && minor < OLDEST_MINOR)
+    return problem(`Kubernetes ${version}`, `upgrade the cluster to Kubernetes 1.${OLDEST_MINOR} or newer`);
+  return ok(`Kubernetes ${version}`);
+}
+
+export const kubectl = (namespace: string, rest: string): string =>
+  `kubectl --namespace ${namespace} ${rest}`;
+
+/** Why no replica shows its metrics. */
+export function noMetrics({ replicas }: StatusFacts): Verdict {
+  const pods = 'value' in replicas ? replicas.value : [];
+  const [why = 'there is none'] = pods.flatMap(({ metrics }) =>
+    'unreadable' in metrics ? [metrics.unreadable] : [],
+  );
+  return unknown(`no replica shows its metrics: ${'unreadable' in replicas ? replicas.unreadable : why}`);
+}
+
+/** The metrics of the replicas that show them. */
+export function metricsOf({ replicas }: StatusFacts) {
+  if ('unreadable' in replicas) return [];
+  return replicas.value.flatMap(({ metrics }) => ('value' in metrics ? [metrics.value] : []));
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { withCluster } from '../cluster.ts';
+import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { serveOption } from '../options/serve-options.ts';
+import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
+import { clusterRows } from './cluster-rows.ts';
+import type { StatusFacts } from './facts.ts';
+import { operatorRows } from './operator-rows.ts';
+import { readStatus } from './read-facts.ts';
+import type { StatusRow } from './rows.ts';
+
+export interface StatusOptions extends ClusterOptions {
+  readonly requireAnnotation: boolean;
+  readonly output: OutputFormat;
+}
+
+export function addStatusOptions(command: Command): Command {
+  command.addOption(serveOption('require-annotation')).addOption(outputOption('table', 'json', 'yaml'));
+  return addClusterOptions(command);
+}
+
+/** Prints whether the operator is well, and what to do about each problem. */
+export async function statusCommand(options: StatusOptions, terminal: Terminal): Promise<ExitCode> {
+  const facts = await withCluster(options, (cluster) => readStatus(cluster, options));
+  return printRows(terminal, options.output, statusRows(facts));
+}
+
+/** The lines of `status`. */
+export function statusRows(facts: StatusFacts): readonly StatusRow[] {
+  return [...operatorRows(facts), ...clusterRows(facts)];
+}
+
+/** Prints the rows as a table with the advice below. Returns 1 if one has a problem. */
+export function printRows(terminal: Terminal, format: OutputFormat, rows: readonly StatusRow[]): ExitCode {
+  const problems = rows.filter(({ state }) => state === 'problem');
+  const advice = problems.map(({ check, advice = '' }) => `! ${check}: ${advice}`);
+  const value = rows.map((row) => ({ ...row }));
+  const nameOf = ({ check }: StatusRow) => check;
+  printOutput(terminal, format, { value, list: { rows, columns: COLUMNS, nameOf, summary: advice } });
+  return problems.length > 0 ? 1 : 0;
+}
+
+const COLUMNS: readonly Column<StatusRow>[] = [
+  { name: 'CHECK', of: ({ check }) => check },
+  { name: 'STATE', of: ({ state }) => state },
+  { name: 'DETAIL', of: ({ detail }) => detail.replace(/\s+/g, ' ') },
+];

@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import type { JsonObject } from '../../json/json.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { VERSION } from '../../kube/util/version.ts';
+import { containers, initContainers, nameOf } from '../../podspec/pod.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import { withCluster } from '../cluster.ts';
+import { followInstallation, installationOf } from '../installation.ts';
+import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
+import { ReplicaPages } from '../replica-pages.ts';
+import { readFleet } from '../rollout/read-fleet.ts';
+import { serverVersion, tried } from './read-facts.ts';
+import { Samples } from './samples.ts';
+
+export interface VersionOptions extends ClusterOptions {
+  /** Only the version of this program; needs no cluster. */
+  readonly client?: boolean;
+  readonly output: OutputFormat;
+}
+
+export function addVersionOptions(command: Command): Command {
+  command
+    .option('--client', 'only the version of this program: needs no cluster')
+    .addOption(outputOption('text', 'json', 'yaml'));
+  return addClusterOptions(command);
+}
+
+/** Prints the versions of this program, the operator, the API server and the sidecars. */
+export async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
+  const value: JsonObject = {
+    client: VERSION,
+    ...(options.client ? {} : await withCluster(options, ({ client }) => readVersions(client, options))),
+  };
+  const lines = Object.entries(value).flatMap(([name, version]) =>
+    typeof version === 'object' && version !== null
+      ? Object.entries(version).map(
+          ([image, pods]) => `sidecar: ${image} (${pods === 1 ? '1 pod' : `${pods} pods`})`,
+        )
+      : [`${name}: ${version}`],
+  );
+  printOutput(terminal, options.output, { value, lines });
+  return 0;
+}
+
+async function readVersions(client: KubeClient, given: VersionOptions): Promise<JsonObject> {
+  const installation = await installationOf(client, given.operatorNamespace);
+  const { annotation, operatorNamespace } = followInstallation(given, installation);
+  const pages = new ReplicaPages(client, operatorNamespace, installation);
+  const [server, replicas, fleet] = await Promise.all([
+    serverVersion(client),
+    tried(() => pages.replicas()),
+    tried(() => readFleet(client, keysFor(annotation))),
+  ]);
+  const names = 'value' in replicas ? replicas.value.map(({ name }) => name) : [];
+  const metrics = await Promise.all(
+    names.map((name) => tried(async () => new Samples(await pages.text(name, 'metrics')))),
+  );
+  const running = metrics.flatMap((page) =>
+    'value' in page
+      ? page.value.of('envoy_initializer_build_info').map(({ labels }) => labels.version ?? '')
+      : [],
+  );
+  const operator = running.length > 0 ? [...new Set(running)].sort().join(', ') : installation?.image;
+  return {
+    operator: operator ?? 'none found',
+    server,
+    sidecars: 'value' in fleet ? imagesOf(fleet.value) : fleet.unreadable,
+  };
+}
+
+/** The images of sidecars, with the number of their pods. */
+function imagesOf(fleet: Awaited<ReturnType<typeof readFleet>>): JsonObject {
+  const counts: Record<string, number> = {};
+  for (const { pod, observed } of fleet) {
+    const { added } = observed.status;
+    const names = [...(added.containers ?? []), ...(added.initContainers ?? [])];
+    const sidecars = [...containers(pod), ...initContainers(pod)].filter((each) =>
+      names.includes(nameOf(each)),
+    );
+    for (const image of new Set(sidecars.map((each) => String(each.image))))
+      counts[image] = (counts[image] ?? 0) + 1;
+  }
+  return counts;
+}

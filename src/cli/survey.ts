@@ -1,0 +1,99 @@
+import { classify, type DriftBasis, isMissed, skipReason } from '../drift/classify.ts';
+import { isObject, own, ownString } from '../json/json.ts';
+import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
+import type { KubeObject } from '../kube/api/object.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { namespaceSettings } from '../sidecar/namespace-settings.ts';
+import { EnvoyConfigurations } from './check/envoy-configuration.ts';
+
+/** A pod with a missing or stale sidecar, or one that runs an older configuration of Envoy. */
+export interface DriftedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly sidecar: 'missed' | 'stale' | 'old-configuration';
+  /** The controller that would recreate the pod, such as `ReplicaSet/web-5d8`; empty for a standalone pod. */
+  readonly controller: string;
+  /** RFC 3339. */
+  readonly created: string;
+  /** Empty before it is scheduled. */
+  readonly node: string;
+}
+
+/** The pods of a namespace, or of all. */
+export interface Survey {
+  readonly drifted: readonly DriftedPod[];
+  /** All pods that have not ended. */
+  readonly count: number;
+  /** How many asked for a sidecar that the operator does not give them, by reason. */
+  readonly skipped: ReadonlyMap<string, number>;
+}
+
+/** Pods in one page of a list. */
+const PAGE = 500;
+
+/** Compares the pods of a namespace, or of all, with the templates. */
+export async function surveyPods(
+  client: KubeClient,
+  {
+    namespace,
+    selector,
+  }: { readonly namespace?: string | undefined; readonly selector?: string | undefined },
+  basis: DriftBasis,
+): Promise<Survey> {
+  const namespaces = await namespacesByName(client, namespace);
+  const configurations = new EnvoyConfigurations(client, basis.options.keys);
+  const drifted: DriftedPod[] = [];
+  const skipped = new Map<string, number>();
+  let count = 0;
+  for await (const pod of pages(client, namespace, selector)) {
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    count += 1;
+    const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
+    const settings = namespaceSettings(metadata, basis.options.keys);
+    const found = classify(pod, settings, basis);
+    const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
+    if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
+    else if (isObject(pod) && (await configurations.isOlderIn(pod, pod.metadata.namespace ?? ''))) {
+      drifted.push(toDrifted(pod, 'old-configuration'));
+    } else if (found !== 'current') {
+      const reason = skipReason(pod, settings, basis);
+      if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+    }
+  }
+  return { drifted, count, skipped };
+}
+
+function toDrifted(pod: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {
+  const { namespace = '', name, ownerReferences, creationTimestamp = '' } = pod.metadata;
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  const controller = owner ? `${owner.kind}/${owner.name}` : '';
+  const node = (isObject(pod) && ownString(own(pod, 'spec'), 'nodeName')) || '';
+  return { namespace, name, sidecar, controller, created: creationTimestamp, node };
+}
+
+export async function namespacesByName(client: KubeClient, namespace: string | undefined) {
+  const namespaces =
+    namespace === undefined
+      ? (await client.list(NAMESPACES, {})).items.map((item) => NAMESPACES.decode(item))
+      : [await client.get(NAMESPACES, { name: namespace })];
+  return new Map(namespaces.map(({ metadata }) => [metadata.name, metadata]));
+}
+
+export async function* pages(
+  client: KubeClient,
+  namespace: string | undefined,
+  labelSelector: string | undefined,
+): AsyncGenerator<KubeObject, void> {
+  let next: string | undefined;
+  do {
+    const page = await client.list(PODS, {
+      namespace,
+      labelSelector,
+      fieldSelector: LIVE_PODS,
+      limit: PAGE,
+      continue: next,
+    });
+    for (const item of page.items) yield PODS.decode(item);
+    next = page.continue;
+  } while (next);
+}

@@ -1,0 +1,74 @@
+import { PROGRAM } from '../../json/own-names.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
+
+/** A kind of objects to delete, of which only the metadata is read. */
+export function kindOf(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  namespaced = true,
+): Resource<KubeObject> {
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return { group, version, kind, plural, namespaced, metadataOnly: true, decode: decodeObject };
+}
+
+export const NAMESPACE = kindOf('v1', 'Namespace', 'namespaces', false);
+
+/** Selects the objects of the manifests, and those that the operator creates. */
+export const OURS = { labelSelector: `app=${PROGRAM}` };
+
+/** Whether an object is one of them. */
+export function isOwn({ metadata }: KubeObject): boolean {
+  return metadata.labels?.app === PROGRAM;
+}
+
+/** The objects of a kind; none if the cluster does not have the kind. */
+export async function objectsOf(
+  client: KubeClient,
+  resource: Resource<KubeObject>,
+  options: ListOptions = {},
+): Promise<readonly KubeObject[]> {
+  const objects: KubeObject[] = [];
+  let next: string | undefined;
+  try {
+    do {
+      const page = await client.list(resource, { ...options, limit: 500, continue: next }, (item) =>
+        resource.decode(item),
+      );
+      objects.push(...page.items);
+      next = page.continue;
+    } while (next);
+  } catch (err) {
+    if (!isNotFound(err)) throw err;
+  }
+  return objects;
+}
+
+/** The object, or undefined if it does not exist. */
+export async function objectOf<T extends KubeObject>(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource<T>,
+  ref: { readonly namespace?: string; readonly name: string },
+): Promise<T | undefined> {
+  try {
+    return await client.get(resource, ref);
+  } catch (err) {
+    if (isNotFound(err)) return undefined;
+    throw err;
+  }
+}
+
+/** Such as `pod default/web` or `clusterrole envoy-initializer`. */
+export function nameOf({ kind }: Resource<KubeObject>, { metadata }: KubeObject): string {
+  const { namespace, name } = metadata;
+  return `${kind.toLowerCase()} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+}
+
+/** `a, b and 3 more` */
+export function listed(names: readonly string[], limit = 5): string {
+  const some = names.slice(0, limit).join(', ');
+  return names.length > limit ? `${some} and ${names.length - limit} more` : some;
+}

@@ -1,0 +1,87 @@
+import { isNotFound } from '../../kube/api/api-error.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
+import { sleep } from '../../kube/util/sleep.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import type { Clock } from '../../kube/workqueue/clock.ts';
+import { listed, nameOf, objectsOf } from './objects.ts';
+
+const POLL_MS = 1_000;
+
+export interface RemoverOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The limit of each wait. */
+  readonly timeoutMs: number;
+  /** Called with each line of progress. */
+  readonly say: (line: string) => void;
+}
+
+/** Deletes objects, says which, and waits until they are gone. */
+export class Remover {
+  readonly client: KubeClient;
+  readonly say: (line: string) => void;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+
+  constructor({ client, clock, timeoutMs, say }: RemoverOptions) {
+    this.client = client;
+    this.say = say;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Deletes the selected objects and waits until they are gone; others of their names may come meanwhile. */
+  async removeAll(
+    resource: Resource<KubeObject>,
+    selection: ListOptions,
+    propagationPolicy?: 'Foreground',
+  ): Promise<void> {
+    const find = () => objectsOf(this.client, resource, selection);
+    const found = await find();
+    for (const object of found) await this.delete(resource, object, propagationPolicy);
+    const uids = new Set(found.map(({ metadata }) => metadata.uid));
+    await this.untilGone(async () => {
+      const rest = found.length === 0 ? [] : await find();
+      return listed(
+        rest.filter(({ metadata }) => uids.has(metadata.uid)).map((each) => nameOf(resource, each)),
+      );
+    });
+  }
+
+  /** Starts the deletion of an object, and says so. It may be gone already. */
+  async delete(
+    resource: Resource<KubeObject>,
+    object: KubeObject,
+    propagationPolicy?: 'Foreground',
+  ): Promise<void> {
+    const { namespace, name, uid } = object.metadata;
+    const options = { preconditions: { uid }, ...(propagationPolicy && { propagationPolicy }) };
+    try {
+      await this.client.delete(resource, { namespace, name }, options);
+    } catch (err) {
+      if (isNotFound(err)) return;
+      throw err;
+    }
+    this.say(`deleted ${nameOf(resource, object)}`);
+  }
+
+  /**
+   * Looks each second until nothing remains, and says what it waits for, whenever that changes.
+   * @throws UsageError with what remains when the time is over
+   */
+  async untilGone(remaining: () => Promise<string>): Promise<void> {
+    const end = this.#clock.now() + this.#timeoutMs;
+    let said = '';
+    for (let rest = await remaining(); rest !== ''; rest = await remaining()) {
+      if (this.#clock.now() > end)
+        throw new UsageError(
+          `after ${this.#timeoutMs / 1000} s there still is ${rest}: see docs/install.md#uninstall, and run this command again`,
+        );
+      if (rest !== said) this.say(`waiting for the end of ${rest}`);
+      said = rest;
+      await sleep(this.#clock, POLL_MS);
+    }
+  }
+}

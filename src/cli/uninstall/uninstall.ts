@@ -1,0 +1,163 @@
+import { type Command, Option } from 'commander';
+import { PROGRAM } from '../../json/own-names.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
+import type { Resource } from '../../kube/api/resource.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
+import { systemClock } from '../../kube/workqueue/clock.ts';
+import { keysFor } from '../../sidecar/keys.ts';
+import { withCluster } from '../cluster.ts';
+import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { duration } from '../options/option-values.ts';
+import { serveOption } from '../options/serve-options.ts';
+import {
+  addConnectionOptions,
+  type ConnectionOptions,
+  operatorNamespaceOption,
+} from '../options/tool-options.ts';
+import { liftGates, removeCopies, sayWhatStays } from './leftovers.ts';
+import { allNetworks, deleteNetworks, isLed, named } from './networks.ts';
+import { isOwn, kindOf, NAMESPACE, OURS, objectOf } from './objects.ts';
+import { Remover } from './remover.ts';
+
+export interface UninstallOptions extends ConnectionOptions {
+  readonly operatorNamespace: string;
+  readonly annotation: string;
+  readonly force: boolean;
+  /** The limit of each wait, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** Limits the operator's account to its own objects while the account has rights. */
+const FENCE = `${PROGRAM}-fence`;
+/** The namespace of node agents. They stay until all Networks are gone, to remove what these leave on the nodes. */
+const NODE_AGENTS = `${PROGRAM}-node-agent`;
+const WITHOUT_OPERATOR =
+  'Bridges then stay until the node restarts, and networks in OpenStack until you delete them';
+const NETWORK_CRD = 'networks.samplecrd.k8s.io';
+
+const ADMISSION = 'admissionregistration.k8s.io/v1';
+const FENCES = [
+  kindOf(ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false),
+  kindOf(ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false),
+];
+/** What could block pods and other objects. */
+const BLOCKING = [
+  kindOf(ADMISSION, 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', false),
+  kindOf(ADMISSION, 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', false),
+  kindOf(ADMISSION, 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
+  kindOf(ADMISSION, 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
+  ...FENCES,
+];
+const DEPLOYMENT = kindOf('apps/v1', 'Deployment', 'deployments');
+const RBAC = 'rbac.authorization.k8s.io/v1';
+/** What is deleted one by one in a namespace that is not the operator's own. */
+const IN_NAMESPACE = [
+  kindOf('cert-manager.io/v1', 'Certificate', 'certificates'),
+  kindOf('cert-manager.io/v1', 'Issuer', 'issuers'),
+  kindOf('monitoring.coreos.com/v1', 'PodMonitor', 'podmonitors'),
+  kindOf('monitoring.coreos.com/v1', 'PrometheusRule', 'prometheusrules'),
+  kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  kindOf('apps/v1', 'ControllerRevision', 'controllerrevisions'),
+  kindOf(RBAC, 'RoleBinding', 'rolebindings'),
+  kindOf(RBAC, 'Role', 'roles'),
+  kindOf('v1', 'Service', 'services'),
+  kindOf('v1', 'ServiceAccount', 'serviceaccounts'),
+  kindOf('v1', 'Secret', 'secrets'),
+];
+/** Objects without the label. */
+const UNLABELLED: readonly (readonly [kind: Resource<KubeObject>, name: string])[] = [
+  [kindOf('v1', 'ConfigMap', 'configmaps'), PROGRAM],
+  [kindOf('v1', 'ConfigMap', 'configmaps'), 'envoy'],
+  [kindOf('coordination.k8s.io/v1', 'Lease', 'leases'), PROGRAM],
+];
+const CLUSTER_ROLES = [
+  kindOf(RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false),
+  kindOf(RBAC, 'ClusterRole', 'clusterroles', false),
+];
+const CRD = kindOf('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+
+export function addUninstallOptions(command: Command): Command {
+  command
+    .option(
+      '--force',
+      "also delete users' Networks; without a running operator, remove their finalizers",
+      false,
+    )
+    .addOption(
+      new Option('--timeout <duration>', 'limit of each wait').argParser(duration).default(180_000, '3m'),
+    );
+  return addConnectionOptions(command)
+    .addOption(operatorNamespaceOption())
+    .addOption(serveOption('annotation'));
+}
+
+/**
+ * Removes the operator and all its objects in a safe order: first what could block pods, last what gives the operator
+ * its rights. It ignores what does not exist, so it can run again after a failure.
+ * @throws UsageError without changes if Networks exist and `force` is false; and if a deletion does not end in time
+ */
+export async function uninstallCommand(options: UninstallOptions, terminal: Terminal): Promise<ExitCode> {
+  const { force, timeout: timeoutMs, operatorNamespace: namespace } = options;
+  return await withCluster<ExitCode>(options, async ({ client }) => {
+    let lines = 0;
+    const say = (line: string) => {
+      lines += 1;
+      terminal.out(`${line}\n`);
+    };
+    const remover = new Remover({ client, clock: systemClock, timeoutMs, say });
+    await removeNetworks(remover, { force, namespace });
+    // With its pods, which then write nothing more.
+    await remover.removeAll(DEPLOYMENT, { ...OURS, namespace }, 'Foreground');
+    // The operator may have created some in the meantime.
+    await unblock(remover);
+    await liftGates(remover);
+    await removeCopies(remover);
+    for (const name of [namespace, NODE_AGENTS]) await removeNamespace(remover, name);
+    for (const kind of [...CLUSTER_ROLES, ...FENCES]) await remover.removeAll(kind, OURS);
+    await remover.removeAll(CRD, { fieldSelector: `metadata.name=${NETWORK_CRD}` });
+    if (lines === 0) say('nothing to remove');
+    await sayWhatStays(remover, namespace, keysFor(options.annotation).status);
+    return 0;
+  });
+}
+
+/** Removes what could block pods, then Networks. */
+async function removeNetworks(
+  remover: Remover,
+  { force, namespace }: { readonly force: boolean; readonly namespace: string },
+): Promise<void> {
+  const networks = await allNetworks(remover.client);
+  if (networks.length === 0) return await unblock(remover);
+  const hasOperator = await isLed(remover.client, namespace, systemClock);
+  if (!force)
+    throw new UsageError(
+      `Networks exist, so nothing was removed (${named(networks)}): ${
+        hasOperator
+          ? 'delete them, or use --force to delete them and their real networks'
+          : `no operator leads in the namespace ${namespace}, so their deletion would not end: start it, or use --force to delete them without it. ${WITHOUT_OPERATOR}`
+      }`,
+    );
+  await unblock(remover);
+  if (!hasOperator)
+    remover.say(
+      `no operator leads in the namespace ${namespace}: removing the finalizers. ${WITHOUT_OPERATOR}`,
+    );
+  await deleteNetworks(remover, hasOperator);
+}
+
+async function unblock(remover: Remover): Promise<void> {
+  for (const kind of BLOCKING)
+    await remover.removeAll(kind, { ...OURS, fieldSelector: `metadata.name!=${FENCE}` });
+}
+
+/** Deletes a namespace of the manifests, or in any other one only the operator's objects. */
+async function removeNamespace(remover: Remover, name: string): Promise<void> {
+  const { client } = remover;
+  const found = await objectOf(client, NAMESPACE, { name });
+  if (found === undefined) return;
+  if (isOwn(found)) return await remover.removeAll(NAMESPACE, { fieldSelector: `metadata.name=${name}` });
+  for (const kind of IN_NAMESPACE) await remover.removeAll(kind, { ...OURS, namespace: name });
+  for (const [kind, object] of UNLABELLED)
+    await remover.removeAll(kind, { namespace: name, fieldSelector: `metadata.name=${object}` });
+}

@@ -1,0 +1,38 @@
+import type { DecideInput, DecideOptions } from '../sidecar/decision-input.ts';
+import { inject } from '../sidecar/inject.ts';
+import { type PodClassifier, podClassifier } from '../sidecar/pod-class.ts';
+import type { TemplateSet } from '../sidecar/template/template-set.ts';
+import { answerTo, type InjectionAnswer } from './injection-answer.ts';
+
+/** More classes are not remembered: an answer holds a few kB. */
+const MOST_CLASSES = 64;
+
+/** The answers for the classes of pods, for as long as their templates are in use. */
+interface Known {
+  readonly classOf: PodClassifier;
+  readonly answers: Map<number, InjectionAnswer>;
+}
+
+/** Returns a function that answers for each pod as for the first one of its class. */
+export function answerByClass(
+  decide: DecideOptions,
+): (input: Omit<DecideInput, 'options'>) => InjectionAnswer {
+  const bySet = new WeakMap<TemplateSet, Known>();
+  const knownOf = (set: TemplateSet): Known => {
+    const known = bySet.get(set) ?? { classOf: podClassifier(set, decide), answers: new Map() };
+    bySet.set(set, known);
+    return known;
+  };
+  return (input) => {
+    const known = 'set' in input.state ? knownOf(input.state.set) : undefined;
+    const found = known?.classOf(input);
+    const earlier = found === undefined ? undefined : known?.answers.get(found);
+    if (earlier) return earlier;
+    const answer = answerTo(inject({ ...input, options: decide }));
+    if (known && found !== undefined && answer.decision === 'injected' && known.answers.size < MOST_CLASSES) {
+      Object.freeze(answer.operations);
+      known.answers.set(found, answer);
+    }
+    return answer;
+  };
+}

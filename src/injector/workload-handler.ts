@@ -1,0 +1,36 @@
+import type { ReviewHandler } from '../kube/admission/response.ts';
+import { podCreation } from '../podspec/admission-target.ts';
+import type { Pod } from '../podspec/pod.ts';
+import { createdPod, podSites } from '../podspec/workload.ts';
+import { inject } from '../sidecar/inject.ts';
+import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import { containerCount, type InjectHandlerOptions, MAX_CONTAINERS } from './inject-handler.ts';
+import { answerTo, oneLine } from './injection-answer.ts';
+
+type WorkloadHandlerOptions = Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'>;
+
+/**
+ * The webhook that warns the author of a workload of what the operator would say about its pods: their controller gets
+ * those warnings, and ignores them. It rejects nothing.
+ */
+export function createWorkloadHandler(options: WorkloadHandlerOptions): ReviewHandler {
+  return async ({ object, namespace, operation, subResource }, signal) => {
+    const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
+    if (!isChange || object === undefined) return { allowed: true };
+    const settings = await options.namespaceSettings(namespace, { fresh: false, signal });
+    const sites = [...podSites(object)].filter(({ pod }) => containerCount(pod) <= MAX_CONTAINERS);
+    const pods = sites.map(({ pod }) => createdPod(object, pod));
+    return { allowed: true, warnings: pods.flatMap((pod) => warningsOf(pod, namespace, settings, options)) };
+  };
+}
+
+function warningsOf(
+  pod: Pod,
+  namespace: string,
+  settings: NamespaceSettings,
+  { decide: options, templates }: WorkloadHandlerOptions,
+): readonly string[] {
+  const state = templates(pod, settings);
+  const answer = answerTo(inject({ request: podCreation(namespace), pod, ...settings, options, state }));
+  return answer.warnings.length > 0 ? [`pods of this workload: ${oneLine(answer)}`] : [];
+}

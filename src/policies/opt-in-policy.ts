@@ -1,0 +1,167 @@
+import type { JsonObject } from '../json/json.ts';
+import { OWN_LABELS } from '../json/own-names.ts';
+import { celString, celStrings } from '../podspec/cel.ts';
+import { CUSTOM_KINDS } from '../podspec/custom-kinds.ts';
+import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
+import type { PolicyObject } from './compile.ts';
+
+/** What the policy looks at: a kind, with the paths of its pods or pod templates; an empty path is the object itself. */
+interface LookedAt {
+  readonly kind: string;
+  readonly group: string;
+  readonly versions: '*' | 'v1';
+  readonly plural: string;
+  readonly paths: readonly string[];
+  readonly operations: readonly ('CREATE' | 'UPDATE')[];
+  readonly scope: 'Cluster' | 'Namespaced';
+}
+
+const CHANGES = { operations: ['CREATE', 'UPDATE'], scope: 'Namespaced' } as const;
+
+const KINDS: readonly LookedAt[] = [
+  ...WORKLOAD_KINDS.flatMap(({ kind, group, plural, path, isApplied }) =>
+    isApplied && plural !== undefined
+      ? [{ kind, group, plural, versions: 'v1' as const, paths: [path.join('.')], ...CHANGES }]
+      : [],
+  ),
+  { kind: 'Pod', group: '', plural: 'pods', versions: 'v1', paths: [''], ...CHANGES, operations: ['CREATE'] },
+  {
+    kind: 'Namespace',
+    group: '',
+    plural: 'namespaces',
+    versions: 'v1',
+    paths: [''],
+    ...CHANGES,
+    scope: 'Cluster',
+  },
+  ...CUSTOM_KINDS.map((each) => ({ ...each, versions: '*' as const, ...CHANGES })),
+];
+
+/** The longest value in a message. */
+const MAX_VALUE = 32;
+
+/**
+ * A ValidatingAdmissionPolicy and its binding that warn users of opt-ins without effect: on a workload instead of its
+ * pods, or with a value other than `true` and `false`. `warnsPods`: whether it also warns of such pods in namespaces that
+ * opt in, where the webhook does so.
+ */
+export function optInPolicy(
+  name: string,
+  { key, warnsPods }: { readonly key: string; readonly warnsPods: boolean },
+): readonly PolicyObject[] {
+  const quoted = celString(key);
+  const spec = {
+    failurePolicy: 'Ignore',
+    matchConstraints: { resourceRules: resourceRules() },
+    // Users do not see the warnings of controllers.
+    matchConditions: [
+      {
+        name: 'by-a-user',
+        expression:
+          'request.userInfo.username != "system:kube-controller-manager" && !request.userInfo.username.startsWith("system:serviceaccount:kube-system:")',
+      },
+    ],
+    variables: [
+      { name: 'place', expression: place(quoted) },
+      { name: 'pods', expression: podsExpression() },
+      {
+        name: 'podSaysSo',
+        expression: `variables.pods.exists(pod, ${podHas('labels', quoted)} || ${podHas('annotations', quoted)})`,
+      },
+      { name: 'wrong', expression: wrongValues(quoted) },
+    ],
+    validations: [
+      {
+        expression: 'variables.place == "" || variables.podSaysSo',
+        messageExpression: `${celString(`${key} is in the `)} + variables.place + " of the " + request.kind.kind + " itself, which its pods never see: move it to the metadata of its pod template"`,
+      },
+      {
+        expression: `size(variables.wrong) == 0${warnsPods ? '' : ` ||\n${webhookWarns(quoted)}`}`,
+        messageExpression: wrongMessage(key),
+      },
+    ],
+  };
+  const labels = OWN_LABELS;
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  return [
+    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata: { name, labels }, spec },
+    {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name, labels },
+      spec: { policyName: name, validationActions: ['Warn'] },
+    },
+  ];
+}
+
+function resourceRules(): JsonObject[] {
+  const sameRule = (a: LookedAt, b: LookedAt) =>
+    a.group === b.group && a.scope === b.scope && a.operations.join() === b.operations.join();
+  const first = KINDS.filter((kind, i) => KINDS.findIndex((other) => sameRule(kind, other)) === i);
+  return first.map((one) => ({
+    apiGroups: [one.group],
+    apiVersions: [one.versions],
+    operations: [...one.operations],
+    resources: KINDS.filter((kind) => sameRule(kind, one)).map(({ plural }) => plural),
+    scope: one.scope,
+  }));
+}
+
+/** Where the key is on the object itself: `labels`, `annotations` or neither. */
+function place(key: string): string {
+  const has = (map: string) => `has(object.metadata.${map}) && ${key} in object.metadata.${map}`;
+  return `${has('labels')} ? "labels" :\n${has('annotations')} ? "annotations" : ""`;
+}
+
+/** A list of the pods or pod templates of an object, by its kind. Most kinds have one in `spec.template`. */
+function podsExpression(): string {
+  const usual = podsAt('spec.template');
+  const cases = KINDS.flatMap(({ kind, group, paths }) => {
+    const pods = paths.map(podsAt).join(' + ');
+    return pods === usual ? [] : [`${isKind(group, kind)} ?\n${pods}`];
+  });
+  return [...cases, usual].join(' :\n');
+}
+
+function isKind(group: string, kind: string): string {
+  return `request.kind.group == ${celString(group)} && request.kind.kind == ${celString(kind)}`;
+}
+
+/** A list of the pod templates at a path, without those that are missing. */
+function podsAt(path: string): string {
+  if (path === '') return '[object]';
+  const [before = '', after] = path.split(/(?:\[\]|\.\*)\./, 2);
+  const found = `object${optional(before)}`;
+  if (after === undefined) return `[?${found}]`;
+  if (path.includes('[]')) return `${found}.orValue([]).map(item, item${required(after)})`;
+  return `${found}.orValue({}).map(key, object${required(before)}[key]${required(after)})`;
+}
+
+const optional = (path: string) => path.replaceAll(/(?:^|\.)/g, '.?');
+const required = (path: string) => `.${path}`;
+
+function podHas(map: 'labels' | 'annotations', key: string): string {
+  return `has(pod.metadata) && has(pod.metadata.${map}) && ${key} in pod.metadata.${map}`;
+}
+
+/** The values that decide, by the order of labels and annotations, and are neither true nor false. */
+function wrongValues(key: string): string {
+  const value = (map: 'labels' | 'annotations') => `${podHas(map, key)} ? pod.metadata.${map}[${key}]`;
+  // Annotations of namespaces decide nothing.
+  const values = `${value('labels')} :\nrequest.kind.kind != "Namespace" && ${value('annotations')} : "true"`;
+  return `variables.pods.map(pod, ${values}).filter(value, !(value in ${celStrings(['true', 'false'])}))`;
+}
+
+/** Whether the webhook warns of the same pod. */
+function webhookWarns(key: string): string {
+  const labels = 'namespaceObject.metadata.labels';
+  return `(${isKind('', 'Pod')} && has(${labels}) && ${key} in ${labels} && ${labels}[${key}] == "true")`;
+}
+
+/** The API server ignores a message with line breaks. */
+function wrongMessage(key: string): string {
+  const place = `(request.kind.kind == "Pod" ? "pod" : request.kind.kind == "Namespace" ? "namespace" : "pod template")`;
+  const value = 'string(variables.wrong[0]).replace("\\n", " ")';
+  const cut = `(size(${value}) > ${MAX_VALUE} ? ${value}.substring(0, ${MAX_VALUE}) + "…" : ${value})`;
+  return `${celString(`${key} of the `)} + ${place} + " is \\"" +\n${cut} + "\\": write \\"true\\" or \\"false\\""`;
+}

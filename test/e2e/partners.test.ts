@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { certManagerCrds, ensureCertManager, startCertManager } from '../env/cert-manager/cert-manager.ts';
+import type { Cluster } from '../env/cluster/cluster.ts';
+import { startCluster } from '../env/cluster/start-cluster.ts';
+import { projectDirectory } from '../env/control-plane/project-directory.ts';
+import { runCommand } from '../env/control-plane/run-command.ts';
+import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
+import { eventually } from '../env/eventually.ts';
+import { ensureHelm } from '../env/helm/helm.ts';
+import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
+import { OPT_IN } from '../support/demo.ts';
+import { describeUnless } from '../support/describe-unless.ts';
+import { nodeObstacle } from '../support/describe-with-cluster.ts';
+import { objectNames } from '../support/object-names.ts';
+import { uninstalled } from '../support/uninstall.ts';
+
+/** A first run builds the node, our own image, Helm and cert-manager. */
+const PREPARATION_MS = 60 * 60_000;
+jest.setTimeout(400_000);
+
+const CHART = join(projectDirectory(), 'deploy/helm');
+const RELEASE = ['envoy-initializer', '--namespace=envoy-initializer'];
+const SECRET = 'secret envoy-initializer-webhook --namespace=envoy-initializer';
+
+const obstacle = process.env.TEST_PARTNERS ? nodeObstacle : 'it builds cert-manager: make test-partners';
+
+describeUnless(obstacle, 'Helm and cert-manager', () => {
+  let cluster: Cluster;
+  let supervisor: Supervisor;
+  let home: string;
+  let program: string;
+  let before: readonly string[];
+  const log: string[] = [];
+  const run = (args: string) => kubectl(cluster, args);
+
+  beforeAll(async () => {
+    program = await ensureHelm(process.env, process.stderr);
+    await ensureCertManager(process.env, process.stderr);
+    cluster = await startCluster({ images: ['busybox', 'envoy-initializer'] });
+    home = await mkdtemp(join(tmpdir(), 'partners-'));
+    supervisor = await startSupervisor();
+    await kubectl(cluster, 'apply --server-side -f -', await certManagerCrds());
+    before = await objectNames(cluster);
+    await startCertManager(supervisor, cluster.kubeconfigPath, (line) => log.push(line));
+  }, PREPARATION_MS);
+
+  afterAll(async () => {
+    await supervisor?.stop();
+    await cluster?.stop();
+    if (home) await rm(home, { recursive: true });
+  });
+
+  async function helm(...args: readonly string[]): Promise<void> {
+    const env = { HOME: home, KUBECONFIG: cluster.kubeconfigPath };
+    const { code, stderr } = await runCommand(program, args, env, '');
+    if (code !== 0) throw new Error(`helm ${args.join(' ')}: ${stderr}\n${log.slice(-20).join('\n')}`);
+  }
+
+  /** The containers of a new pod that opts in. */
+  async function injected(name: string): Promise<string> {
+    await apply(cluster, podOf(name, {}, {}, { labels: { [OPT_IN]: 'true' } }));
+    return await run(`get pod ${name} -o jsonpath={.spec.containers[*].name}`);
+  }
+
+  const caBundles = () =>
+    run(
+      'get mutatingwebhookconfigurations,validatingwebhookconfigurations -o jsonpath={.items[*].webhooks[*].clientConfig.caBundle}',
+    );
+
+  test('install the operator with certificates of cert-manager', async () => {
+    const flags = ['--create-namespace', '--set=components.certManager=true', '--wait', '--timeout=4m'];
+    await helm('install', ...RELEASE, CHART, ...flags);
+    const authority = await run(`get ${SECRET} -o jsonpath={.data.ca\\.crt}`);
+    expect(new Set((await caBundles()).split(' '))).toEqual(new Set([authority]));
+    expect(await injected('first')).toBe('main envoy');
+  });
+
+  test('renew the certificate, while pods are admitted', async () => {
+    const uid = () => run(`get ${SECRET} -o jsonpath={.metadata.uid} --ignore-not-found`);
+    const first = await uid();
+    await run(`delete ${SECRET}`);
+    await eventually('there is another one', async () => ![first, ''].includes(await uid()));
+    expect(await injected('renewed')).toBe('main envoy');
+  });
+
+  const upgrade = (...values: readonly string[]) =>
+    helm('upgrade', ...RELEASE, CHART, ...values.map((value) => `--set=${value}`), '--wait', '--timeout=4m');
+
+  test('upgrade, and roll back', async () => {
+    await upgrade('components.certManager=true', 'components.repair=true');
+    expect(await injected('upgraded')).toBe('main envoy');
+    await helm('rollback', ...RELEASE, '1', '--wait', '--timeout=4m');
+    expect(await injected('rolled-back')).toBe('main envoy');
+  });
+
+  // A leader with files of cert-manager does not write the caBundle that replicas with their own certificates wait for.
+  test('change to the operator’s own certificates without a replica', async () => {
+    await upgrade('components.certManager=true', 'replicas=0');
+    await upgrade('components.certManager=false');
+    expect(await injected('own')).toBe('main envoy');
+  });
+
+  test('leave nothing behind after uninstall and helm uninstall', async () => {
+    await run('delete pods --all --now');
+    expect(await uninstalled(cluster.kubeconfigPath)).toContain(
+      'the namespace envoy-initializer stays, because it does not have the label app=envoy-initializer',
+    );
+    await helm('uninstall', ...RELEASE);
+    await run('delete namespace envoy-initializer');
+    expect((await objectNames(cluster)).filter((name) => !before.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import { type Change, helmTemplate, type Manifests, valueName } from '../../../hack/helm/template.ts';
+import { withValues } from '../../../hack/helm/values.ts';
+
+interface Values {
+  readonly components: object;
+}
+interface Schema {
+  readonly properties: { readonly components: { readonly properties: object } };
+}
+
+const manifests = (...objects: readonly (readonly [key: string, ...lines: string[]])[]): Manifests =>
+  new Map(objects.map(([key, ...lines]) => [key, lines.map((line) => `${line}\n`).join('')]));
+
+/** The template of components that need no other. */
+function templateOf(base: Manifests, components: Readonly<Record<string, Manifests>>): string {
+  const change = (after: Manifests): Change => ({ before: base, after });
+  return helmTemplate(
+    base,
+    Object.fromEntries(Object.entries(components).map(([name, after]) => [name, change(after)])),
+  );
+}
+
+describe('the template of the chart', () => {
+  test('adds what a component adds', () => {
+    const repair = manifests(['a', 'args:', '- serve', '- --repair']);
+    expect(templateOf(manifests(['a', 'args:', '- serve']), { repair })).toBe(
+      '---\nargs:\n- serve\n{{- if .Values.components.repair }}\n- --repair\n{{- end }}\n',
+    );
+  });
+
+  test('adds at the same place what several components add', () => {
+    const one = manifests(['a', '- serve', '- 1', 'image: x']);
+    const two = manifests(['a', '- serve', '- 2', 'image: x']);
+    expect(templateOf(manifests(['a', '- serve', 'image: x']), { one, two })).toBe(
+      '---\n- serve\n{{- if .Values.components.one }}\n- 1\n{{- end }}\n{{- if .Values.components.two }}\n- 2\n{{- end }}\nimage: x\n',
+    );
+  });
+
+  test('replaces, and leaves out, what a component replaces or removes', () => {
+    const one = manifests(['a', 'x: 2', 'y: 1', 'z: 1']);
+    const two = manifests(['a', 'x: 1', 'y: 1']);
+    expect(templateOf(manifests(['a', 'x: 1', 'y: 1', 'z: 1']), { one, two })).toBe(
+      '---\n{{- if .Values.components.one }}\nx: 2\n{{- else }}\nx: 1\n{{- end }}\ny: 1\n{{- if not .Values.components.two }}\nz: 1\n{{- end }}\n',
+    );
+  });
+
+  test('has whole objects that a component adds or removes', () => {
+    const one = manifests(['a', 'x: 1'], ['c', 'z: 1']);
+    expect(templateOf(manifests(['a', 'x: 1'], ['b', 'y: 1']), { one })).toBe(
+      '---\nx: 1\n{{- if not (or .Values.components.one) }}\n---\ny: 1\n{{- end }}\n{{- if .Values.components.one }}\n---\nz: 1\n{{- end }}\n',
+    );
+  });
+
+  test('changes what another component adds, which it needs', () => {
+    const base = manifests(['a', '- serve', 'image: x']);
+    const one = manifests(['a', '- serve', '- 1', 'image: x'], ['b', 'y: 1']);
+    const two = manifests(['a', '- serve', '- 1', '- 2', 'image: x'], ['b', 'y: 1', 'z: 2']);
+    const changes = { one: { before: base, after: one }, two: { before: one, after: two } };
+    expect(helmTemplate(base, changes)).toBe(
+      '---\n- serve\n{{- if .Values.components.one }}\n- 1\n{{- end }}\n{{- if .Values.components.two }}\n- 2\n{{- end }}\nimage: x\n' +
+        '{{- if .Values.components.one }}\n---\ny: 1\n{{- if .Values.components.two }}\nz: 2\n{{- end }}\n{{- end }}\n',
+    );
+  });
+
+  test('prints braces of the manifests', () => {
+    expect(templateOf(manifests(['a', 'x: {{ $value }}']), {})).toBe('---\nx: {{ "{{" }} $value }}\n');
+  });
+
+  test('is refused if two components replace one line, or add one object', () => {
+    const base = manifests(['a', 'x: 1', 'y: 1']);
+    const one = manifests(['a', 'x: 2', 'y: 1'], ['b', 'z: 1']);
+    expect(() => templateOf(base, { one, two: manifests(['a', 'x: 3', 'y: 1']) })).toThrow(
+      'two components replace line 1 of a: expected one',
+    );
+    expect(() => templateOf(base, { one, two: manifests(['a', 'x: 1', 'y: 1'], ['b', 'z: 1']) })).toThrow(
+      'two components add b: expected one',
+    );
+  });
+});
+
+test('components are values in camel case', () => {
+  expect(['repair', 'cert-manager', 'all-pods'].map(valueName)).toEqual(['repair', 'certManager', 'allPods']);
+});
+
+test('manifests without the places of values are refused', () => {
+  expect(() => withValues('kind: Deployment\n', 'a')).toThrow(
+    /^expected 1 times .* got 0: change hack\/helm/,
+  );
+});
+
+test('each component is a value, and in the schema', () => {
+  const read = (file: string) => load(readFileSync(`deploy/helm/${file}`, 'utf8')) as Values & Schema;
+  const expected = [...readdirSync('deploy/components').map(valueName), 'gatewayApi'].sort();
+  expect(Object.keys(read('values.yaml').components).sort()).toEqual(expected);
+  expect(Object.keys(read('values.schema.json').properties.components.properties).sort()).toEqual(expected);
+});

@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { judgeNetwork, networkTarget } from '../../../../src/cli/check/check-network.ts';
+import type { Condition, Network } from '../../../../src/network/api/types.ts';
+
+const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
+  type,
+  status,
+  reason,
+  message: `says ${reason}`,
+  lastTransitionTime: '2026-11-01T12:00:00Z',
+});
+
+const network = (conditions: readonly Condition[] | undefined, observedGeneration = 2): Network => ({
+  metadata: { name: 'net', namespace: 'shop', generation: 2 },
+  spec: { cidr: '10.1.0.0/24', gateway: '10.1.0.1' },
+  status: {
+    observedGeneration,
+    ...(conditions && { conditions }),
+    provider: 'multus',
+    capacity: { total: 253, allocated: 3 },
+    nodes: [{ name: 'node-1', address: '192.0.2.1' }],
+  },
+});
+
+const READY = [condition('Accepted', 'True', 'Accepted'), condition('Ready', 'True', 'Ready')];
+
+test('a Ready Network has no findings', () => {
+  expect(judgeNetwork(network(READY))).toEqual({
+    because: [
+      '10.1.0.0/24 of multus, 3 of 253 addresses in use',
+      'on the nodes node-1',
+      'new pods get an interface on it',
+    ],
+    findings: [],
+  });
+});
+
+test('each condition that is wrong is a finding with what to do, once', () => {
+  const overlap = condition('Accepted', 'False', 'Overlap');
+  const { findings } = judgeNetwork(
+    network([
+      overlap,
+      { ...overlap, type: 'Ready' },
+      condition('NodesReady', 'False', 'NoAgent'),
+      condition('Progressing', 'True', 'Unheard'),
+    ]),
+  );
+  expect(findings).toEqual([
+    { reason: 'Overlap', message: 'says Overlap: use a range that is free' },
+    {
+      reason: 'NoAgent',
+      message: 'says NoAgent: run a node agent on these nodes: see envoy-initializer status',
+    },
+    { reason: 'Unheard', message: 'says Unheard' },
+  ]);
+});
+
+test.each([
+  [undefined, 2, 'no operator has reconciled it'],
+  [READY, 1, 'the operator has not seen its last change'],
+])('a Network that the operator has not seen is a finding', (conditions, observed, message) => {
+  expect(judgeNetwork(network(conditions, observed)).findings).toEqual([
+    { reason: 'not-reconciled', message: `${message}: see envoy-initializer status` },
+  ]);
+});
+
+test.each([
+  ['network/a', 'a'],
+  ['net/a', 'a'],
+  ['Networks/a', 'a'],
+  ['networkpolicy/a', undefined],
+  ['net/', undefined],
+])('%s is the Network %s', (target, name) => {
+  expect(networkTarget(target)).toBe(name);
+});

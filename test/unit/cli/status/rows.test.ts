@@ -1,0 +1,280 @@
+import { describe, expect, test } from '@jest/globals';
+import { readInstallation } from '../../../../src/cli/installation.ts';
+import type { ReplicaFacts, StatusFacts } from '../../../../src/cli/status/facts.ts';
+import { Samples } from '../../../../src/cli/status/samples.ts';
+import { statusRows } from '../../../../src/cli/status/status.ts';
+
+const NOW = Date.parse('2026-11-01T12:00:00Z');
+const SECONDS = NOW / 1000;
+
+const METRICS = [
+  'envoy_initializer_build_info{version="0.0.1"} 1',
+  'envoy_initializer_template_current 1',
+  `envoy_initializer_certificate_expiration_timestamp_seconds{certificate="serving"} ${SECONDS + 90 * 86_400}`,
+  'envoy_initializer_ca_bundle_in_sync 1',
+  `envoy_initializer_controller_heartbeat_timestamp_seconds{controller="network"} ${SECONDS - 5}`,
+  'envoy_initializer_routes_sidecars_behind 0',
+  'envoy_initializer_rollout_halted 0',
+];
+
+const replica = (change: Partial<ReplicaFacts> = {}, more: readonly string[] = []): ReplicaFacts => ({
+  name: 'envoy-initializer-1',
+  ready: true,
+  trouble: '',
+  metrics: { value: new Samples([...METRICS, ...more].join('\n')) },
+  notReady: [],
+  failing: [],
+  templateHash: 'a'.repeat(64),
+  ...change,
+});
+
+const deployment = (args: readonly string[], { replicas = 1, ready = 1 } = {}) =>
+  readInstallation({
+    spec: {
+      replicas,
+      template: { spec: { containers: [{ name: 'envoy-initializer', image: 'i:1', args: [...args] }] } },
+    },
+    status: { readyReplicas: ready },
+  });
+
+const HEALTHY: StatusFacts = {
+  now: NOW,
+  client: '0.0.1',
+  server: 'v1.36.3',
+  namespace: 'envoy-initializer',
+  configmap: 'envoy-initializer',
+  installation: { value: deployment(['serve', '--node-agent-namespace=agents']) },
+  replicas: { value: [replica()] },
+  lease: {
+    value: {
+      holder: 'envoy-initializer-1_5b5b',
+      durationSeconds: 15,
+      renewTime: '2026-11-01T11:59:58Z',
+      transitions: 0,
+    },
+  },
+  webhooks: {
+    value: { mutating: [{ name: 'a', hasBundle: true }], validating: [{ name: 'b', hasBundle: true }] },
+  },
+  policies: { value: 2 },
+  template: { value: { hash: 'a'.repeat(64), faults: [], hasRollout: true } },
+  served: { value: { attachments: true, httpRoutes: true } },
+  nodeAgents: { value: { wanted: 2, ready: 2 } },
+  networks: { value: [{ key: 'shop/net', reason: undefined, provider: 'multus' }] },
+  pods: { value: { drifted: [], count: 3, skipped: new Map() } },
+};
+
+/** The rows that are not `ok`, by their check. */
+function exceptions(change: Partial<StatusFacts>): Readonly<Record<string, string>> {
+  const rows = statusRows({ ...HEALTHY, ...change }).filter(({ state }) => state !== 'ok');
+  return Object.fromEntries(
+    rows.map(({ check, state, detail, advice = '' }) => [check, `${state}: ${detail} | ${advice}`]),
+  );
+}
+
+const drifted = { namespace: 'a', name: 'b', controller: '', created: '', node: '' };
+
+describe('status', () => {
+  test('finds nothing in a healthy installation', () => {
+    expect(exceptions({})).toEqual({});
+    expect(statusRows(HEALTHY).map(({ check, detail }) => `${check}: ${detail}`)).toEqual([
+      'server: Kubernetes v1.36.3',
+      'version: 0.0.1; this command is 0.0.1',
+      'replicas: 1 of 1 ready',
+      'leader: envoy-initializer-1',
+      'reconciles: none was needed',
+      'certificate: ends at 2027-01-30T12:00:00.000Z',
+      'webhooks: 2 webhooks, each with its caBundle',
+      'template: sha256 aaaaaaaaaaaa',
+      'policies: 2 bindings: policies inject most pods',
+      'rollout: 0 pods under way',
+      'routes: all sidecars have the current routes',
+      'networks: 1 Network, all Ready',
+      'multus: the API server has NetworkAttachmentDefinitions',
+      'node agents: 2 of 2 ready',
+      'pods: no drift in 3 pods',
+      'skipped pods: none',
+    ]);
+  });
+
+  const withMetrics = (...lines: readonly string[]) => ({ replicas: { value: [replica({}, lines)] } });
+
+  test.each<[string, Partial<StatusFacts>, string, RegExp]>([
+    ['an old server', { server: 'v1.28.1' }, 'server', /^problem: Kubernetes v1.28.1 \| upgrade/],
+    [
+      'replicas of two versions',
+      withMetrics('envoy_initializer_build_info{version="0.0.2"} 1'),
+      'version',
+      /^problem: 0.0.1, 0.0.2;/,
+    ],
+    [
+      'no Deployment',
+      { installation: { value: undefined } },
+      'replicas',
+      /^problem: no Deployment .*--operator-namespace/,
+    ],
+    [
+      'a replica that cannot start',
+      {
+        installation: { value: deployment([], { replicas: 2 }) },
+        replicas: { value: [replica(), replica({ name: 'b', ready: false, trouble: 'ImagePullBackOff' })] },
+      },
+      'replicas',
+      /^problem: 1 of 2 ready \(b: ImagePullBackOff\) \| see kubectl --namespace envoy-initializer describe pods/,
+    ],
+    [
+      'a replica that is not ready',
+      {
+        installation: { value: deployment([], { ready: 0 }) },
+        replicas: { value: [replica({ ready: false, notReady: ['template failed: not synced'] })] },
+      },
+      'replicas',
+      /^problem: 0 of 1 ready \(envoy-initializer-1: template failed: not synced\)/,
+    ],
+    [
+      'no replica wanted',
+      { installation: { value: deployment([], { replicas: 0, ready: 0 }) } },
+      'replicas',
+      /--replicas=2$/,
+    ],
+    ['no lease', { lease: { value: undefined } }, 'leader', /^problem: no replica leads/],
+    [
+      'a lease that is not renewed',
+      { now: NOW + 120_000 },
+      'leader',
+      /^problem: envoy-initializer-1, not renewed for 122 s/,
+    ],
+    [
+      'a controller that stands still',
+      { now: NOW + 300_000 },
+      'reconciles',
+      /^problem: a controller stands still for 305 s/,
+    ],
+    [
+      'reconciles that fail',
+      { replicas: { value: [replica({ failing: ['network a/b: refused'] })] } },
+      'reconciles',
+      /^problem: reconciles fail: network a\/b: refused/,
+    ],
+    [
+      'a certificate that ends soon',
+      withMetrics(
+        `envoy_initializer_certificate_expiration_timestamp_seconds{certificate="authority"} ${SECONDS + 86_400}`,
+      ),
+      'certificate',
+      /^problem: ends at 2026-11-02/,
+    ],
+    [
+      'no webhooks',
+      { webhooks: { value: { mutating: undefined, validating: [] } } },
+      'webhooks',
+      /^problem: no MutatingWebhookConfiguration \|/,
+    ],
+    [
+      'a webhook without a caBundle',
+      { webhooks: { value: { mutating: [{ name: 'a', hasBundle: false }], validating: [] } } },
+      'webhooks',
+      /^problem: no caBundle: a/,
+    ],
+    ['no template', { template: { value: undefined } }, 'template', /^problem: ConfigMap .* does not exist/],
+    [
+      'a faulty template',
+      { template: { value: { hash: undefined, faults: ['config: line 3'], hasRollout: false } } },
+      'template',
+      /^problem: config: line 3: pods get the last valid template, sha256 aaaaaaaaaaaa \|.*lint --server/,
+    ],
+    [
+      'a replica that is behind',
+      { template: { value: { hash: 'b'.repeat(64), faults: [], hasRollout: true } } },
+      'template',
+      /^problem: new pods still get the last valid template/,
+    ],
+    [
+      'Networks that are not Ready',
+      { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
+      'networks',
+      /^problem: 1 of 1 not Ready \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
+    ],
+    [
+      'Networks without Multus',
+      { served: { value: { attachments: false, httpRoutes: true } } },
+      'multus',
+      /^problem: not installed, but needed by 1 Network/,
+    ],
+    [
+      'node agents that are not ready',
+      { nodeAgents: { value: { wanted: 2, ready: 1 } } },
+      'node agents',
+      /^problem: 1 of 2 ready/,
+    ],
+    [
+      'missed and stale pods',
+      {
+        pods: {
+          value: {
+            drifted: [
+              { ...drifted, sidecar: 'missed' },
+              { ...drifted, sidecar: 'stale' },
+              { ...drifted, sidecar: 'missed' },
+            ],
+            count: 9,
+            skipped: new Map(),
+          },
+        },
+      },
+      'pods',
+      /^problem: 2 missed, 1 stale, of 9 pods \| envoy-initializer drift -A/,
+    ],
+    [
+      'skipped pods',
+      { pods: { value: { drifted: [], count: 9, skipped: new Map([['conflict', 2]]) } } },
+      'skipped pods',
+      /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
+    ],
+    [
+      'what the user may not read',
+      { pods: { unreadable: 'you may not' } },
+      'pods',
+      /^unknown: you may not \| $/,
+    ],
+    [
+      'features that are off',
+      { installation: { value: deployment(['--policy=off', '--routes=off']) } },
+      'routes',
+      /^none: off/,
+    ],
+    ['no HTTPRoutes', { served: { value: { attachments: true, httpRoutes: false } } }, 'routes', /^none: /],
+    [
+      'an older API server',
+      { policies: { value: undefined } },
+      'policies',
+      /^none: .*the webhook injects all pods/,
+    ],
+  ])('reports %s', (_, change, check, expected) => {
+    expect(exceptions(change)[check]).toMatch(expected);
+  });
+
+  test.each([
+    ['envoy_initializer_template_current 0', 'template', /^problem: the API server refuses pods/],
+    ['envoy_initializer_rollout_halted 1', 'rollout', /^problem: the breaker/],
+    ['envoy_initializer_routes_sidecars_behind 2', 'routes', /^problem: 2 sidecars with older routes/],
+    ['envoy_initializer_ca_bundle_in_sync 0', 'webhooks', /^problem: a caBundle/],
+  ])('reads %s from the metrics of a replica', (line, check, expected) => {
+    const text = [...METRICS.filter((each) => each.split(/[ {]/)[0] !== line.split(' ')[0]), line].join('\n');
+    const replicas = { value: [replica({ metrics: { value: new Samples(text) } })] };
+    expect(exceptions({ replicas })[check]).toMatch(expected);
+  });
+});
+
+test('samples have the labels and values of the text format', () => {
+  const samples = new Samples('# HELP a b\na{x="1",y="q\\"{}"} 2\na{x="2"} 3e2\nb 4\nnot a sample\n');
+  expect(samples.of('a')).toEqual([
+    { labels: { x: '1', y: 'q\\"{}' }, value: 2 },
+    { labels: { x: '2' }, value: 300 },
+  ]);
+  expect([samples.value('b'), samples.value('a', ['x', '2']), samples.value('c')]).toEqual([
+    4,
+    300,
+    undefined,
+  ]);
+});
