@@ -45,14 +45,20 @@ let chassis: readonly Awaited<ReturnType<Ovn['startChassis']>>[];
 
 const run = (args: string) => kubectl(cluster, args);
 
-/** Neutron, as the user of the operator. */
-async function call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+/** Neutron, as the user of the operator. SQLite refuses a write beside one for OVN: Neutron answers 500 and has done nothing. */
+async function call(
+  method: string,
+  path: string,
+  body?: object,
+  attempts = 10,
+): Promise<Record<string, unknown>> {
   const response = await fetch(`${neutron.url}/v2.0${path}`, {
     method,
     headers: { 'content-type': 'application/json', 'x-auth-token': token },
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
+  if (response.status === 500 && attempts > 1) return call(method, path, body, attempts - 1);
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return text === '' ? {} : JSON.parse(text);
 }

@@ -6,7 +6,7 @@ export function keystoneConfig(options: {
 }): string {
   return `[DEFAULT]
 [database]
-connection = sqlite:///${options.database}
+connection = sqlite:///${options.database}?timeout=60
 [token]
 expiration = ${options.tokenLifetimeS}
 allow_expired_window = 0
@@ -41,7 +41,7 @@ api_paste_config = ${apiPaste}
 notify_nova_on_port_status_changes = false
 notify_nova_on_port_data_changes = false
 [database]
-connection = sqlite:///${database}
+connection = sqlite:///${database}?timeout=60
 [oslo_concurrency]
 lock_path = ${directory}
 [quotas]
