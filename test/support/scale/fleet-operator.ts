@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePorts } from '../../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { NODE_FLAGS } from '../../env/operator.ts';
+import { cpuSeconds } from '../../bench/cpu-time.ts';
+
+/** What a process says of itself: see inside.ts. */
+export interface Inside {
+  readonly steps?: number;
+  readonly lag: { readonly ticks: number; readonly p99: number; readonly ownP99: number; readonly ownMost: number };
+  readonly rss: number;
+  readonly heapUsed: number;
+}
+
+export interface FleetOperatorOptions {
+  readonly server: string;
+  readonly directory: string;
+  readonly name: string;
+  /** Of the process: a core to run on, for example. */
+  readonly around?: (command: readonly string[]) => readonly string[];
+  readonly args?: readonly string[];
+  /** Counts steps, which makes it slow. */
+  readonly steps?: boolean;
+}
+
+const POLL_MS = 50;
+/** The process does nothing if it needs less CPU time than this in a second. */
+const IDLE_SECONDS = 0.03;
+const IDLE_TIMES = 3;
+
+/** The operator as a process of its own beside a FleetServer. */
+export class FleetOperator {
+  readonly #child: ChildProcess;
+  readonly #out: string;
+  readonly #log: string;
+  readonly metricsUrl: string;
+
+  private constructor(child: ChildProcess, out: string, log: string, metricsUrl: string) {
+    this.#child = child;
+    this.#out = out;
+    this.#log = log;
+    this.metricsUrl = metricsUrl;
+  }
+
+  static async start(options: FleetOperatorOptions): Promise<FleetOperator> {
+    const { server, directory, name, around = (command) => command, args = [], steps = false } = options;
+    const file = (suffix: string) => join(directory, `${name}${suffix}`);
+    await writeFile(file('.kubeconfig'), kubeconfigOf(server));
+    const [port = 0, metricsPort = 0] = await freePorts(2);
+    const inside = join(projectDirectory(), 'test/support/scale/inside.ts');
+    const out = file('.json');
+    const [command = '', ...rest] = around([
+      process.execPath,
+      ...NODE_FLAGS,
+      '--expose-gc',
+      // Code that V8 optimizes inlines functions, and loses their counts.
+      ...(steps ? ['--no-opt', '--no-maglev'] : []),
+      '--import',
+      `file://${inside}?out=${out}${steps ? '&steps' : ''}`,
+      join(projectDirectory(), 'dist/main.js'),
+      'serve',
+      `--kubeconfig=${file('.kubeconfig')}`,
+      `--port=${port}`,
+      `--metrics-port=${metricsPort}`,
+      '--webhook-url=https://127.0.0.1:1',
+      '--log-level=warn',
+      '--shutdown-delay=0s',
+      ...args,
+    ]);
+    const log = await open(file('.log'), 'w');
+    const child = spawn(command, rest, {
+      stdio: ['ignore', log.fd, log.fd],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    await once(child, 'spawn');
+    await log.close();
+    return new FleetOperator(child, out, file('.log'), `http://127.0.0.1:${metricsPort}`);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  cpuSeconds(): number {
+    return cpuSeconds(this.pid);
+  }
+
+  /** Resolves when `/readyz` succeeds. */
+  async untilReady(): Promise<void> {
+    const ask = () => fetch(`${this.metricsUrl}/readyz`).then(({ ok }) => ok, () => false);
+    while (!(await ask())) {
+      await this.#check();
+      await pause(POLL_MS);
+    }
+  }
+
+  /** Resolves when it has done for a while almost nothing. */
+  async untilIdle(): Promise<void> {
+    for (let idle = 0; idle < IDLE_TIMES; ) {
+      await this.#check();
+      const before = this.cpuSeconds();
+      await pause(1_000);
+      idle = this.cpuSeconds() - before < IDLE_SECONDS ? idle + 1 : 0;
+    }
+  }
+
+  async inside(): Promise<Inside> {
+    await rm(this.#out, { force: true });
+    this.#child.kill('SIGUSR2');
+    while (!existsSync(this.#out)) {
+      await this.#check();
+      await pause(POLL_MS);
+    }
+    return JSON.parse(await readFile(this.#out, 'utf8'));
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
+  async #check(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) return;
+    throw new Error(`the operator ended: ${(await readFile(this.#log, 'utf8')).slice(-2_000)}`);
+  }
+}
+
+/** Plain HTTP takes a word more. */
+function kubeconfigOf(server: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'fleet', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'fleet', user: { token: 'token' } }],
+    contexts: [{ name: 'fleet', context: { cluster: 'fleet', user: 'fleet' } }],
+    'current-context': 'fleet',
+  });
+}
