@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
+import { memoryOf } from '../process-memory.ts';
 import { cpuSeconds } from '../../bench/cpu-time.ts';
 
 /** What a process says of itself: see inside.ts. */
@@ -24,10 +25,12 @@ export interface FleetOperatorOptions {
   /** Of the process: a core to run on, for example. */
   readonly around?: (command: readonly string[]) => readonly string[];
   readonly args?: readonly string[];
-  /** Counts steps, which makes it slow. */
-  readonly steps?: boolean;
+  /** Counts steps, which makes it slow; or only collects garbage when it is asked, which takes no memory. */
+  readonly how?: 'steps' | 'lag' | 'garbage';
 }
 
+/** Not TypeScript: to load its compiler would take memory. */
+const COLLECT = "data:text/javascript,process.on('SIGUSR2', () => gc())";
 const POLL_MS = 50;
 /** The process does nothing if it needs less CPU time than this in a second. */
 const IDLE_SECONDS = 0.03;
@@ -48,10 +51,11 @@ export class FleetOperator {
   }
 
   static async start(options: FleetOperatorOptions): Promise<FleetOperator> {
-    const { server, directory, name, around = (command) => command, args = [], steps = false } = options;
+    const { server, directory, name, around = (command) => command, args = [], how = 'garbage' } = options;
     const file = (suffix: string) => join(directory, `${name}${suffix}`);
     await writeFile(file('.kubeconfig'), kubeconfigOf(server));
     const [port = 0, metricsPort = 0] = await freePorts(2);
+    const steps = how === 'steps';
     const inside = join(projectDirectory(), 'test/support/scale/inside.ts');
     const out = file('.json');
     const [command = '', ...rest] = around([
@@ -61,7 +65,7 @@ export class FleetOperator {
       // Code that V8 optimizes inlines functions, and loses their counts.
       ...(steps ? ['--no-opt', '--no-maglev'] : []),
       '--import',
-      `file://${inside}?out=${out}${steps ? '&steps' : ''}`,
+      how === 'garbage' ? COLLECT : `file://${inside}?out=${out}&${how}`,
       join(projectDirectory(), 'dist/main.js'),
       'serve',
       `--kubeconfig=${file('.kubeconfig')}`,
@@ -117,6 +121,13 @@ export class FleetOperator {
       await pause(POLL_MS);
     }
     return JSON.parse(await readFile(this.#out, 'utf8'));
+  }
+
+  /** What it holds of the machine's memory after a garbage collection, and the most that it ever held, in MiB. */
+  async memory(): Promise<{ readonly now: number; readonly most: number }> {
+    this.#child.kill('SIGUSR2');
+    await this.untilIdle();
+    return await memoryOf(this.pid);
   }
 
   async stop(): Promise<void> {

@@ -7,6 +7,9 @@ import { isRecord } from '../../../src/json/json.ts';
 /** An object as it is on the wire. */
 export type Item = Readonly<Record<string, unknown>>;
 
+/** Plurals by group and version; no two groups have the same one. */
+export type Resources = Readonly<Record<string, readonly string[]>>;
+
 /** Objects that are made when they are read: many of them take no memory here. */
 export interface Made {
   readonly count: number;
@@ -52,20 +55,21 @@ const REVIEWS = new Set(['selfsubjectaccessreviews', 'tokenreviews']);
  */
 export class FleetServer {
   readonly #server: Server;
+  readonly #resources: Resources;
   readonly #collections = new Map<string, Collection>();
   #version = 1;
   #writes = 0;
 
-  private constructor(plurals: readonly string[]) {
-    for (const plural of plurals) this.#collections.set(plural, new Collection());
+  private constructor(resources: Resources) {
+    this.#resources = resources;
+    for (const plural of Object.values(resources).flat()) this.#collections.set(plural, new Collection());
     this.#server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
       this.#answer(request, response).catch((error: unknown) => fail(response, 500, `${error}`));
     });
   }
 
-  /** Knows the resources with these plurals, of any group. */
-  static async start(plurals: readonly string[]): Promise<FleetServer> {
-    const server = new FleetServer(plurals);
+  static async start(resources: Resources): Promise<FleetServer> {
+    const server = new FleetServer(resources);
     server.#server.listen(0, '127.0.0.1');
     await once(server.#server, 'listening');
     return server;
@@ -133,6 +137,11 @@ export class FleetServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://host');
     if (url.pathname === '/version') return send(response, { gitVersion: 'v1.36.3' });
+    if (url.pathname === '/apis') return send(response, groupsOf(this.#resources));
+    const version = /^\/apis\/([^/]+\/[^/]+)$/.exec(url.pathname)?.[1];
+    if (version !== undefined) {
+      return send(response, { resources: (this.#resources[version] ?? []).map((name) => ({ name })) });
+    }
     const target = this.#target(url.pathname);
     if (request.method === 'GET') return await this.#read(request, response, url.searchParams, target);
     const body: unknown = JSON.parse((await text(request)) || '{}');
@@ -210,6 +219,14 @@ export class FleetServer {
   }
 }
 
+function groupsOf(resources: Resources): Item {
+  const groups = Object.keys(resources).filter(Boolean);
+  return {
+    kind: 'APIGroupList',
+    groups: groups.map((groupVersion) => ({ name: groupVersion.split('/')[0], versions: [{ groupVersion }] })),
+  };
+}
+
 function metadataOf({ metadata }: Item): Readonly<Record<string, unknown>> {
   return isRecord(metadata) ? metadata : {};
 }
@@ -278,9 +295,20 @@ async function writeAll(response: ServerResponse, texts: Iterable<string>): Prom
     if (chunk.length < CHUNK) continue;
     const isTaken = response.write(chunk);
     chunk = '';
-    if (!isTaken && !response.destroyed) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!isTaken && !response.destroyed) await taken(response);
   }
   response.write(chunk);
+}
+
+/** Resolves when the client has read what was written, or is gone. */
+function taken(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }
 
 function send(response: ServerResponse, body: unknown, status = 200): void {
