@@ -75,10 +75,19 @@ export async function scaleBench({ networks }: BenchSettings): Promise<readonly 
     bound: { most: MOST_GROWTH },
   }));
   return [
-    { name: `resident memory: ${fleet}`, unit: 'MB', ours: summarise([last.residentMb]), bound: { most: MOST_MB } },
+    {
+      name: `resident memory: ${fleet}`,
+      unit: 'MB',
+      ours: summarise([last.residentMb]),
+      bound: { most: MOST_MB },
+    },
     growth('the most memory meanwhile, by that of a quarter', 'MB', ({ peakMb }) => peakMb),
     {
-      ...growth('CPU time of the start of a second replica, by that beside a quarter', 's', ({ startSeconds }) => startSeconds),
+      ...growth(
+        'CPU time of the start of a second replica, by that beside a quarter',
+        's',
+        ({ startSeconds }) => startSeconds,
+      ),
       bound: { most: MOST_GROWTH },
     },
     ...events,

@@ -55,11 +55,19 @@ export function fleetPod(index: number, { namespaces, networks }: FleetSize, cha
         ...(index % WITH_SIDECAR === 0 && { 'initializer.kubernetes.io/envoy-status': STATUS }),
         ...(isOn && {
           'k8s.v1.cni.cncf.io/networks': `default/${network}`,
-          'k8s.v1.cni.cncf.io/network-status': JSON.stringify([{ name: `default/${network}`, ips: ['10.0.0.7'] }]),
+          'k8s.v1.cni.cncf.io/network-status': JSON.stringify([
+            { name: `default/${network}`, ips: ['10.0.0.7'] },
+          ]),
         }),
       },
       ownerReferences: [
-        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `app-${index % 1_000}`, uid: `rs-${index % 1_000}`, controller: true },
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          name: `app-${index % 1_000}`,
+          uid: `rs-${index % 1_000}`,
+          controller: true,
+        },
       ],
       managedFields: [{ manager: 'kubelet', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: fields }],
     },
@@ -76,7 +84,10 @@ export function fleetPod(index: number, { namespaces, networks }: FleetSize, cha
       phase: 'Running',
       podIP: address,
       podIPs: [{ ip: address }],
-      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({ type, status: 'True' })),
+      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+        type,
+        status: 'True',
+      })),
       containerStatuses: [{ name: 'app', ready: true, restartCount: change }],
     },
   };
@@ -88,7 +99,12 @@ export function fleetNetwork(index: number, change = 0): Item {
   return {
     apiVersion: 'samplecrd.k8s.io/v1',
     kind: 'Network',
-    metadata: { namespace: 'default', name: `network-${index}`, uid: `network-${index}`, generation: 1 + change },
+    metadata: {
+      namespace: 'default',
+      name: `network-${index}`,
+      uid: `network-${index}`,
+      generation: 1 + change,
+    },
     spec: { cidr: `${range}.0/24`, gateway: `${range}.1` },
   };
 }
@@ -117,7 +133,10 @@ export function fleetTemplates(count: number, change = 0): Item {
         },
       ],
     });
-  const named = Array.from({ length: Math.max(0, count - 1) }, (_, i) => [`config.template-${i + 1}`, template(i + 1)]);
+  const named = Array.from({ length: Math.max(0, count - 1) }, (_, i) => [
+    `config.template-${i + 1}`,
+    template(i + 1),
+  ]);
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -150,7 +169,12 @@ export function fillFleet(server: FleetServer, size: FleetSize): void {
     count: size.routes >> 1,
     make(index) {
       const { metadata, ...rest } = worldService(index, size);
-      return { apiVersion: 'v1', kind: 'Service', ...rest, metadata: { ...metadata, uid: `service-${index}`, resourceVersion: '1' } };
+      return {
+        apiVersion: 'v1',
+        kind: 'Service',
+        ...rest,
+        metadata: { ...metadata, uid: `service-${index}`, resourceVersion: '1' },
+      };
     },
   });
 }

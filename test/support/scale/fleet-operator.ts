@@ -1,22 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { open, readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { cpuSeconds } from '../../bench/cpu-time.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
 import { memoryOf } from '../process-memory.ts';
-import { cpuSeconds } from '../../bench/cpu-time.ts';
-
-/** What a process says of itself: see inside.ts. */
-export interface Inside {
-  readonly steps?: number;
-  readonly lag: { readonly ticks: number; readonly p99: number; readonly ownP99: number; readonly ownMost: number };
-  readonly rss: number;
-  readonly heapUsed: number;
-}
+import { askInside, insideFlags } from './ask-inside.ts';
 
 export interface FleetOperatorOptions {
   readonly server: string;
@@ -26,7 +18,7 @@ export interface FleetOperatorOptions {
   readonly around?: (command: readonly string[]) => readonly string[];
   readonly args?: readonly string[];
   /** Counts steps, which makes it slow; or only collects garbage when it is asked, which takes no memory. */
-  readonly how?: 'steps' | 'lag' | 'garbage';
+  readonly how?: 'steps' | 'garbage';
 }
 
 /** Not TypeScript: to load its compiler would take memory. */
@@ -56,16 +48,13 @@ export class FleetOperator {
     await writeFile(file('.kubeconfig'), kubeconfigOf(server));
     const [port = 0, metricsPort = 0] = await freePorts(2);
     const steps = how === 'steps';
-    const inside = join(projectDirectory(), 'test/support/scale/inside.ts');
     const out = file('.json');
     const [command = '', ...rest] = around([
       process.execPath,
       ...NODE_FLAGS,
-      '--expose-gc',
       // Code that V8 optimizes inlines functions, and loses their counts.
       ...(steps ? ['--no-opt', '--no-maglev'] : []),
-      '--import',
-      how === 'garbage' ? COLLECT : `file://${inside}?out=${out}&${how}`,
+      ...(steps ? insideFlags(out, 'steps') : ['--expose-gc', '--import', COLLECT]),
       join(projectDirectory(), 'dist/main.js'),
       'serve',
       `--kubeconfig=${file('.kubeconfig')}`,
@@ -96,7 +85,11 @@ export class FleetOperator {
 
   /** Resolves when `/readyz` succeeds. */
   async untilReady(): Promise<void> {
-    const ask = () => fetch(`${this.metricsUrl}/readyz`).then(({ ok }) => ok, () => false);
+    const ask = () =>
+      fetch(`${this.metricsUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
     while (!(await ask())) {
       await this.#check();
       await pause(POLL_MS);
@@ -113,14 +106,9 @@ export class FleetOperator {
     }
   }
 
-  async inside(): Promise<Inside> {
-    await rm(this.#out, { force: true });
-    this.#child.kill('SIGUSR2');
-    while (!existsSync(this.#out)) {
-      await this.#check();
-      await pause(POLL_MS);
-    }
-    return JSON.parse(await readFile(this.#out, 'utf8'));
+  /** The steps since the last time. */
+  async steps(): Promise<number> {
+    return (await askInside(this.pid, this.#out)).steps ?? Number.NaN;
   }
 
   /** What it holds of the machine's memory after a garbage collection, and the most that it ever held, in MiB. */

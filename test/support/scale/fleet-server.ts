@@ -28,15 +28,23 @@ class Collection {
   readonly stored = new Map<string, Item>();
   readonly watchers = new Set<Watcher>();
 
-  *items(): Generator<Item> {
+  *items(selects: (item: Item) => boolean): Generator<Item> {
     for (const { count, make } of this.made) {
-      for (let index = 0; index < count; index++) yield make(index);
+      for (let index = 0; index < count; index++) {
+        const item = make(index);
+        if (selects(item)) yield item;
+      }
     }
-    yield* this.stored.values();
+    for (const item of this.stored.values()) if (selects(item)) yield item;
   }
 }
 
-/** A part of a request's path. */
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What a request's path names. */
 interface Target {
   readonly plural: string;
   readonly collection: Collection | undefined;
@@ -149,7 +157,8 @@ export class FleetServer {
     if (REVIEWS.has(target.plural)) return send(response, { ...body, status: { allowed: true } });
     if (!target.collection) return fail(response, 404, `no resource ${target.plural}`);
     if (url.searchParams.get('dryRun')) return send(response, body, 201);
-    this.#write(response, request, target.collection, target, body);
+    const answer = this.#write(request, target.collection, target, body);
+    send(response, answer.body, answer.status);
   }
 
   #target(path: string): Target {
@@ -171,15 +180,18 @@ export class FleetServer {
     if (!collection) return fail(response, 404, `no resource ${plural}`);
     const metadataOnly = request.headers.accept?.includes('as=PartialObjectMetadata') ?? false;
     if (name !== undefined) {
-      const found = collection.items().find((item) => keyOf(item) === [namespace, name].filter(Boolean).join('/'));
+      const key = [namespace, name].filter(Boolean).join('/');
+      const [found] = collection.items((item) => keyOf(item) === key);
       return found ? send(response, shown(found, metadataOnly)) : fail(response, 404, `${name} not found`);
     }
     const selects = selectorOf(query, namespace);
     const version = `${this.#version}`;
     if (query.get('watch') !== 'true') {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.write(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"${version}"},"items":[`);
-      await writeAll(response, listed(collection.items().filter(selects), metadataOnly));
+      response.write(
+        `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"${version}"},"items":[`,
+      );
+      await writeAll(response, listed(collection.items(selects), metadataOnly));
       response.end(']}');
       return;
     }
@@ -187,35 +199,34 @@ export class FleetServer {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     response.on('close', () => collection.watchers.delete(watcher));
     if (query.get('sendInitialEvents') === 'true') {
-      await writeAll(response, initialEvents(collection.items().filter(selects), metadataOnly, version));
+      await writeAll(response, initialEvents(collection.items(selects), metadataOnly, version));
     }
     collection.watchers.add(watcher);
   }
 
   #write(
-    response: ServerResponse,
     { method, headers }: IncomingMessage,
     collection: Collection,
     { plural, namespace, name, isSubresource }: Target,
     body: Item,
-  ): void {
-    if (plural === 'events') return send(response, body, 201);
+  ): Answer {
+    if (plural === 'events') return { status: 201, body };
     this.#writes++;
     const key = [namespace, name ?? metadataOf(body).name].filter(Boolean).join('/');
     const before = collection.stored.get(key);
     if (method === 'DELETE') {
       if (before) this.#send(collection, 'DELETED', before);
       collection.stored.delete(key);
-      return send(response, {});
+      return { status: 200, body: {} };
     }
-    if (method === 'POST' && before) return fail(response, 409, `${key} already exists`, 'AlreadyExists');
+    if (method === 'POST' && before) return refusal(409, `${key} already exists`, 'AlreadyExists');
     const isApply = headers['content-type']?.includes('apply') ?? false;
-    if (method === 'PATCH' && !before && !isApply) return fail(response, 404, `${key} not found`);
+    if (method === 'PATCH' && !before && !isApply) return refusal(404, `${key} not found`);
     const metadata = { ...metadataOf(body), ...(namespace !== undefined && { namespace }) };
     const given = { ...body, metadata };
     // A write of the status says nothing about the rest.
     const item = method === 'PATCH' || isSubresource ? merged(before ?? {}, given) : given;
-    send(response, this.put(plural, item as Item), before ? 200 : 201);
+    return { status: before ? 200 : 201, body: this.put(plural, item as Item) };
   }
 }
 
@@ -223,7 +234,10 @@ function groupsOf(resources: Resources): Item {
   const groups = Object.keys(resources).filter(Boolean);
   return {
     kind: 'APIGroupList',
-    groups: groups.map((groupVersion) => ({ name: groupVersion.split('/')[0], versions: [{ groupVersion }] })),
+    groups: groups.map((groupVersion) => ({
+      name: groupVersion.split('/')[0],
+      versions: [{ groupVersion }],
+    })),
   };
 }
 
@@ -316,6 +330,14 @@ function send(response: ServerResponse, body: unknown, status = 200): void {
   response.end(JSON.stringify(body));
 }
 
-function fail(response: ServerResponse, code: number, message: string, reason = 'NotFound'): void {
-  send(response, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message, reason }, code);
+function fail(response: ServerResponse, code: number, message: string): void {
+  const { status, body } = refusal(code, message);
+  send(response, body, status);
+}
+
+function refusal(code: number, message: string, reason = 'NotFound'): Answer {
+  return {
+    status: code,
+    body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message, reason },
+  };
 }

@@ -1,9 +1,9 @@
 import { openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { StepCounter } from '../growth/step-counter.ts';
 
-// Imported by a process before its program (`node --expose-gc --import inside.ts?out=FILE[&steps]`). At each SIGUSR2 it
-// writes into FILE what only the process itself knows: memory after a garbage collection, how late its event loop was
-// since the last time, and with `steps` the steps of its program since then.
+// Imported by a process before its program (`node --import inside.ts?out=FILE[&steps]`). At each SIGUSR2 it writes into
+// FILE what only the process itself knows: how late its event loop was since the last time, or with `steps` the steps of
+// its program since then.
 const query = new URL(import.meta.url).searchParams;
 const out = query.get('out') ?? '';
 const counter = query.has('steps') ? new StepCounter() : undefined;
@@ -35,14 +35,11 @@ const percentile = (values: readonly number[]) =>
 process.on('SIGUSR2', async () => {
   const steps = await counter?.since();
   const lag = {
-    ticks: late.length,
     p99: percentile(late),
     ownP99: percentile(ownLate),
     ownMost: ownLate.reduce((most, each) => Math.max(most, each), 0),
   };
   [late, ownLate] = [[], []];
-  globalThis.gc?.();
-  const { rss, heapUsed } = process.memoryUsage();
-  writeFileSync(`${out}.part`, JSON.stringify({ steps, lag, rss, heapUsed }));
+  writeFileSync(`${out}.part`, JSON.stringify({ steps, lag }));
   renameSync(`${out}.part`, out);
 });
