@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { eventually } from '../../env/eventually.ts';
 
 /** What a process says of itself: see inside.ts. */
@@ -12,7 +13,8 @@ export interface Inside {
 
 /** Flags of Node for a process that can be asked. */
 export function insideFlags(out: string, what: 'steps' | 'lag' = 'lag'): readonly string[] {
-  const script = import.meta.resolve('./inside.ts');
+  // The script stands beside this file, as TypeScript in the sources and as JavaScript in what tsc made of them.
+  const script = import.meta.resolve(`./inside${extname(import.meta.url)}`);
   return ['--import', `${script}?out=${out}&${what}`];
 }
 

@@ -17,6 +17,8 @@ export interface FleetOperatorOptions {
   /** Of the process: a core to run on, for example. */
   readonly around?: (command: readonly string[]) => readonly string[];
   readonly args?: readonly string[];
+  /** From the project's root. */
+  readonly program?: string;
   /** Counts steps, which makes it slow; or only collects garbage when it is asked, which takes no memory. */
   readonly how?: 'steps' | 'garbage';
 }
@@ -27,6 +29,9 @@ const POLL_MS = 50;
 /** The process does nothing if it needs less CPU time than this in a second. */
 const IDLE_SECONDS = 0.03;
 const IDLE_TIMES = 3;
+/** Fewer steps in this time are those of its timers. */
+const IDLE_STEPS = 1_000;
+const IDLE_MS = 500;
 
 /** The operator as a process of its own beside a FleetServer. */
 export class FleetOperator {
@@ -43,7 +48,15 @@ export class FleetOperator {
   }
 
   static async start(options: FleetOperatorOptions): Promise<FleetOperator> {
-    const { server, directory, name, around = (command) => command, args = [], how = 'garbage' } = options;
+    const {
+      server,
+      directory,
+      name,
+      around = (command) => command,
+      args = [],
+      program = 'dist/main.js',
+      how = 'garbage',
+    } = options;
     const file = (suffix: string) => join(directory, `${name}${suffix}`);
     await writeFile(file('.kubeconfig'), kubeconfigOf(server));
     const [port = 0, metricsPort = 0] = await freePorts(2);
@@ -55,7 +68,7 @@ export class FleetOperator {
       // Code that V8 optimizes inlines functions, and loses their counts.
       ...(steps ? ['--no-opt', '--no-maglev'] : []),
       ...(steps ? insideFlags(out, 'steps') : ['--expose-gc', '--import', COLLECT]),
-      join(projectDirectory(), 'dist/main.js'),
+      join(projectDirectory(), program),
       'serve',
       `--kubeconfig=${file('.kubeconfig')}`,
       `--port=${port}`,
@@ -102,13 +115,24 @@ export class FleetOperator {
       await this.#check();
       const before = this.cpuSeconds();
       await pause(1_000);
-      idle = this.cpuSeconds() - before < IDLE_SECONDS ? idle + 1 : 0;
+      const isIdle = this.cpuSeconds() - before < IDLE_SECONDS && (await this.#sleeps());
+      idle = isIdle ? idle + 1 : 0;
     }
   }
 
-  /** The steps since the last time. */
-  async steps(): Promise<number> {
-    return (await askInside(this.pid, this.#out)).steps ?? Number.NaN;
+  /** The steps of what these changes cause, until it has almost none left. */
+  async stepsOf(change: () => void): Promise<number> {
+    const since = async () => (await askInside(this.pid, this.#out)).steps ?? Number.NaN;
+    await since();
+    change();
+    let total = 0;
+    for (let quiet = 0; quiet < IDLE_TIMES; ) {
+      await pause(IDLE_MS);
+      const steps = await since();
+      total += steps;
+      quiet = steps < IDLE_STEPS ? quiet + 1 : 0;
+    }
+    return total;
   }
 
   /** What it holds of the machine's memory after a garbage collection, and the most that it ever held, in MiB. */
@@ -123,6 +147,11 @@ export class FleetOperator {
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;
+  }
+
+  /** A process that waits for a core needs no CPU time either, and is not idle. */
+  async #sleeps(): Promise<boolean> {
+    return /\) S /.test(await readFile(`/proc/${this.pid}/stat`, 'utf8'));
   }
 
   async #check(): Promise<void> {
