@@ -15,9 +15,9 @@ import { FleetServer } from '../../support/scale/fleet-server.ts';
 
 /** Twice as many of all make some events no dearer, and those that look at all no more than twice as dear, with noise. */
 const MOST = { constant: 1.6, linear: 2.7 };
-const SMALL = { pods: 200, networks: 20, namespaces: 20, templates: 4, routes: 40 };
-const DOUBLE = { pods: 400, networks: 40, namespaces: 40, templates: 8, routes: 80 };
-const TIMES = 5;
+const SMALL = { pods: 100, networks: 20, namespaces: 20, templates: 4, routes: 40 };
+const DOUBLE = { pods: 200, networks: 40, namespaces: 40, templates: 8, routes: 80 };
+const TIMES = 3;
 jest.setTimeout(600_000);
 
 /** The steps of one event of each kind: the fewest of several, beside which no timer of the operator ran. */
