@@ -85,7 +85,10 @@ export class CaBundle {
   ): Promise<Distribution> {
     const kept = await this.#otherAuthorities(seen, bundle, signal);
     const wanted = (caBundle: string) =>
-      joined(bundle, authoritiesIn(caBundle).filter(({ fingerprint }) => kept.has(fingerprint)));
+      joined(
+        bundle,
+        authoritiesIn(caBundle).filter(({ fingerprint }) => kept.has(fingerprint)),
+      );
     const keepsOthers = kept.size > 0;
     if (await write(this.#options.client, seen, wanted, signal)) {
       this.#held = undefined;
@@ -113,8 +116,7 @@ export class CaBundle {
     for (const fingerprint of fingerprints)
       if (!this.#firstSeen.has(fingerprint)) this.#firstSeen.set(fingerprint, clock.now());
     if (fingerprints.size === 0 || (await isRollingOut(signal))) return fingerprints;
-    const isRecent = (fingerprint: string) =>
-      clock.now() - (this.#firstSeen.get(fingerprint) ?? 0) < holdMs;
+    const isRecent = (fingerprint: string) => clock.now() - (this.#firstSeen.get(fingerprint) ?? 0) < holdMs;
     return new Set([...fingerprints].filter(isRecent));
   }
 }
@@ -140,7 +142,10 @@ export async function addIfUntrusted(
     const present = authoritiesIn(caBundle);
     // The leader writes a caBundle that is missing or invalid.
     if (present.length === 0 || isAnchored(chain, present)) return undefined;
-    return joined(pemOf(present), added.filter((each) => !has(present, each)));
+    return joined(
+      pemOf(present),
+      added.filter((each) => !has(present, each)),
+    );
   };
   try {
     if (await write(client, seen, wanted, signal)) log.info('authority added to the caBundle');

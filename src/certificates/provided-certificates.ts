@@ -8,13 +8,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
-import {
-  addIfUntrusted,
-  type BundleTarget,
-  CaBundle,
-  OTHERS_RECHECK_MS,
-  observe,
-} from './ca-bundle.ts';
+import { addIfUntrusted, type BundleTarget, CaBundle, OTHERS_RECHECK_MS, observe } from './ca-bundle.ts';
 import { isRollingOut } from './generations.ts';
 import { Loop, Loops } from './loop.ts';
 import type { CertificateMetrics } from './metrics.ts';
@@ -37,6 +31,8 @@ export interface ProvidedCertificatesOptions {
   /** The operator's namespace. */
   readonly namespace: string;
   readonly configurationName?: string;
+  /** For how long other authorities stay after a rollout, in milliseconds. */
+  readonly holdMs?: number;
 }
 
 /** What the files hold, PEM. Without authorities, another program writes the caBundle. */
@@ -70,12 +66,12 @@ export class ProvidedCertificates {
     }));
     this.#newBundle = () =>
       new CaBundle({
+        // Replicas read renewed files one after the other: the kubelet takes up to two minutes.
+        holdMs: defaultLifetimes.settleMs,
         ...options,
         client: options.leaderClient,
         targets: this.#targets,
         isRollingOut: (signal) => isRollingOut(options.client, options.namespace, signal),
-        // Replicas read renewed files one after the other: the kubelet takes up to two minutes.
-        holdMs: defaultLifetimes.settleMs,
       });
     const reconcile = (signal: AbortSignal) => this.#follow(signal);
     this.#following = new Loop({ ...options, name: 'certificates', reconcile });

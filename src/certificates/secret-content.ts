@@ -1,6 +1,11 @@
 import type { Secret } from '../kube/api/core-resources.ts';
 import { OWN_CERTIFICATE } from './names.ts';
-import { type Certificate, type CertifiedKey, readCertificates, readCertifiedKey } from './x509/certificate.ts';
+import {
+  type Certificate,
+  type CertifiedKey,
+  readCertificates,
+  readCertifiedKey,
+} from './x509/certificate.ts';
 import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
 import { isAnchored } from './x509/trust.ts';
 

@@ -52,7 +52,10 @@ function provided(
     files: [files.certFile, files.keyFile, ...(caFile === undefined ? [] : [caFile])],
     async load() {
       const pair = await loadKeyPair(files);
-      return { ...pair, authorities: caFile === undefined ? undefined : await loadAuthorities(caFile, pair.cert) };
+      return {
+        ...pair,
+        authorities: caFile === undefined ? undefined : await loadAuthorities(caFile, pair.cert),
+      };
     },
     use({ authorities, ...pair }) {
       manager.webhooks.setKeyPair(pair);
@@ -69,7 +72,9 @@ function provided(
 async function loadAuthorities(file: string, cert: string): Promise<string> {
   const pem = await readText(file);
   if (!isAnchored(readCertificates(cert), authoritiesIn(Buffer.from(pem).toString('base64'))))
-    throw new Error(`${file}: expected the authority that signed the certificate of --tls-cert-file, got none`);
+    throw new Error(
+      `${file}: expected the authority that signed the certificate of --tls-cert-file, got none`,
+    );
   return pem;
 }
 

@@ -64,7 +64,13 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpPreflight(manager, options);
 }
 
-function checkOptions({ tlsCertFile, tlsKeyFile, tlsCaFile, shutdownDelay, shutdownTimeout }: OperatorOptions): void {
+function checkOptions({
+  tlsCertFile,
+  tlsKeyFile,
+  tlsCaFile,
+  shutdownDelay,
+  shutdownTimeout,
+}: OperatorOptions): void {
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
   }

@@ -64,9 +64,11 @@ function newBundle(): CaBundle {
 const distributed = (text: string) => bundle.distribute(bundle.observe() ?? [], text, signal);
 const distribute = async (text: string) => (await distributed(text)).heldForMs;
 const written = () =>
-  patches.flat().flatMap(({ op, path, ...rest }) =>
-    op === 'add' && 'value' in rest ? [Buffer.from(String(rest.value), 'base64').toString()] : [],
-  );
+  patches
+    .flat()
+    .flatMap(({ op, path, ...rest }) =>
+      op === 'add' && 'value' in rest ? [Buffer.from(String(rest.value), 'base64').toString()] : [],
+    );
 
 describe('CaBundle', () => {
   test('patches only webhooks without the bundle, on condition of the resourceVersion', async () => {
@@ -175,7 +177,12 @@ describe('authorities of others', () => {
   });
 
   const add = (log = pino({ level: 'silent' })) =>
-    addIfUntrusted({ client, log }, bundle.observe() ?? [], { chain: readCertificates(own), bundle: own }, signal);
+    addIfUntrusted(
+      { client, log },
+      bundle.observe() ?? [],
+      { chain: readCertificates(own), bundle: own },
+      signal,
+    );
 
   test('get ours beside them', async () => {
     cached = configuration(other);
@@ -190,7 +197,9 @@ describe('authorities of others', () => {
   });
 
   test('do not count as out of sync', () => {
-    const seen = [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(`${other}${own}`) }];
+    const seen = [
+      { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(`${other}${own}`) },
+    ];
     expect(holdsBundle(seen, own)).toBe(true);
     expect(holdsBundle(seen, `${own}${expired}`)).toBe(false);
   });
