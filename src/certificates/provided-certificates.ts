@@ -103,10 +103,11 @@ export class ProvidedCertificates {
     const reconcile = async (stop: AbortSignal): Promise<Result> => {
       const seen = observe(this.#targets) ?? [];
       const authorities = this.#authorities;
-      const distribution = authorities && (await bundle.distribute(seen, authorities, stop));
+      const distribution =
+        authorities === undefined ? undefined : await bundle.distribute(seen, authorities, stop);
       if (distribution && distribution.heldForMs === undefined) log.info('caBundle written');
       else await ownIfAllowed(owner, seen, log, stop);
-      return distribution && distribution.keepsOthers ? { requeueAfterMs: OTHERS_RECHECK_MS } : {};
+      return distribution?.keepsOthers ? { requeueAfterMs: OTHERS_RECHECK_MS } : {};
     };
     const loop = new Loop({ ...this.#options, name: 'ca-bundle', reconcile: retryingConflicts(reconcile) });
     await this.#loops.run(loop, signal);
