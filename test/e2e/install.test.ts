@@ -7,13 +7,13 @@ import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { AdmissionLoad, OPTED_IN } from '../support/admission-load.ts';
-import { connect } from '../support/api-access.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
-import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
-import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { AdmissionLoad, OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/cluster/e2e-cluster.ts';
+import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
+import { connect } from '../support/operator/api-access.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;

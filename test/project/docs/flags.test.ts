@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Option } from 'commander';
 import { runCommand } from '../../env/control-plane/run-command.ts';
-import { COMMANDS } from '../../support/command-options.ts';
-import { documents } from '../../support/markdown.ts';
+import { COMMANDS } from '../../support/cli/command-options.ts';
+import { documents } from '../../support/jest/markdown.ts';
 
 const everything = documents()
   .map((document) => document.text)
