@@ -191,20 +191,42 @@ function partsOf(value: JsonValue): readonly (string | number | boolean)[] {
   return value === null ? [] : [value];
 }
 const parts = [
-  ...new Set(NEAR_SETS.flatMap((each) => [...each.templates.values()] as unknown as JsonValue[]).flatMap(partsOf)),
+  ...new Set(
+    NEAR_SETS.flatMap((each) => [...each.templates.values()] as unknown as JsonValue[]).flatMap(partsOf),
+  ),
 ].filter((part) => String(part).length < 100);
 const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 const newKeys = [
   ...parts.filter((part) => typeof part === 'string'),
   ...knownAnnotations(keysFor()),
   ...INHERITED,
-  ...['', '0', '-1', 'ephemeralContainers', 'hostPID', 'resourceClaims', 'setHostnameAsFQDN', 'hostnameOverride'],
+  ...[
+    '',
+    '0',
+    '-1',
+    'ephemeralContainers',
+    'hostPID',
+    'resourceClaims',
+    'setHostnameAsFQDN',
+    'hostnameOverride',
+  ],
   // The same name in other characters.
-  ...['envo\u0443', 'app\u0301', 'ENVOY', 'envoy\u0000', ' envoy', `${OPT_IN}\u200b`, `${OPT_IN}-`, 'spec.volumes'],
+  ...[
+    'envo\u0443',
+    'app\u0301',
+    'ENVOY',
+    'envoy\u0000',
+    ' envoy',
+    `${OPT_IN}\u200b`,
+    `${OPT_IN}-`,
+    'spec.volumes',
+  ],
 ];
 const newValues: readonly (JsonValue | undefined)[] = [
   ...parts,
-  ...parts.map((part) => (typeof part === 'number' ? String(part) : Number(part))).filter((part) => part === part),
+  ...parts
+    .map((part) => (typeof part === 'number' ? String(part) : Number(part)))
+    .filter((part) => !Number.isNaN(part)),
   ...newKeys,
   ...[undefined, null, true, false, -0, 0, 1, 29.5, 30, -1, Number.POSITIVE_INFINITY, 2 ** 53, '\ud800'],
   ...[[], {}, [null], [[]], [{}], [{ name: null }], [{ name: '' }], [{ name: 'envoy' }], { name: 'envoy' }],

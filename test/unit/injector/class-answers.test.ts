@@ -12,7 +12,14 @@ const { options, state: _, ...rest } = decideInput(demoPod());
 const inputOf = (pod: JsonObject, set: TemplateSet) => ({ ...rest, pod, state: { set } });
 
 /** Pods of many classes: each has another choice of empty lists and maps. */
-const FIELDS = ['initContainers', 'volumes', 'imagePullSecrets', 'hostAliases', 'securityContext', 'dnsConfig'];
+const FIELDS = [
+  'initContainers',
+  'volumes',
+  'imagePullSecrets',
+  'hostAliases',
+  'securityContext',
+  'dnsConfig',
+];
 const ofClass = (number: number): JsonObject =>
   podWith({
     restartPolicy: number >= 2 ** FIELDS.length ? 'Never' : 'Always',
