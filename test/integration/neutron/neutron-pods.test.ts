@@ -6,12 +6,11 @@ import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
 import { neutronNetwork, neutronSecret } from '../../support/neutron/neutron-manifests.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
-jest.setTimeout(900_000);
-
 const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s', '--neutron-pods'];
 /** `make neutron-fleet` has more. */
 const PODS = Number(process.env.NEUTRON_PODS ?? 20);
 const NETWORKS = Number(process.env.NEUTRON_NETWORKS ?? 2);
+jest.setTimeout(PODS > 100 ? 3_600_000 : 900_000);
 /** Pods that are created at once. */
 const BATCH = 50;
 const OWNER = 'envoy-initializer:pod';
