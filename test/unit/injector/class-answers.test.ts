@@ -5,8 +5,8 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { formatReview } from '../../../src/kube/admission/response.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
-import { WIDE_TEMPLATE } from '../../support/near-pods.ts';
+import { decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
+import { WIDE_TEMPLATE } from '../../support/injection/near-pods.ts';
 
 const { options, state: _, ...rest } = decideInput(demoPod());
 const inputOf = (pod: JsonObject, set: TemplateSet) => ({ ...rest, pod, state: { set } });
