@@ -4,7 +4,11 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { type Operator, startOperator } from '../../env/operator.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
-import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import {
+  type OperatorFixture,
+  startOperatorFixture,
+  startSecondReplica,
+} from '../../support/operator/operator-fixture.ts';
 
 jest.setTimeout(120_000);
 
@@ -17,18 +21,7 @@ let second: Operator;
 
 beforeAll(async () => {
   fixture = await startOperatorFixture();
-  const file = (name: string) => join(fixture.controlPlane.directory, name);
-  second = await startOperator(fixture.controlPlane, {
-    name: 'second',
-    isInstalled: true,
-    log: file('second.log'),
-    // The caBundle of the webhooks is that of the first.
-    args: [
-      '--policy=off',
-      `--tls-cert-file=${file('operator/tls.crt')}`,
-      `--tls-key-file=${file('operator/tls.key')}`,
-    ],
-  });
+  second = await startSecondReplica(fixture, '--policy=off');
   await kubectl(`apply -f ${join(projectDirectory(), 'test/env/control-plane/ipam-claim-crd.yaml')}`);
   await kubectl('wait crd/ipamclaims.k8s.cni.cncf.io --for=condition=Established --timeout=20s');
 }, 600_000);

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
 import { isCanary } from '../../../src/sidecar/template/canary.ts';
 import { eventually } from '../../env/eventually.ts';
-import { OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
+import { OPERATOR_NAMESPACE, type Operator } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { FOR_THE_WEBHOOK } from '../../support/cluster/admission-load.ts';
 import { podReview } from '../../support/injection/admission-review.ts';
 import { templateSet } from '../../support/injection/demo.ts';
 import { Reader } from '../../support/jest/reader.ts';
 import { HttpsClient } from '../../support/kube/https-client.ts';
-import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import {
+  type OperatorFixture,
+  startOperatorFixture,
+  startSecondReplica,
+} from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 import { addRolloutRights } from '../../support/rollout/rollout-rights.ts';
 
@@ -37,18 +40,7 @@ beforeAll(async () => {
     ['staging', { env: 'staging' }],
   ] as const)
     await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
-  const file = (name: string) => join(fixture.controlPlane.directory, name);
-  second = await startOperator(fixture.controlPlane, {
-    name: 'second',
-    isInstalled: true,
-    log: file('second.log'),
-    // The caBundle of the webhooks is that of the first.
-    args: [
-      '--policy=auto',
-      `--tls-cert-file=${file('operator/tls.crt')}`,
-      `--tls-key-file=${file('operator/tls.key')}`,
-    ],
-  });
+  second = await startSecondReplica(fixture, '--policy=auto');
 }, 300_000);
 
 afterAll(() => fixture.stop());

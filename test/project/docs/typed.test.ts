@@ -39,8 +39,6 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
     'needs a registry of yours; test/tools/supply/release-version.test.ts and test/e2e/release.test.ts do the same',
   'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
   'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
-  'docs/adr/0007-nodes-have-numbers-and-slices.md # Decision':
-    'node agents write these; test/e2e/mesh.test.ts reads them',
   'docs/envoy.md # All connections of a pod':
     'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
   'docs/envoy.md # Canary without capture':

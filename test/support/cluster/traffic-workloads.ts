@@ -41,16 +41,22 @@ export const WITH_IPV6 = {
   securityContext: { capabilities: { add: ['NET_ADMIN'] } },
 };
 
-export function deployment(name: string, annotations: object, spec: object): object {
+/** With a sidecar if it has annotations. */
+export function deployment(
+  name: string,
+  annotations: object | undefined,
+  spec: object,
+  replicas = 2,
+): object {
   const labels = { app: name };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name },
     spec: {
-      replicas: 2,
+      replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels: { ...labels, ...OPTED_IN }, annotations }, spec },
+      template: { metadata: { labels: { ...labels, ...(annotations && OPTED_IN) }, annotations }, spec },
     },
   };
 }

@@ -76,3 +76,21 @@ export async function startOperatorFixture({
     throw error;
   }
 }
+
+/** Starts another replica of the operator. Its certificate is that of the first, which the caBundles trust. */
+export async function startSecondReplica(
+  { controlPlane }: OperatorFixture,
+  ...args: readonly string[]
+): Promise<Operator> {
+  const file = (name: string) => join(controlPlane.directory, name);
+  const certificate = [
+    `--tls-cert-file=${file('operator/tls.crt')}`,
+    `--tls-key-file=${file('operator/tls.key')}`,
+  ];
+  return await startOperator(controlPlane, {
+    name: 'second',
+    isInstalled: true,
+    log: file('second.log'),
+    args: [...args, ...certificate],
+  });
+}

@@ -2,9 +2,8 @@ import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../env/cluster/cluster.ts';
-import { OPTED_IN } from '../cluster/admission-load.ts';
 import { apply, kubectl } from '../cluster/cluster-kubectl.ts';
-import { CAPTURED } from '../cluster/traffic-workloads.ts';
+import { CAPTURED, deployment } from '../cluster/traffic-workloads.ts';
 
 /** The response header by which an answer says which change of the route the sidecar obeys. */
 const HEADER = 'x-change';
@@ -23,7 +22,7 @@ while :; do
   read -t 0.25 -r _ <&3
 done`;
 
-const WATCHER = { image: 'busybox', command: ['sh', '-c', WATCH] };
+const WATCHER = { containers: [{ name: 'app', image: 'busybox', command: ['sh', '-c', WATCH] }] };
 /** Fifty requests of 100m would not fit on a node of two cores, and fifty sidecars need no threads of their own for each. */
 const SMALL = {
   ...CAPTURED,
@@ -107,20 +106,20 @@ export class RouteLoad {
   /** Starts the backends v1 and v2, and so many pods that watch. */
   async start(watchers: number): Promise<void> {
     const backend = (name: string) => [
-      deployment(name, undefined, 1, node(SERVER, [{ name: 'NAME', value: name }], 8080)),
+      deployment(name, undefined, node(SERVER, [{ name: 'NAME', value: name }], 8080), 1),
       service(name, name),
     ];
     await apply(this.#cluster, ...backend('v1'), ...backend('v2'), service('web', 'v1'));
     await this.#rolledOut('v1', 'v2');
     await this.change();
-    await apply(this.#cluster, deployment('watch', SMALL, watchers, WATCHER));
+    await apply(this.#cluster, deployment('watch', SMALL, WATCHER, watchers));
     await this.#rolledOut('watch');
   }
 
   /** Starts one more pod, which sends so many requests a second. */
   async send(perSecond: number): Promise<void> {
     const load = node(LOAD, [{ name: 'RATE', value: `${perSecond}` }]);
-    await apply(this.#cluster, deployment('load', CAPTURED, 1, load));
+    await apply(this.#cluster, deployment('load', CAPTURED, load, 1));
     await this.#rolledOut('load');
   }
 
@@ -232,7 +231,7 @@ export class RouteLoad {
 
   /** One more pod that watches, with the default template, which policies inject. Resolves when it runs, with its name. */
   async startLate(): Promise<string> {
-    await apply(this.#cluster, deployment('late', {}, 1, WATCHER));
+    await apply(this.#cluster, deployment('late', {}, WATCHER, 1));
     await this.#rolledOut('late');
     return (
       await kubectl(this.#cluster, 'get pods -l app=late -o jsonpath={.items[*].metadata.name}')
@@ -262,8 +261,10 @@ export class RouteLoad {
   }
 }
 
+/** The spec of a pod that runs the script. */
 function node(script: string, env: readonly object[], port?: number): object {
-  return {
+  const container = {
+    name: 'app',
     image: 'envoy-initializer:0.0.1',
     command: ['/usr/local/bin/node', '-e', script],
     env,
@@ -271,29 +272,7 @@ function node(script: string, env: readonly object[], port?: number): object {
       readinessProbe: { httpGet: { port }, periodSeconds: 1, timeoutSeconds: 10 },
     }),
   };
-}
-
-/** With a sidecar if it has annotations. */
-function deployment(
-  name: string,
-  annotations: object | undefined,
-  replicas: number,
-  container: object,
-): object {
-  const labels = { app: name };
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels: { ...labels, ...(annotations && OPTED_IN) }, annotations },
-        spec: { containers: [{ name: 'app', ...container }] },
-      },
-    },
-  };
+  return { containers: [container] };
 }
 
 function service(name: string, app: string): object {
