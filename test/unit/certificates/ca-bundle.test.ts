@@ -9,7 +9,7 @@ import {
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const signal = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
