@@ -11,7 +11,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
-import { FakeSigner } from '../../support/fake-signer.ts';
+import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 /** A value and the time since which it holds. */
 interface Version<T> {
@@ -137,6 +137,8 @@ export class SimulatedController {
       },
       bundle: new CaBundle({
         clock,
+        wallClock: () => world.now,
+        isRollingOut: async () => false,
         targets: [
           {
             resource: MUTATING_WEBHOOK_CONFIGURATIONS,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { DEMO_TEMPLATE, OPT_IN } from '../../support/demo.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 
 const pod = (name: string, value: string) =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, labels: {${OPT_IN}: "${value}"}}\nspec: {containers: [{name: app, image: app}]}\n`;
@@ -48,6 +48,23 @@ describe('inject', () => {
     const result = await run('inject', '--template', 'template.yaml', ...args);
     expect(result.code).toBe(code);
     if (code === 2) expect(result.stdout).toBe('');
+  });
+
+  test.each([
+    [
+      'a kubeconfig',
+      ['--kubeconfig', '/nowhere/config'],
+      /no usable kubeconfig: .*, or use --template FILE\n$/,
+    ],
+    [
+      'an API server',
+      ['--master', 'https://127.0.0.1:1'],
+      /cannot reach the API server: .*, or use --template FILE\n$/,
+    ],
+  ])('says how to do without %s', async (_, args, message) => {
+    const result = await run('inject', '-f', 'good.yaml', ...args);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toMatch(message);
   });
 
   test('prints several files as one stream', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
-import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 /** The pod with the spec and metadata, injected with templates of that data. */
 function injected(spec: JsonObject, data: Record<string, string>, metadata: JsonObject = {}) {
@@ -73,6 +73,15 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     expect(metadataOf(pod).labels).toEqual({ app: 'myapp', 'x/y': 'z' });
     expect(metadataOf(pod).annotations).toMatchObject({ 'a/b-c': 'd' });
     expect(status.added).toEqual({ labels: ['x/y'], annotations: ['a/b-c'] });
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['seccomp.security.alpha.kubernetes.io/pod', { securityContext: { seccompProfile: { type: 'A' } } }, {}],
+    ['seccompProfile', {}, { 'seccomp.security.alpha.kubernetes.io/pod': 'runtime/default' }],
+  ])('the label %s, which says nothing about seccomp', (key, spec, annotations) => {
+    const config = `metadata: {labels: {${key}: x}}\nspec: {}`;
+    const { status } = injected(spec, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    expect(status.added).toEqual({ labels: [key] });
   });
 
   test("the application's containers, by variable name and mount path", () => {

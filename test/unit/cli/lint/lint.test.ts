@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../../src/cli/program.ts';
 import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
-import { DEMO_TEMPLATE } from '../../../support/demo.ts';
-import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 const BAD = `\
 # A ConfigMap with three faults.
@@ -94,6 +94,17 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(await runCli(['node', 'envoy-initializer', 'lint', 'gone.yaml'], terminal)).toBe(2);
   expect(terminal.stderr).toMatch(message);
   expect(terminal.stdout).toBe('');
+});
+
+test('finds a template under a misspelled key', async () => {
+  const manifest = (key: string) => `apiVersion: v1\nkind: ConfigMap\ndata:\n  ${key}: "{}"\n`;
+  expect(await lint({ 'a.yaml': manifest('confg') })).toMatchObject({
+    code: 1,
+    stdout: 'a.yaml:4:3: template "config": required, but the key is missing: rename "confg" to config\n',
+  });
+  const beside = await lint({ 'a.yaml': `${manifest('configs')}---\n${manifest('config.blue')}` });
+  expect(beside.stdout).toMatch(/^a\.yaml:\d+:\d+: template "blue": /);
+  expect(beside.stdout).not.toContain('rename');
 });
 
 test('prints what a policy leaves to the webhook', async () => {
