@@ -1,5 +1,5 @@
 import { formatStatus } from '../../../src/sidecar/status.ts';
-import { worldRoute, worldService } from '../route-world.ts';
+import { worldRoute, worldService } from '../routing/route-world.ts';
 import type { FleetServer, Item } from './fleet-server.ts';
 
 /** How many there are of each. */

@@ -7,7 +7,7 @@ import { cpuSeconds } from '../../bench/cpu-time.ts';
 import { freePorts } from '../../env/control-plane/free-ports.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
-import { memoryOf } from '../process-memory.ts';
+import { memoryOf } from '../operator/process-memory.ts';
 import { askInside, insideFlags } from './ask-inside.ts';
 
 export interface FleetOperatorOptions {
