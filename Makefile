@@ -12,6 +12,9 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
+# Suites of minutes that `make test` leaves to `make integration` and `make e2e`: faults at each write, outages, fleets.
+LONG := integration/(rollout/rollout\.|routing/route-faults|neutron/neutron-(crashes|outages)|faults/leader-outages|network/network-soak)|e2e/(outages|high-availability)
+SKIP ?= /node_modules/
 
 .PHONY: help
 help: ## List the targets
@@ -26,7 +29,8 @@ run: dist/.built control-plane ## Play the demo on an embedded control plane, un
 	@node hack/run.ts $(if $(ONCE),--once)
 
 .PHONY: test
-test: lint unit integration e2e ## Run lint and all tests
+test: lint unit dist/.built control-plane ## Run lint and all tests, but for the longest suites of integration and e2e
+	@$(MAKE) --no-print-directory --keep-going -j2 integration e2e SKIP='$(LONG)'
 
 ##@ Checks and tests
 
@@ -43,15 +47,15 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
-	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
-	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
+	@$(JEST) --maxWorkers=2 --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
+	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
 # Without Python, the tests with a real Neutron are skipped and say so.
 integration: build/.compiled dist/.built control-plane ## Run the tests against a real etcd, API server and controller-manager
 	-@node test/env/neutron/cli.ts install
-	@$(JEST) --maxWorkers=2 build/test/integration
+	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='$(SKIP)' -- build/test/integration
 
 .PHONY: versions
 versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37'; each takes 10 minutes of CPU to build, once)
@@ -185,7 +189,7 @@ cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers
 .PHONY: e2e
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
-		--testPathIgnorePatterns=build/test/e2e/route-load -- build/test/e2e
+		--testPathIgnorePatterns=build/test/e2e/route-load '$(SKIP)' -- build/test/e2e
 
 .PHONY: conformance
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)

@@ -92,9 +92,12 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
   test('puts an Envoy beside the demo’s pod that serves', async () => {
     await run(`apply -k ${join(projectDirectory(), 'deploy', 'envoy')}`);
     await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
-    await run('wait pod/myapp-pod --for=condition=Ready --timeout=120s');
-    const states = await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}');
-    expect(states).toBe('true true');
+    await eventually(
+      'both containers are ready',
+      async () =>
+        (await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}')) === 'true true',
+      { boundMs: 120_000 },
+    );
     const asks = ['exec', 'myapp-pod', '--container=myapp-container', '--', 'wget', '-S', '-O-', READINESS];
     const { stdout, stderr } = await cluster.kubectl([`--namespace=${NAMESPACE}`, ...asks]);
     expect(stdout).toBe('LIVE\n');
