@@ -25,9 +25,9 @@ export const FLEET_RESOURCES = {
 
 /** A pod of a node has 30. */
 const PODS_OF_NODE = 30;
-/** Every tenth pod is on a Network, and every second has a sidecar. */
+/** Every tenth pod is on a Network, and one in a hundred misses its sidecar. */
 const ON_NETWORK = 10;
-const WITH_SIDECAR = 2;
+const WITHOUT_SIDECAR = 100;
 const OWN_NAMESPACE = 'envoy-initializer';
 const STATUS = formatStatus({
   templates: [{ name: '', sha256: '0' }],
@@ -52,7 +52,7 @@ export function fleetPod(index: number, { namespaces, networks }: FleetSize, cha
       creationTimestamp: '2026-11-01T00:00:00Z',
       labels: { app: `app-${index % 1_000}`, 'pod-template-hash': '7c9d6b5f4d' },
       annotations: {
-        ...(index % WITH_SIDECAR === 0 && { 'initializer.kubernetes.io/envoy-status': STATUS }),
+        ...(index % WITHOUT_SIDECAR !== 0 && { 'initializer.kubernetes.io/envoy-status': STATUS }),
         ...(isOn && {
           'k8s.v1.cni.cncf.io/networks': `default/${network}`,
           'k8s.v1.cni.cncf.io/network-status': JSON.stringify([
@@ -158,15 +158,19 @@ export function fleetRoute(index: number, { routes, namespaces }: FleetSize, cha
   };
 }
 
+/** The first number of a name. */
+const indexOf = (name: string) => Number(/\d+/.exec(name)?.[0]);
+
 /** Fills a server with all of them. */
 export function fillFleet(server: FleetServer, size: FleetSize): void {
-  server.fill('pods', { count: size.pods, make: (index) => fleetPod(index, size) });
-  server.fill('namespaces', { count: size.namespaces, make: (index) => fleetNamespace(index) });
+  server.fill('pods', { count: size.pods, make: (index) => fleetPod(index, size), indexOf });
+  server.fill('namespaces', { count: size.namespaces, make: (index) => fleetNamespace(index), indexOf });
   for (let index = 0; index < size.networks; index++) server.put('networks', fleetNetwork(index));
   server.put('configmaps', fleetTemplates(size.templates));
   for (let index = 0; index < size.routes; index++) server.put('httproutes', fleetRoute(index, size));
   server.fill('services', {
     count: size.routes >> 1,
+    indexOf,
     make(index) {
       const { metadata, ...rest } = worldService(index, size);
       return {

@@ -14,6 +14,8 @@ export type Resources = Readonly<Record<string, readonly string[]>>;
 export interface Made {
   readonly count: number;
   readonly make: (index: number) => Item;
+  /** The index of the object with a name, so that a GET does not make all of them. */
+  readonly indexOf: (name: string) => number;
 }
 
 interface Watcher {
@@ -27,6 +29,17 @@ class Collection {
   readonly made: Made[] = [];
   readonly stored = new Map<string, Item>();
   readonly watchers = new Set<Watcher>();
+
+  get(key: string): Item | undefined {
+    const name = key.slice(key.indexOf('/') + 1);
+    for (const { count, make, indexOf } of this.made) {
+      const index = indexOf(name);
+      if (!(index >= 0 && index < count)) continue;
+      const item = make(index);
+      if (keyOf(item) === key) return item;
+    }
+    return this.stored.get(key);
+  }
 
   *items(selects: (item: Item) => boolean): Generator<Item> {
     for (const { count, make } of this.made) {
@@ -181,7 +194,7 @@ export class FleetServer {
     const metadataOnly = request.headers.accept?.includes('as=PartialObjectMetadata') ?? false;
     if (name !== undefined) {
       const key = [namespace, name].filter(Boolean).join('/');
-      const [found] = collection.items((item) => keyOf(item) === key);
+      const found = collection.get(key);
       return found ? send(response, shown(found, metadataOnly)) : fail(response, 404, `${name} not found`);
     }
     const selects = selectorOf(query, namespace);

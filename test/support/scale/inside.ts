@@ -19,12 +19,19 @@ const text = Buffer.alloc(128);
 const waitedMs = () =>
   Number(text.toString('latin1', 0, readSync(schedstat, text, 0, text.length, 0)).split(' ')[1]) / 1e6;
 
+/** A tick that comes late stands for those that did not come meanwhile. */
+function note(all: number[], lag: number): void {
+  for (let left = lag; left > 0; left -= TICK_MS) all.push(left);
+  if (lag === 0) all.push(0);
+}
+
 if (!counter) {
   let [due, waited] = [performance.now() + TICK_MS, waitedMs()];
   setInterval(() => {
     const [now, waitedNow] = [performance.now(), waitedMs()];
-    late.push(Math.max(0, now - due));
-    ownLate.push(Math.max(0, now - due - (waitedNow - waited)));
+    const lag = Math.max(0, now - due);
+    note(late, lag);
+    note(ownLate, Math.max(0, lag - (waitedNow - waited)));
     [due, waited] = [now + TICK_MS, waitedNow];
   }, TICK_MS).unref();
 }
