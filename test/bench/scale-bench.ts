@@ -135,7 +135,8 @@ async function costs(operator: FleetOperator, server: FleetServer, size: FleetSi
       const network = networks[nth % networks.length] ?? {};
       server.put('networks', { ...network, metadata: { ...Object(network.metadata), generation: 2 } });
     },
-    'a namespace': (nth) => server.event('namespaces', 'MODIFIED', fleetNamespace(nth % size.namespaces, 1 + nth)),
+    'a namespace': (nth) =>
+      server.event('namespaces', 'MODIFIED', fleetNamespace(nth % size.namespaces, 1 + nth)),
     'a route': (nth) => server.put('httproutes', fleetRoute(nth % size.routes, size, 1 + nth)),
     'the templates': (nth) => server.put('configmaps', fleetTemplates(size.templates, 1 + nth)),
   };
