@@ -12,6 +12,9 @@ COMPILE := tsc --incremental --tsBuildInfoFile build/.tsbuildinfo
 SOURCES := $(shell find src hack test -name '*.ts' 2>/dev/null)
 FAULT_SEEDS ?= 5000
 SOAK_SECONDS ?= 120
+# Suites of minutes that `make test` leaves to `make integration` and `make e2e`: faults at each write, outages, fleets.
+LONG := integration/(rollout/rollout\.|routing/route-faults|neutron/neutron-(crashes|outages)|faults/leader-outages|network/network-soak)|e2e/(outages|high-availability)
+SKIP ?= /node_modules/
 
 .PHONY: help
 help: ## List the targets
@@ -26,7 +29,8 @@ run: dist/.built control-plane ## Play the demo on an embedded control plane, un
 	@node hack/run.ts $(if $(ONCE),--once)
 
 .PHONY: test
-test: lint unit integration e2e ## Run lint and all tests
+test: lint unit dist/.built control-plane ## Run lint and all tests, but for the longest suites of integration and e2e
+	@$(MAKE) --no-print-directory --keep-going -j2 integration e2e SKIP='$(LONG)'
 
 ##@ Checks and tests
 
@@ -43,15 +47,15 @@ lint: node_modules/.installed ## Check format, lint, import rules, unused code a
 
 .PHONY: unit
 unit: build/.compiled ## Run all tests without a control plane; fails if the coverage of the pure rooms is too low
-	@$(JEST) --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
-	@$(JEST) --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
+	@$(JEST) --maxWorkers=2 --coverage 'build/test/(unit|properties)/(json|podspec|routing|sidecar)/' build/test/project/golden
+	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='test/(unit|properties)/(json|podspec|routing|sidecar)/|test/project/golden' -- \
 		'build/test/(unit|properties|processes|project|tools)/'
 
 .PHONY: integration
 # Without Python, the tests with a real Neutron are skipped and say so.
 integration: build/.compiled dist/.built control-plane ## Run the tests against a real etcd, API server and controller-manager
 	-@node test/env/neutron/cli.ts install
-	@$(JEST) --maxWorkers=2 build/test/integration
+	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='$(SKIP)' -- build/test/integration
 
 .PHONY: versions
 versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37'; each takes 10 minutes of CPU to build, once)
@@ -67,11 +71,11 @@ golden: build/.compiled ## Rewrite the expected files of test/golden from curren
 
 .PHONY: faults
 faults: build/.compiled control-plane ## Run the fault suite with many seeds (FAULT_SEEDS=5000); FAULT_SEED=123 replays one
-	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults
+	@FAULT_SEEDS=$(FAULT_SEEDS) $(JEST) --runInBand build/test/integration/faults/faults
 
 .PHONY: oracle
 oracle: build/.compiled control-plane ## Put 2,500 faults into a template: none that is adopted may be refused in a pod (5 minutes; ORACLE_SEED=7 for others)
-	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/template-oracle
+	@ORACLE_FAULTS=2500 $(JEST) --runInBand build/test/integration/injection/template-oracle
 
 .PHONY: outages
 outages: dist/.built control-plane ## Compare real operators in API server outages of 9 to 20 s (25 minutes; OUTAGE_ROUNDS=10; test/outages/README.md)
@@ -84,24 +88,24 @@ compare: node_modules/.installed control-plane ## Compare which faults client-no
 .PHONY: soak-networks
 soak-networks: build/.compiled dist/.built control-plane ## Change 1,000 Networks at random for 5 minutes, and kill the operator ten times (SOAK_SEED=123 replays)
 	-@node test/env/neutron/cli.ts install
-	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network-soak
+	@SOAK_SECONDS=300 SOAK_NETWORKS=1000 SOAK_KILLS=10 $(JEST) --runInBand build/test/integration/network/network-soak
 
 .PHONY: big-lists
 big-lists: build/.compiled dist/.built control-plane ## Measure the operator's memory with 40,000 pods of 10 kB (5 minutes; 3 GB for the API server)
-	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/big-lists
+	@BIG_LISTS_CREATED=40000 $(JEST) --runInBand build/test/integration/faults/big-lists
 
 .PHONY: neutron-fleet
 neutron-fleet: build/.compiled dist/.built control-plane ## Count requests to a real Neutron for 1,000 pods on 50 Networks (10 minutes)
 	-@node test/env/neutron/cli.ts install
-	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron-pods -t 'each pod has one port'
+	@NEUTRON_PODS=1000 NEUTRON_NETWORKS=50 $(JEST) --runInBand build/test/integration/neutron/neutron-pods -t 'each pod has one port'
 
 .PHONY: network-fleet
 network-fleet: build/.compiled dist/.built control-plane ## Count the operator's writes with 5,000 nodes, 1,000 Networks and 10,000 pods (15 minutes; 4 GB)
-	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network-fleet
+	@NETWORK_FLEET=5000,1000,10000 $(JEST) --runInBand build/test/integration/network/network-fleet
 
 .PHONY: route-fleet
 route-fleet: build/.compiled dist/.built control-plane ## Count the writes and measure the memory for 1,000 HTTPRoutes, 500 Services, 100 namespaces and 10,000 pods (15 minutes; 4 GB)
-	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/route-fleet
+	@ROUTE_FLEET=1000,500,100,10000 $(JEST) --runInBand build/test/integration/routing/route-fleet
 
 .PHONY: routes-load
 routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a changed HTTPRoute, and kill the operator ten times under load (15 minutes; Debian, root; 5 GB)
@@ -110,7 +114,7 @@ routes-load: build/.compiled ## Measure how soon 50 pods on a real node obey a c
 .PHONY: fleet-rollout
 fleet-rollout: build/.compiled dist/.built control-plane ## Roll a template out to 10,000 pods with a simulated kubelet, and count the writes (ROLLOUT_WORKLOADS=200 ROLLOUT_REPLICAS=50)
 	@ROLLOUT_WORKLOADS='$(or $(ROLLOUT_WORKLOADS),200)' ROLLOUT_REPLICAS='$(or $(ROLLOUT_REPLICAS),50)' \
-		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout.test.js
+		ROLLOUT_BOUND_SECONDS='$(or $(ROLLOUT_BOUND_SECONDS),3600)' $(JEST) --runInBand build/test/integration/rollout/rollout.test.js
 
 .PHONY: rollout-on-node
 rollout-on-node: build/.compiled ## Roll images, resources, envoy.json and faulty images out to 20 pods under load on a real node (15 minutes; Debian, root)
@@ -185,7 +189,7 @@ cluster-down: node_modules/.installed ## Stop that cluster, and remove leftovers
 .PHONY: e2e
 e2e: build/.compiled ## Run the tests on a real node with kubelet, containerd and CNI (Debian, root; else skipped), or on E2E_KUBECONFIG
 	@obstacle="$$(node test/env/cluster/cli.ts prove)"; E2E_OBSTACLE="$$obstacle" $(JEST) --runInBand \
-		--testPathIgnorePatterns=build/test/e2e/route-load -- build/test/e2e
+		--testPathIgnorePatterns=build/test/e2e/route-load '$(SKIP)' -- build/test/e2e
 
 .PHONY: conformance
 conformance: build/.compiled ## Run the Gateway API's conformance suite, and write test/conformance/gateway-api.yaml (Debian, root; 6 minutes)
@@ -198,7 +202,7 @@ test-release: build/.compiled ## Test make release against a registry on this ma
 
 .PHONY: test-helm
 test-helm: build/.compiled dist/.built control-plane ## Test the Helm chart with Helm, which is built first (2 minutes)
-	@TEST_HELM=1 $(JEST) --runInBand build/test/integration/helm
+	@TEST_HELM=1 $(JEST) --runInBand build/test/integration/operator/helm
 
 .PHONY: test-partners
 test-partners: build/.compiled ## Test the Helm chart with cert-manager on a real node (Debian, root); builds both first, which takes minutes

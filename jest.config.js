@@ -18,5 +18,5 @@ export default {
   ],
   coverageThreshold: { global: { lines: 95, branches: 95 } },
   coverageReporters: ['text-summary', 'html'],
-  reporters: ['default', '<rootDir>/build/test/support/plain-reporter.js'],
+  reporters: ['default', '<rootDir>/build/test/support/jest/plain-reporter.js'],
 };

@@ -4,20 +4,22 @@ import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
+import type { Task } from '../kube/util/together.ts';
 import { cachedNetwork, NETWORKS } from './api/resources.ts';
-import { setUpNetworkController } from './controller/controller.ts';
+import type { Network } from './api/types.ts';
+import { type NetworkController, setUpNetworkController } from './controller/controller.ts';
 import type { Range } from './ipam/cidr.ts';
 import { CLUSTER_NODES } from './ipam/cluster-objects.ts';
 import { ClusterRanges } from './ipam/cluster-ranges.ts';
 import type { RangePolicy } from './ipam/range-policy.ts';
 import { rangeSources } from './ipam/range-sources.ts';
 import { NetworkControllers } from './network-controllers.ts';
-import { setUpNodes } from './nodes/setup.ts';
+import { type Nodes, setUpNodes } from './nodes/setup.ts';
 import { attachWith } from './pods/attach-pod.ts';
 import { NetworkAccess } from './pods/network-access.ts';
 import { isRelevant, networkPods, POD_INDEXERS } from './pods/network-pods.ts';
 import { GATHER_MS } from './pods/pod-controller.ts';
-import { setUpNetworkPods } from './pods/setup.ts';
+import { type NetworkPods, setUpNetworkPods } from './pods/setup.ts';
 import { createAttachHandler } from './pods/webhook.ts';
 import { NETWORK_INDEXERS, PROVIDERS, type ProviderReason } from './providers/index.ts';
 import type { ProviderContext, ProviderSetup } from './providers/provider-setup.ts';
@@ -52,38 +54,73 @@ const PROVIDERS_WAIT_MS = 5_000;
 /** Longest wait for the ranges of Services and of the API server: the operator may lack a right. */
 const RANGES_WAIT_MS = 5_000;
 
+/** What the parts of Networks share. */
+interface Shared {
+  readonly manager: Manager;
+  readonly options: NetworkOptions;
+  readonly access: NetworkAccess;
+  readonly events: EventRecorder;
+  readonly caches: ReturnType<typeof informers>;
+  readonly cluster: ClusterRanges;
+  readonly controllers: NetworkControllers;
+  /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
+  readonly after: Task;
+}
+
 /** Sets up the controllers of Networks and of pods on them, and the webhook that attaches pods. */
 export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
-  const { client, leaderClient, clock, log } = manager;
-  const { workers, resync: resyncMs, nodeAgentNamespace } = options;
+  const { log } = manager;
   const access = new NetworkAccess(options.sharedNetworkNamespaces);
   const events = logged(manager.events, log);
-  const { networks, pods, nodes } = informers(manager, access);
+  const caches = informers(manager, access);
   const cluster = new ClusterRanges();
   cluster.set('--cluster-cidrs', options.clusterCidrs);
   const sources = rangeSources(manager, cluster);
-  const synced = [networks, pods, nodes];
 
-  /** Resolves when the leader knows enough of the cluster to reconcile Networks and pods. */
-  async function cachesKnown(signal: AbortSignal): Promise<void> {
+  async function after(signal: AbortSignal): Promise<void> {
     // Without the pods, a Network in use would look unused. Without the reports of the agents, its nodes would seem to
     // have none.
-    if (!(await waitForSync([...synced, ...reports], signal))) return;
+    if (!(await waitForSync([...Object.values(caches), ...nodes.informers], signal))) return;
     const within = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
     await Promise.all([
       ...providers.map((each) => each.waitForSync?.(within(PROVIDERS_WAIT_MS))),
       sources.known(within(RANGES_WAIT_MS)),
-      onPods.known(within(PROVIDERS_WAIT_MS)),
+      pods.known(within(PROVIDERS_WAIT_MS)),
     ]);
   }
 
-  const controllers: NetworkControllers = new NetworkControllers(manager, {
+  const controllers = new NetworkControllers(manager, {
     name: 'network',
-    workers,
-    isRemote: (key) => networkController.isRemote(key),
+    workers: options.workers,
+    isRemote: (key) => controller.isRemote(key),
   });
-  const { networkNodes, informers: reports } = setUpNodes(manager, {
-    nodeAgentNamespace,
+  const shared: Shared = { manager, options, access, events, caches, cluster, controllers, after };
+  const nodes = nodesOf(shared);
+  const pods = podsOf(shared, {
+    isRemote: (key) => controller.isRemote(key),
+    judge: (key, network) => controller.judge(key, network),
+    providerOf: (network) => providers.find(({ provider }) => provider.name === network?.status?.provider),
+  });
+  const context = providerContext(shared, pods, nodes, () => controller.keys());
+  const providers: readonly Setup[] = PROVIDERS.map(({ setUp }) => setUp(manager, context));
+  const controller: NetworkController = networkController(shared, providers);
+  controllers.reconcile(controller.reconcile, { keys: controller.keys, after });
+  setUpNetworkServices(manager, { access, events, ...caches, after });
+  const { client, clock } = manager;
+  const attach = attachWith({
+    ...{ client, clock, access },
+    networks: caches.networks.lister,
+    judge: controller.judge,
+  });
+  manager.webhook('/attach', createAttachHandler({ attach, log }));
+}
+
+type Setup = ProviderSetup<ProviderReason>;
+
+function nodesOf({ manager, options, events, caches, cluster, controllers }: Shared): Nodes {
+  const { networks, pods, nodes } = caches;
+  return setUpNodes(manager, {
+    nodeAgentNamespace: options.nodeAgentNamespace,
     events,
     nodes,
     pods: pods.lister,
@@ -96,27 +133,45 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
       for (const each of networks.lister.list()) controllers.queue.add(keyOf(each));
     },
   });
-  const { users, ...onPods } = setUpNetworkPods(manager, {
-    ...{ workers, resyncMs, access, events, networks, pods, nodes },
+}
+
+function podsOf(
+  { manager, options, access, events, caches, controllers, after }: Shared,
+  {
+    isRemote,
+    judge,
+    providerOf,
+  }: Pick<NetworkController, 'isRemote' | 'judge'> & {
+    providerOf(network: Network | undefined): Setup | undefined;
+  },
+): NetworkPods {
+  const { workers, resync: resyncMs } = options;
+  const networkOf = (key: ObjectKey) => caches.networks.lister.get(key);
+  return setUpNetworkPods(manager, {
+    ...{ workers, resyncMs, access, events, ...caches, isRemote, after },
     networkQueue: controllers.queue,
-    gives: (network) =>
-      providers
-        .find(({ provider }) => provider.name === network.status?.provider)
-        ?.takesAddresses?.(keyOf(network)) ?? false,
-    isRemote: (key) => networkController.isRemote(key),
+    gives: (network) => providerOf(network)?.takesAddresses?.(keyOf(network)) ?? false,
     portsOf(key) {
-      const network = networks.lister.get(key);
-      const ports = providers.find(({ provider }) => provider.name === network?.status?.provider)?.ports;
+      const network = networkOf(key);
+      const ports = providerOf(network)?.ports;
       return network && ports ? { network, ports } : undefined;
     },
-    stateOf: (key) => networkController.judge(key, networks.lister.get(key)),
-    after: cachesKnown,
+    stateOf: (key) => judge(key, networkOf(key)),
   });
-  const context: ProviderContext = {
+}
+
+function providerContext(
+  { options, access, caches, controllers, after }: Shared,
+  { users }: NetworkPods,
+  { networkNodes }: Nodes,
+  keys: () => Iterable<ObjectKey>,
+): ProviderContext {
+  const { networks, pods } = caches;
+  return {
     namespace: options.namespace,
     neutronSecret: options.neutronSecret,
     neutronPods: options.neutronPods,
-    after: cachesKnown,
+    after,
     networks: networks.lister,
     pods: {
       uidOf: (key) => pods.lister.get(key)?.metadata.uid,
@@ -124,7 +179,7 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     },
     enqueue: (key: ObjectKey) => controllers.queue.add(key),
     enqueueAll: () => {
-      for (const key of networkController.keys()) controllers.queue.add(key);
+      for (const key of keys()) controllers.queue.add(key);
     },
     usageOf(network) {
       const { nodeNames, ...usage } = users.usageOf(keyOf(network));
@@ -133,17 +188,21 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
     defaultMtu: () => networkNodes.mtu(),
     isShared: (key: ObjectKey) => access.isShared(key),
   };
-  const providers: readonly ProviderSetup<ProviderReason>[] = PROVIDERS.map(({ setUp }) =>
-    setUp(manager, context),
-  );
-  const networkController = setUpNetworkController({
-    client: leaderClient,
-    networks,
+}
+
+function networkController(
+  { manager, options, events, caches, cluster, controllers }: Shared,
+  providers: readonly Setup[],
+): NetworkController {
+  const { leaderClient: client, clock, log } = manager;
+  return setUpNetworkController({
+    client,
+    networks: caches.networks,
     queue: controllers.queue,
     events,
     clock,
     now: () => new Date(),
-    resyncMs,
+    resyncMs: options.resync,
     defaultProvider: options.networkProvider,
     providers,
     ranges: {
@@ -153,16 +212,6 @@ export function setUpNetworks(manager: Manager, options: NetworkOptions): void {
         log.info({ key, other }, 'Network refused, its range belongs to another Network'),
     },
   });
-  controllers.reconcile(networkController.reconcile, { keys: networkController.keys, after: cachesKnown });
-  setUpNetworkServices(manager, { access, events, networks, pods, after: cachesKnown });
-  const attach = attachWith({
-    client,
-    clock,
-    networks: networks.lister,
-    judge: networkController.judge,
-    access,
-  });
-  manager.webhook('/attach', createAttachHandler({ attach, log }));
 }
 
 /** Returns a recorder that also logs every Event. */

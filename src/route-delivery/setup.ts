@@ -1,28 +1,19 @@
-import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
-import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { type Compilation, compileRoutes } from '../routing/compile.ts';
-import { cachedAge, configurationRead, ENVOY_CONFIG_MAP } from '../sidecar/envoy/configuration-age.ts';
+import { configurationRead } from '../sidecar/envoy/configuration-age.ts';
 import { keysFor } from '../sidecar/keys.ts';
-import { parseStatus } from '../sidecar/status.ts';
 import { askSidecar } from './ask-sidecar.ts';
 import { Changes } from './changes.ts';
-import { routeMetrics } from './metrics.ts';
+import { LiveCompilation } from './live-compilation.ts';
+import { type RouteMetrics, routeMetrics } from './metrics.ts';
 import { Progress } from './progress.ts';
-import {
-  HTTP_ROUTES,
-  ONLY_ROUTES_MAPS,
-  ROUTES_CONFIG_MAP,
-  ROUTES_MAPS,
-  SERVICES,
-  serviceSummary,
-} from './resources.ts';
+import { HTTP_ROUTES } from './resources.ts';
+import { namespacesOf, RouteCaches } from './route-caches.ts';
 import { RouteFiles } from './route-files.ts';
 import { RouteStatus } from './route-status.ts';
-import { createRouteHandler, PARENT, parentsIn } from './route-warnings.ts';
-import { ROUTED_IN, Sidecars } from './sidecars.ts';
+import { createRouteHandler } from './route-warnings.ts';
+import { Sidecars } from './sidecars.ts';
 
 /** The flags of `serve` for routes. */
 export interface RouteOptions {
@@ -50,7 +41,6 @@ const NUMBERS_MS = 10_000;
 const FIRST_FILE_MS = 5000;
 /** The path of the webhook. */
 const WARNINGS = '/validate-route';
-const MAPS_METADATA = { ...ROUTES_MAPS, metadataOnly: true as const };
 
 /** Sets up the delivery of HTTPRoutes to sidecars, once the API server serves them. */
 export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions): void {
@@ -58,139 +48,154 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     manager.webhook(WARNINGS, async () => ({ allowed: true }));
     return;
   }
-  const { fleet, namespace: home } = options;
-  const { leaderClient, clock, events } = manager;
-  const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
+  const { fleet } = options;
   const served = manager.served(HTTP_ROUTES);
-  const startWhen = served.until;
-  const routes = manager.informer(HTTP_ROUTES, { startWhen, indexers: { [PARENT]: parentsIn } });
-  const services = manager.informer(SERVICES, { startWhen, transform: serviceSummary });
-  const maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
-  // The same as for the copies of it.
-  const envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
-  const { pods } = fleet;
-  const isRouted = ({ metadata }: KubeObject) =>
-    parseStatus(metadata.annotations?.[keys.status])?.added.volumes?.includes(ROUTES_CONFIG_MAP) ?? false;
-  pods.addIndexers({
-    [ROUTED_IN]: (pod) => (isRouted(pod) && pod.metadata.namespace ? [pod.metadata.namespace] : []),
+  const caches = new RouteCaches(manager, fleet.pods, keysFor(options.annotation), served.until);
+  setUpWarnings(manager, caches);
+  const delivery = deliveryOf(manager, options, caches);
+  queueOnEvents(delivery);
+  runChanges(manager, delivery);
+  runControllers(delivery);
+  fleet.beforeCopy(async (namespace, signal) => {
+    if (served.isServed !== true) return;
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
+    if (await caches.waitForSync(limited)) await delivery.files.reconcile(namespace, signal, true);
   });
-  const after = (signal: AbortSignal) => waitForSync([routes, services, maps, pods], signal);
-  const fileWork = manager.controller('route-files', FILE_WORKERS);
-  const sidecarWork = manager.controller('route-sidecars', SIDECAR_WORKERS);
-  const statusWork = manager.controller('route-status', STATUS_WORKERS);
-  const [progress, changes] = [new Progress(), new Changes(clock)];
+}
 
-  let known: Compilation | undefined;
-  const compilation = (): Compilation => {
-    if (known) return known;
-    known = compileRoutes({ routes: routes.lister.list(), services: services.lister });
-    progress.compiled(routes.lister.list().map((route) => [keyOf(route), route]));
-    return known;
-  };
-  const podsIn = (namespace: string) => pods.lister.byIndex(ROUTED_IN, namespace);
-  const namespacesOf = (objects: readonly KubeObject[]) =>
-    new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
-  const routedPods = () => pods.lister.list().filter(isRouted);
-
-  const hasSidecars = (namespace: string) => podsIn(namespace).length > 0;
+function setUpWarnings(manager: Manager, caches: RouteCaches): void {
   const warnings = createRouteHandler({
-    routes: routes.lister,
-    services: services.lister,
-    hasSynced: () => [routes, services, maps, pods].every((informer) => informer.hasSynced()),
-    hasSidecars: (namespace) =>
-      namespace === undefined
-        ? [...namespacesOf(maps.lister.list())].some(hasSidecars)
-        : hasSidecars(namespace),
-    clock,
+    routes: caches.routes.lister,
+    services: caches.services.lister,
+    hasSynced: () => caches.hasSynced(),
+    hasSidecars: (namespace) => caches.hasSidecars(namespace),
+    clock: manager.clock,
   });
   manager.webhook(WARNINGS, warnings);
+}
 
+/** The parts that deliver routes, and their queues. */
+interface Delivery {
+  readonly caches: RouteCaches;
+  readonly metrics: RouteMetrics;
+  readonly compilation: LiveCompilation;
+  readonly changes: Changes;
+  readonly sidecars: Sidecars;
+  readonly files: RouteFiles;
+  readonly status: RouteStatus;
+  readonly work: Work;
+}
+
+type Work = Readonly<Record<'files' | 'sidecars' | 'statuses', ReturnType<Manager['controller']>>>;
+
+function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteCaches): Delivery {
+  const { leaderClient: client, clock, events } = manager;
+  const [metrics, keys] = [routeMetrics(manager.registry), keysFor(options.annotation)];
+  const work = {
+    files: manager.controller('route-files', FILE_WORKERS),
+    sidecars: manager.controller('route-sidecars', SIDECAR_WORKERS),
+    statuses: manager.controller('route-status', STATUS_WORKERS),
+  };
+  const progress = new Progress();
+  const compilation = new LiveCompilation(caches.routes.lister, caches.services.lister, progress);
   const sidecars = new Sidecars({
-    client: leaderClient,
-    pods: pods.lister,
+    client,
+    pods: caches.pods.lister,
     touch: options.routesTouch,
     ask: askSidecar,
     now: () => clock.now(),
     wallClock: () => new Date(),
     taken: metrics.taken,
     read: (pod) => configurationRead(pod, keys),
-    configuration: (namespace) => cachedAge(envoyMaps.lister.get(`${namespace}/${ENVOY_CONFIG_MAP}`)),
+    configuration: (namespace) => caches.configuration(namespace),
   });
   metrics.watch(
     () => sidecars.behind(),
     () => sidecars.withOlderConfiguration(),
   );
-  const files = new RouteFiles({
-    client: leaderClient,
-    configMaps: maps.lister,
-    namespace: home,
-    file(namespace) {
-      const file = compilation().file(namespace);
-      progress.wanted(namespace, file.version);
-      return file;
-    },
-    hasSidecars,
-    events,
-    delivered(namespace, file, isNew) {
-      metrics.size(namespace, Buffer.byteLength(file.text));
-      if (isNew) metrics.written();
-      if (!sidecars.delivered(namespace, file.version, isNew)) return;
-      for (const pod of podsIn(namespace)) sidecarWork.queue.add(keyOf(pod));
-    },
-    refused(namespace) {
-      metrics.refused();
-      sidecars.refused(namespace);
-    },
-    forget(namespace) {
-      metrics.forget(namespace);
-      sidecars.forgetFile(namespace);
-      progress.forget(namespace);
-    },
-  });
+  const parts = { caches, metrics, compilation, progress, sidecars, work };
+  const files = routeFiles(manager, options.namespace, parts);
   const status = new RouteStatus({
-    client: leaderClient,
-    routes: routes.lister,
-    compiled: (key) => compilation().routes.get(key),
+    client,
+    routes: caches.routes.lister,
+    compiled: (key) => compilation.get().routes.get(key),
     programmed: (key) =>
       progress.of(
         key,
-        compilation(),
-        new Set([...namespacesOf(maps.lister.list()), ...files.obstacles.keys()]),
+        compilation.get(),
+        new Set([...caches.namespaces(), ...files.obstacles.keys()]),
         (namespace) => sidecars.tally(namespace),
         (namespace) => files.obstacles.get(namespace),
       ),
-    isSurveyed: () => sidecars.isSurveyed(namespacesOf(maps.lister.list())),
+    isSurveyed: () => sidecars.isSurveyed(caches.namespaces()),
     events,
     now: () => clock.now(),
     wallClock: () => new Date(),
   });
+  return { ...parts, changes: new Changes(clock), files, status };
+}
 
+function routeFiles(
+  { leaderClient: client, events }: Manager,
+  namespace: string,
+  parts: Omit<Delivery, 'changes' | 'files' | 'status'> & { readonly progress: Progress },
+): RouteFiles {
+  const { caches, metrics, compilation, progress, sidecars, work } = parts;
+  return new RouteFiles({
+    client,
+    configMaps: caches.maps.lister,
+    namespace,
+    file(of) {
+      const file = compilation.get().file(of);
+      progress.wanted(of, file.version);
+      return file;
+    },
+    hasSidecars: (of) => caches.hasSidecars(of),
+    events,
+    delivered(of, file, isNew) {
+      metrics.size(of, Buffer.byteLength(file.text));
+      if (isNew) metrics.written();
+      if (!sidecars.delivered(of, file.version, isNew)) return;
+      for (const pod of caches.routedPodsIn(of)) work.sidecars.queue.add(keyOf(pod));
+    },
+    refused(of) {
+      metrics.refused();
+      sidecars.refused(of);
+    },
+    forget(of) {
+      metrics.forget(of);
+      sidecars.forgetFile(of);
+      progress.forget(of);
+    },
+  });
+}
+
+function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
   const mark = () => changes.mark();
-  services.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
-  routes.addEventHandler({
+  caches.services.addEventHandler({ onAdd: mark, onUpdate: mark, onDelete: mark });
+  caches.routes.addEventHandler({
     onAdd: mark,
     onUpdate(before, route) {
       const isSame =
         before.metadata.uid === route.metadata.uid &&
         before.metadata.generation === route.metadata.generation;
       // Only the status has changed.
-      if (isSame) statusWork.queue.add(keyOf(route));
+      if (isSame) work.statuses.queue.add(keyOf(route));
       else changes.mark();
     },
     onDelete: mark,
   });
-  const onMap = ({ metadata: { namespace = '' } }: KubeObject) => fileWork.queue.add(namespace);
-  maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
-  const queueMissingFile = (namespace: string) => {
-    if (!maps.lister.get(`${namespace}/${ROUTES_CONFIG_MAP}`)) fileWork.queue.add(namespace);
+  const onMap = ({ metadata: { namespace = '' } }: KubeObject) => work.files.queue.add(namespace);
+  caches.maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
+  const queueMissingFile = ({ metadata: { namespace } }: KubeObject) => {
+    if (namespace !== undefined && !caches.hasFile(namespace)) work.files.queue.add(namespace);
   };
   const onPod = (pod: KubeObject) => {
-    const { namespace } = pod.metadata;
-    if (namespace === undefined || !isRouted(pod)) return;
-    queueMissingFile(namespace);
-    sidecarWork.queue.add(keyOf(pod));
+    if (pod.metadata.namespace === undefined || !caches.isRouted(pod)) return;
+    queueMissingFile(pod);
+    work.sidecars.queue.add(keyOf(pod));
   };
-  pods.addEventHandler({
+  caches.pods.addEventHandler({
     onAdd: onPod,
     onUpdate(before, pod) {
       if (before.metadata.uid !== pod.metadata.uid) sidecars.forget(before);
@@ -198,22 +203,25 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     },
     onDelete(pod) {
       sidecars.forget(pod);
-      const { namespace } = pod.metadata;
-      if (namespace !== undefined && isRouted(pod)) queueMissingFile(namespace);
+      if (caches.isRouted(pod)) queueMissingFile(pod);
     },
   });
+}
 
+/** Queues all files and statuses after changes of routes, and all statuses after changes of the numbers in them. */
+function runChanges(manager: Manager, { caches, changes, compilation, sidecars, work }: Delivery): void {
+  const after = (signal: AbortSignal) => caches.waitForSync(signal);
   const queueStatuses = () => {
-    for (const route of routes.lister.list()) statusWork.queue.add(keyOf(route));
+    for (const route of caches.routes.lister.list()) work.statuses.queue.add(keyOf(route));
+  };
+  const handle = () => {
+    compilation.forget();
+    for (const namespace of caches.namespaces()) work.files.queue.add(namespace);
+    queueStatuses();
   };
   manager.singleton(
     'route-changes',
     (signal) => {
-      const handle = () => {
-        known = undefined;
-        for (const namespace of namespacesOf(maps.lister.list())) fileWork.queue.add(namespace);
-        queueStatuses();
-      };
       changes.mark();
       return changes.run(handle, signal);
     },
@@ -223,29 +231,25 @@ export function setUpRouteDelivery(manager: Manager, options: RouteSetupOptions)
     if (sidecars.hasChanged()) queueStatuses();
   };
   manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
-  fileWork.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
-    keys: () => namespacesOf([...routedPods(), ...maps.lister.list()]),
-    after,
-  });
-  const ended = () => {
-    known = undefined;
-    sidecars.clear();
-    metrics.reset();
-  };
-  const sidecarKeys = () => routedPods().map(keyOf);
-  sidecarWork.reconcile((key, signal) => sidecars.reconcile(key, signal), {
-    keys: sidecarKeys,
-    after,
-    ended,
-  });
-  statusWork.reconcile((key, signal) => status.reconcile(key, signal), {
-    keys: () => routes.lister.list().map(keyOf),
-    after,
-  });
+}
 
-  fleet.beforeCopy(async (namespace, signal) => {
-    if (served.isServed !== true) return;
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
-    if (await after(limited)) await files.reconcile(namespace, signal, true);
+function runControllers({ caches, compilation, metrics, sidecars, files, status, work }: Delivery): void {
+  const after = (signal: AbortSignal) => caches.waitForSync(signal);
+  work.files.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
+    keys: () => namespacesOf([...caches.routedPods(), ...caches.maps.lister.list()]),
+    after,
+  });
+  work.sidecars.reconcile((key, signal) => sidecars.reconcile(key, signal), {
+    keys: () => caches.routedPods().map(keyOf),
+    after,
+    ended() {
+      compilation.forget();
+      sidecars.clear();
+      metrics.reset();
+    },
+  });
+  work.statuses.reconcile((key, signal) => status.reconcile(key, signal), {
+    keys: () => caches.routes.lister.list().map(keyOf),
+    after,
   });
 }

@@ -6,8 +6,8 @@ import { compilePolicies, type PolicyObject } from '../../src/policies/compile.t
 import { POLICIES, POLICY_BINDINGS } from '../../src/policies/resources.ts';
 import { keysFor } from '../../src/sidecar/keys.ts';
 import { eventually } from '../env/eventually.ts';
-import { hasSidecar } from '../support/admission-load.ts';
-import { OPT_IN, templateSet } from '../support/demo.ts';
+import { hasSidecar } from '../support/cluster/admission-load.ts';
+import { OPT_IN, templateSet } from '../support/injection/demo.ts';
 import type { Measurement } from './measurement.ts';
 import { User } from './networks.ts';
 import { REVIEWS } from './reviews.ts';

@@ -16,10 +16,10 @@ import {
 } from '../../src/sidecar/envoy/routed.ts';
 import { ensureEnvoy } from '../env/envoy-binary.ts';
 import { eventually } from '../env/eventually.ts';
-import { CapturedSpace } from '../support/captured-space.ts';
-import { memoryOf } from '../support/process-memory.ts';
-import { worldRoute, worldService } from '../support/route-world.ts';
-import { routeFor, serviceAt, servicesOf } from '../support/routes.ts';
+import { memoryOf } from '../support/operator/process-memory.ts';
+import { CapturedSpace } from '../support/routing/captured-space.ts';
+import { worldRoute, worldService } from '../support/routing/route-world.ts';
+import { routeFor, serviceAt, servicesOf } from '../support/routing/routes.ts';
 import type { Measurement } from './measurement.ts';
 import { LOAD_CORE, pin } from './pinned.ts';
 import type { BenchSettings } from './settings.ts';

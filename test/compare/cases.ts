@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubeObject } from '../../src/kube/api/object.ts';
-import { errorEvent, type Fault } from '../support/fault.ts';
-import type { FaultLab } from '../support/fault-lab.ts';
-import type { FaultProxy } from '../support/fault-proxy.ts';
-import { configMaps } from '../support/scripted-objects.ts';
+import { errorEvent, type Fault } from '../support/faults/fault.ts';
+import type { FaultLab } from '../support/faults/fault-lab.ts';
+import type { FaultProxy } from '../support/faults/fault-proxy.ts';
+import { configMaps } from '../support/kube/scripted-objects.ts';
 import type { Running, Subject } from './subject.ts';
 
 /** What a case has to do with: an informer behind a proxy, and a namespace that it watches. */

@@ -2,7 +2,7 @@ import * as clientNode from '@kubernetes/client-node';
 import { makeInformer } from '../../src/kube/compat/index.ts';
 import { findBinaries } from '../env/control-plane/build.ts';
 import { startControlPlane } from '../env/control-plane/start.ts';
-import { FaultLab } from '../support/fault-lab.ts';
+import { FaultLab } from '../support/faults/fault-lab.ts';
 import { type Case, cases, play } from './cases.ts';
 import { clientNodeSubject } from './client-node-subject.ts';
 import { ourSubject } from './our-subject.ts';

@@ -3,7 +3,7 @@ import type { EventHandler } from '../../src/kube/cache/listener.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
 import { Transport } from '../../src/kube/client/transport.ts';
 import { systemClock } from '../../src/kube/workqueue/clock.ts';
-import { type ConfigMap, configMaps } from '../support/scripted-objects.ts';
+import { type ConfigMap, configMaps } from '../support/kube/scripted-objects.ts';
 import type { Subject, Told } from './subject.ts';
 
 /** Ours, with the bounds and delays that it has unless told otherwise. */

@@ -7,9 +7,9 @@ import { writeOciLayout } from '../env/cluster/images/oci-layout.ts';
 import { addBusybox } from '../env/cluster/images/rootfs.ts';
 import { sweepMachines } from '../env/cluster/machine.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
-import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { machineState, namespacesOf, tracesOf } from '../support/cluster-traces.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { machineState, namespacesOf, tracesOf } from '../support/cluster/cluster-traces.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 
 /** A first run installs, builds and makes what there is not yet. */
 const PREPARATION_MS = 30 * 60_000;

@@ -4,16 +4,16 @@ import { runCli } from '../../src/cli/program.ts';
 import { CONFIG_MAPS } from '../../src/kube/api/core-resources.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { hasSidecar, OPTED_IN } from '../support/admission-load.ts';
-import { type ApiAccess, connect } from '../support/api-access.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
-import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
-import { FollowedPods, isHealthy } from '../support/followed-pods.ts';
-import { MemoryTerminal } from '../support/memory-terminal.ts';
-import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
-import { watchUntil } from '../support/watch-until.ts';
+import { MemoryTerminal } from '../support/cli/memory-terminal.ts';
+import { hasSidecar, OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/cluster/e2e-cluster.ts';
+import { FollowedPods, isHealthy } from '../support/cluster/followed-pods.ts';
+import { OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
+import { type ApiAccess, connect } from '../support/operator/api-access.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
+import { watchUntil } from '../support/time/watch-until.ts';
 
 /** A first run builds the node, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;

@@ -8,9 +8,9 @@ import { ensureConformanceSuite, gatewayApiCrds } from '../env/cluster/gateway-a
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type CommandResult, runCommand } from '../env/control-plane/run-command.ts';
-import { kubectl } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { OperatorInCluster } from '../support/operator-in-cluster.ts';
+import { kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 
 /** A first run builds the node, all images and the suite. */
 const PREPARATION_MS = 60 * 60_000;

@@ -8,14 +8,14 @@ import {
   hasSidecar,
   IDLE_SPEC,
   OPTED_IN,
-} from '../support/admission-load.ts';
-import { ageCertificate } from '../support/age-certificate.ts';
-import { type ApiAccess, connect } from '../support/api-access.ts';
-import { apply, kubectl } from '../support/cluster-kubectl.ts';
-import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
-import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
-import { OperatorInCluster, type OperatorPod } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+} from '../support/cluster/admission-load.ts';
+import { ageCertificate } from '../support/cluster/age-certificate.ts';
+import { apply, kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/cluster/e2e-cluster.ts';
+import { OperatorInCluster, type OperatorPod } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
+import { type ApiAccess, connect } from '../support/operator/api-access.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;

@@ -9,7 +9,7 @@ import { nodeBaseImage } from '../env/cluster/images/node-base.ts';
 import { buildOperatorImage, operatorImage } from '../env/cluster/images/operator.ts';
 import { imageRequirements } from '../env/cluster/images.ts';
 import { cacheRoot } from '../env/control-plane/cache-directory.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 
 const PREPARATION_MS = 30 * 60_000;
 const run = promisify(execFile);

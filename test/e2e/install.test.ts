@@ -7,13 +7,13 @@ import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { AdmissionLoad, OPTED_IN } from '../support/admission-load.ts';
-import { connect } from '../support/api-access.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithCluster, testWithNode } from '../support/describe-with-cluster.ts';
-import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/e2e-cluster.ts';
-import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { AdmissionLoad, OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/cluster/e2e-cluster.ts';
+import { DEFAULT_OVERLAY, OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithCluster, testWithNode } from '../support/jest/describe-with-cluster.ts';
+import { connect } from '../support/operator/api-access.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;
@@ -92,9 +92,12 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
   test('puts an Envoy beside the demo’s pod that serves', async () => {
     await run(`apply -k ${join(projectDirectory(), 'deploy', 'envoy')}`);
     await run(`apply -f ${join(examples, 'myapp-pod.yaml')}`);
-    await run('wait pod/myapp-pod --for=condition=Ready --timeout=120s');
-    const states = await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}');
-    expect(states).toBe('true true');
+    await eventually(
+      'both containers are ready',
+      async () =>
+        (await run('get pod myapp-pod -o jsonpath={.status.containerStatuses[*].ready}')) === 'true true',
+      { boundMs: 120_000 },
+    );
     const asks = ['exec', 'myapp-pod', '--container=myapp-container', '--', 'wget', '-S', '-O-', READINESS];
     const { stdout, stderr } = await cluster.kubectl([`--namespace=${NAMESPACE}`, ...asks]);
     expect(stdout).toBe('LIVE\n');

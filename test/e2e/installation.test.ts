@@ -6,13 +6,13 @@ import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { apply, podOf } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { Installation } from '../support/installation.ts';
-import { multusObstacle } from '../support/multus-obstacle.ts';
-import { objectNames } from '../support/object-names.ts';
-import { forbiddenCalls } from '../support/rights.ts';
-import { uninstall, uninstalled } from '../support/uninstall.ts';
+import { apply, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { Installation } from '../support/operator/installation.ts';
+import { objectNames } from '../support/operator/object-names.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
+import { uninstall, uninstalled } from '../support/operator/uninstall.ts';
 
 /** A first run builds the node, Multus and our own image. */
 const PREPARATION_MS = 60 * 60_000;

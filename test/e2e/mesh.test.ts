@@ -4,7 +4,6 @@ import type { Network, NetworkStatus } from '../../src/network/api/types.ts';
 import { bridgeName, FIRST_VNI } from '../../src/network/providers/multus/cni-config.ts';
 import { SLICES } from '../../src/node-agent/cni/ipam-script.ts';
 import { type NodeLinks, tunnelName } from '../../src/node-agent/links.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
 import {
   type LabNode,
   type LabPod,
@@ -14,7 +13,8 @@ import {
   oldConfig,
   Pings,
   type Space,
-} from '../support/mesh-lab.ts';
+} from '../support/cluster/mesh-lab.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 
 jest.setTimeout(120_000);
 

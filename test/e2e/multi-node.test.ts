@@ -11,12 +11,12 @@ import { startCluster } from '../env/cluster/start-cluster.ts';
 import type { Worker } from '../env/cluster/start-worker.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
-import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { multusObstacle } from '../support/multus-obstacle.ts';
-import { oldCniConfig } from '../support/old-definitions.ts';
-import { AGENT, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
+import { AGENT, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { oldCniConfig } from '../support/network/old-definitions.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the nodes, Multus, and our image. */
 const PREPARATION_MS = 60 * 60_000;

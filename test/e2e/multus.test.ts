@@ -7,10 +7,10 @@ import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
-import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { multusObstacle } from '../support/multus-obstacle.ts';
-import { OperatorInCluster } from '../support/operator-in-cluster.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
+import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
 
 /** A first run builds the node, Multus, Envoy's image and our own. */
 const PREPARATION_MS = 60 * 60_000;

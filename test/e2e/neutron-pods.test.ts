@@ -9,12 +9,12 @@ import { eventually } from '../env/eventually.ts';
 import { type RunningNeutron, startNeutron } from '../env/neutron/start.ts';
 import { ensureOvnPrograms } from '../env/ovn/ovn-programs.ts';
 import { OVN_PORTS, Ovn } from '../env/ovn/start-ovn.ts';
-import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { neutronEnvironment } from '../support/describe-with-neutron.ts';
-import { neutronNetwork, neutronSecret } from '../support/neutron-manifests.ts';
-import { OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { ovnObstacle } from '../support/ovn-obstacle.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { ovnObstacle } from '../support/cluster/ovn-obstacle.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { neutronEnvironment } from '../support/jest/describe-with-neutron.ts';
+import { neutronNetwork, neutronSecret } from '../support/neutron/neutron-manifests.ts';
 
 /** A first run builds the nodes, Multus, ovs-cni and our image. */
 const PREPARATION_MS = 60 * 60_000;

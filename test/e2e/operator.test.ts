@@ -8,11 +8,11 @@ import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { ensureBinaries } from '../env/control-plane/build.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { apply, kubectl, podOf, shell } from '../support/cluster-kubectl.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { multusObstacle } from '../support/multus-obstacle.ts';
-import { OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
+import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
+import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node, Envoy's image, Multus and our own image. */
 const PREPARATION_MS = 60 * 60_000;

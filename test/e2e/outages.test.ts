@@ -5,12 +5,12 @@ import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from '../support/admission-load.ts';
-import { apply, kubectl } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { fakedClockConfigMap, fakedClockPatch, setClock } from '../support/faked-clock.ts';
-import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { FOR_THE_WEBHOOK, IDLE_SPEC, OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
+import { fakedClockConfigMap, fakedClockPatch, setClock } from '../support/time/faked-clock.ts';
 
 /** A first run builds the node and our own image. */
 const PREPARATION_MS = 60 * 60_000;

@@ -10,12 +10,12 @@ import { runCommand } from '../env/control-plane/run-command.ts';
 import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
 import { eventually } from '../env/eventually.ts';
 import { ensureHelm } from '../env/helm/helm.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { OPT_IN } from '../support/demo.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { nodeObstacle } from '../support/describe-with-cluster.ts';
-import { objectNames } from '../support/object-names.ts';
-import { uninstalled } from '../support/uninstall.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { OPT_IN } from '../support/injection/demo.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { nodeObstacle } from '../support/jest/describe-with-cluster.ts';
+import { objectNames } from '../support/operator/object-names.ts';
+import { uninstalled } from '../support/operator/uninstall.ts';
 
 /** A first run builds the node, our own image, Helm and cert-manager. */
 const PREPARATION_MS = 60 * 60_000;

@@ -8,10 +8,10 @@ import { push } from '../../hack/release/push.ts';
 import { readSource } from '../../hack/release/source.ts';
 import { findTool } from '../../hack/release/tools.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
-import { describeUnless } from '../support/describe-unless.ts';
-import { nodeObstacle } from '../support/describe-with-cluster.ts';
-import { commandsOf, section } from '../support/markdown.ts';
-import { ReleaseStage } from '../support/release-stage.ts';
+import { describeUnless } from '../support/jest/describe-unless.ts';
+import { nodeObstacle } from '../support/jest/describe-with-cluster.ts';
+import { commandsOf, section } from '../support/jest/markdown.ts';
+import { ReleaseStage } from '../support/operator/release-stage.ts';
 
 const PREPARATION_MS = 30 * 60_000;
 const DOCUMENTED = 'registry.example.com/envoy-initializer:0.0.1';

@@ -8,13 +8,13 @@ import { PAUSE_IMAGE } from '../env/cluster/container-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { OPTED_IN } from '../support/admission-load.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { ask, HttpLoad, underLoad } from '../support/http-load.ts';
-import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls, operatorCalls } from '../support/rights.ts';
-import { deployment, readyAt, service, serving } from '../support/traffic-workloads.ts';
+import { OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { ask, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
+import { OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { deployment, readyAt, service, serving } from '../support/cluster/traffic-workloads.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+import { forbiddenCalls, operatorCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node and all images. */
 const PREPARATION_MS = 60 * 60_000;

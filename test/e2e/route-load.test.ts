@@ -7,10 +7,10 @@ import { DEFAULT_SYNC } from '../env/cluster/kubelet-config.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { kubectl } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { OPERATOR, OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { RouteLoad } from '../support/route-load.ts';
+import { kubectl } from '../support/cluster/cluster-kubectl.ts';
+import { OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+import { RouteLoad } from '../support/routing/route-load.ts';
 
 /** Pods, changes that are timed, and deaths of the operator with ten changes each: `make routes-load` has more. */
 const [PODS, TIMED, DEATHS] = (process.env.ROUTES_LOAD ?? '3,5,1').split(',').map(Number) as [

@@ -5,12 +5,10 @@ import type { Cluster } from '../env/cluster/cluster.ts';
 import { startCluster } from '../env/cluster/start-cluster.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
-import { OPTED_IN } from '../support/admission-load.ts';
-import { apply, kubectl, podOf } from '../support/cluster-kubectl.ts';
-import { describeWithNode } from '../support/describe-with-cluster.ts';
-import { ask, countAnswers, HttpLoad, underLoad } from '../support/http-load.ts';
-import { OperatorInCluster } from '../support/operator-in-cluster.ts';
-import { forbiddenCalls } from '../support/rights.ts';
+import { OPTED_IN } from '../support/cluster/admission-load.ts';
+import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
+import { ask, countAnswers, HttpLoad, underLoad } from '../support/cluster/http-load.ts';
+import { OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import {
   CAPTURED,
   deployment,
@@ -19,7 +17,9 @@ import {
   service,
   serving,
   WITH_IPV6,
-} from '../support/traffic-workloads.ts';
+} from '../support/cluster/traffic-workloads.ts';
+import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
+import { forbiddenCalls } from '../support/operator/rights.ts';
 
 /** A first run builds the node and all images. */
 const PREPARATION_MS = 60 * 60_000;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ProxiedOperator } from '../support/proxied-operator.ts';
+import type { ProxiedOperator } from '../support/faults/proxied-operator.ts';
 import type { OutageShape } from './settings.ts';
 
 /** How one outage went. */

@@ -1,4 +1,4 @@
-import type { OutageKind } from '../support/fault.ts';
+import type { OutageKind } from '../support/faults/fault.ts';
 
 /** An outage to be played again and again. */
 export interface OutageShape {

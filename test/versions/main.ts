@@ -7,7 +7,7 @@ import { minorOf, readPinnedModule } from '../env/control-plane/pinned-module.ts
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type Result, TABLE, versionTable } from './table.ts';
 
-// Runs test/integration/versions.test.ts with each version of Kubernetes, or with those that the arguments name. A run
+// Runs test/integration/operator/versions.test.ts with each version of Kubernetes, or with those that the arguments name. A run
 // with all versions writes the table of docs/install.md.
 const JEST_FLAGS = '--experimental-vm-modules --enable-source-maps --no-warnings';
 const document = join(projectDirectory(), 'docs/install.md');
@@ -21,11 +21,15 @@ try {
   for (const version of chosen) {
     const env = { ...process.env, KUBERNETES: version };
     await ensureBinaries(env, process.stderr);
-    const { status } = spawnSync('jest', ['--runInBand', 'build/test/integration/versions.test.js'], {
-      cwd: projectDirectory(),
-      env: { ...env, VERSIONS_RESULTS: file, NODE_OPTIONS: JEST_FLAGS },
-      stdio: 'inherit',
-    });
+    const { status } = spawnSync(
+      'jest',
+      ['--runInBand', 'build/test/integration/operator/versions.test.js'],
+      {
+        cwd: projectDirectory(),
+        env: { ...env, VERSIONS_RESULTS: file, NODE_OPTIONS: JEST_FLAGS },
+        stdio: 'inherit',
+      },
+    );
     if (status !== 0) process.exitCode = 1;
   }
   const complete = all.every((version) => chosen.includes(version)) && process.exitCode !== 1;

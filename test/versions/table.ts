@@ -1,4 +1,4 @@
-/** One result of test/integration/versions.test.ts. */
+/** One result of test/integration/operator/versions.test.ts. */
 export interface Result {
   /** Such as `v1.31.0`. */
   readonly version: string;

@@ -1,14 +1,17 @@
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
 import { PROGRAM } from '../../json/own-names.ts';
 import { printBlock } from '../../json/yaml-edit/print.ts';
-import { CONFIG_MAPS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
+import { CONFIG_MAPS, ENDPOINT_SLICES, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { apiVersionOf, decodeObject, type Resource, resourcePath } from '../../kube/api/resource.ts';
+import { apiVersionOf, type Resource, resourcePath } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { EVENTS } from '../../kube/events/event-object.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
 import { POLICIES, POLICY_BINDINGS } from '../../policies/resources.ts';
+import { CONTROLLER_REVISIONS } from '../../rollout/controller-revision.ts';
 import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
 import type { Installation } from '../installation.ts';
+import { kindOf } from '../kind-of.ts';
 import { ReplicaPages } from '../replica-pages.ts';
 import { tried } from '../status/read-facts.ts';
 import { redactObject, redactTemplate, redactText } from './redact.ts';
@@ -27,30 +30,19 @@ const MAX_OBJECTS = 500;
 const MAX_PODS = 10;
 const LOG = { tailLines: 10_000, limitBytes: 4 * 1024 * 1024, timestamps: true };
 
-const kind = (group: string, name: string, plural: string, namespaced = true): Resource<KubeObject> => ({
-  group,
-  version: 'v1',
-  kind: name,
-  plural,
-  namespaced,
-  decode: decodeObject,
-});
-
-const EVENTS = kind('events.k8s.io', 'Event', 'events');
-
 /** Of the operator's namespace, and of that of the node agents. */
 const IN_NAMESPACE: readonly Resource<KubeObject>[] = [
   PODS,
   EVENTS,
-  kind('', 'Service', 'services'),
-  kind('apps', 'Deployment', 'deployments'),
-  kind('apps', 'ReplicaSet', 'replicasets'),
-  kind('apps', 'DaemonSet', 'daemonsets'),
-  kind('apps', 'ControllerRevision', 'controllerrevisions'),
-  kind('coordination.k8s.io', 'Lease', 'leases'),
-  kind('discovery.k8s.io', 'EndpointSlice', 'endpointslices'),
-  kind('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
-  kind('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  kindOf('v1', 'Service', 'services'),
+  kindOf('apps/v1', 'Deployment', 'deployments'),
+  kindOf('apps/v1', 'ReplicaSet', 'replicasets'),
+  kindOf('apps/v1', 'DaemonSet', 'daemonsets'),
+  CONTROLLER_REVISIONS,
+  kindOf('coordination.k8s.io/v1', 'Lease', 'leases'),
+  ENDPOINT_SLICES,
+  kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
 ];
 
 /** Of the whole cluster. */

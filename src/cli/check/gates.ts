@@ -1,18 +1,8 @@
 import { isObject, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import { isForbidden } from '../../kube/api/api-error.ts';
-import type { KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { EVENTS } from '../../kube/events/event-object.ts';
 import type { CheckFinding } from './check-report.ts';
-
-const EVENTS: Resource<KubeObject> = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  namespaced: true,
-  decode: decodeObject,
-};
 
 /** More pods are not named. */
 const MAX_PODS = 5;

@@ -8,7 +8,7 @@ import { REASONS } from '../../rollout/core/pod.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import { type Step, step } from '../../rollout/core/step.ts';
 import { NOTHING } from '../../rollout/memory.ts';
-import { PAUSED_KEY } from '../../rollout/revisions.ts';
+import { PAUSED_KEY } from '../../rollout/revision-history.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from '../cluster.ts';

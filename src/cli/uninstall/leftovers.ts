@@ -4,7 +4,7 @@ import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, PODS } from '../../kube/api/core-resources.ts';
 import { NETWORK_GATE } from '../../network/api/names.ts';
 import { ROUTES_LABEL } from '../../route-delivery/resources.ts';
-import { kindOf, listed, NAMESPACE, objectOf, objectsOf } from './objects.ts';
+import { listed, metadataOf, NAMESPACE, objectOf, objectsOf } from './objects.ts';
 import type { Remover } from './remover.ts';
 
 /** Removes the gate of pods that wait for a Network, because no operator will. Other gates stay. */
@@ -46,11 +46,11 @@ export async function sayWhatStays(
 ): Promise<void> {
   if ((await objectOf(client, NAMESPACE, { name: namespace })) !== undefined)
     say(`the namespace ${namespace} stays, because it does not have the label app=envoy-initializer`);
-  const pods = await objectsOf(client, kindOf('v1', 'Pod', 'pods'));
+  const pods = await objectsOf(client, metadataOf('v1', 'Pod', 'pods'));
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);
   const keys = injected.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   if (keys.length > 0) say(`these pods keep their sidecar until they are recreated: ${listed(keys)}`);
-  const routes = await objectsOf(client, kindOf('v1', 'ConfigMap', 'configmaps'), {
+  const routes = await objectsOf(client, metadataOf('v1', 'ConfigMap', 'configmaps'), {
     labelSelector: ROUTES_LABEL,
   });
   const namespaces = routes.map(({ metadata }) => metadata.namespace ?? '');

@@ -1,21 +1,16 @@
 import { PROGRAM } from '../../json/own-names.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
-import { decodeObject, type Resource } from '../../kube/api/resource.ts';
+import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient, ListOptions } from '../../kube/client/client.ts';
+import { kindOf } from '../kind-of.ts';
 
 /** A kind of objects to delete, of which only the metadata is read. */
-export function kindOf(
-  apiVersion: string,
-  kind: string,
-  plural: string,
-  namespaced = true,
-): Resource<KubeObject> {
-  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-  return { group, version, kind, plural, namespaced, metadataOnly: true, decode: decodeObject };
+export function metadataOf(...kind: Parameters<typeof kindOf>): Resource<KubeObject> {
+  return { ...kindOf(...kind), metadataOnly: true };
 }
 
-export const NAMESPACE = kindOf('v1', 'Namespace', 'namespaces', false);
+export const NAMESPACE = metadataOf('v1', 'Namespace', 'namespaces', false);
 
 /** Selects the objects of the manifests, and those that the operator creates. */
 export const OURS = { labelSelector: `app=${PROGRAM}` };

@@ -16,7 +16,7 @@ import {
 } from '../options/tool-options.ts';
 import { liftGates, removeCopies, sayWhatStays } from './leftovers.ts';
 import { allNetworks, deleteNetworks, isLed, named } from './networks.ts';
-import { isOwn, kindOf, NAMESPACE, OURS, objectOf } from './objects.ts';
+import { isOwn, metadataOf, NAMESPACE, OURS, objectOf } from './objects.ts';
 import { Remover } from './remover.ts';
 
 export interface UninstallOptions extends ConnectionOptions {
@@ -37,45 +37,50 @@ const NETWORK_CRD = 'networks.samplecrd.k8s.io';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 const FENCES = [
-  kindOf(ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false),
-  kindOf(ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false),
+  metadataOf(ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false),
+  metadataOf(ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false),
 ];
 /** What could block pods and other objects. */
 const BLOCKING = [
-  kindOf(ADMISSION, 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', false),
-  kindOf(ADMISSION, 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', false),
-  kindOf(ADMISSION, 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
-  kindOf(ADMISSION, 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
+  metadataOf(ADMISSION, 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', false),
+  metadataOf(ADMISSION, 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', false),
+  metadataOf(ADMISSION, 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
+  metadataOf(ADMISSION, 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
   ...FENCES,
 ];
-const DEPLOYMENT = kindOf('apps/v1', 'Deployment', 'deployments');
+const DEPLOYMENT = metadataOf('apps/v1', 'Deployment', 'deployments');
 const RBAC = 'rbac.authorization.k8s.io/v1';
 /** What is deleted one by one in a namespace that is not the operator's own. */
 const IN_NAMESPACE = [
-  kindOf('cert-manager.io/v1', 'Certificate', 'certificates'),
-  kindOf('cert-manager.io/v1', 'Issuer', 'issuers'),
-  kindOf('monitoring.coreos.com/v1', 'PodMonitor', 'podmonitors'),
-  kindOf('monitoring.coreos.com/v1', 'PrometheusRule', 'prometheusrules'),
-  kindOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
-  kindOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
-  kindOf('apps/v1', 'ControllerRevision', 'controllerrevisions'),
-  kindOf(RBAC, 'RoleBinding', 'rolebindings'),
-  kindOf(RBAC, 'Role', 'roles'),
-  kindOf('v1', 'Service', 'services'),
-  kindOf('v1', 'ServiceAccount', 'serviceaccounts'),
-  kindOf('v1', 'Secret', 'secrets'),
+  metadataOf('cert-manager.io/v1', 'Certificate', 'certificates'),
+  metadataOf('cert-manager.io/v1', 'Issuer', 'issuers'),
+  metadataOf('monitoring.coreos.com/v1', 'PodMonitor', 'podmonitors'),
+  metadataOf('monitoring.coreos.com/v1', 'PrometheusRule', 'prometheusrules'),
+  metadataOf('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  metadataOf('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  metadataOf('apps/v1', 'ControllerRevision', 'controllerrevisions'),
+  metadataOf(RBAC, 'RoleBinding', 'rolebindings'),
+  metadataOf(RBAC, 'Role', 'roles'),
+  metadataOf('v1', 'Service', 'services'),
+  metadataOf('v1', 'ServiceAccount', 'serviceaccounts'),
+  metadataOf('v1', 'Secret', 'secrets'),
 ];
 /** Objects without the label. */
 const UNLABELLED: readonly (readonly [kind: Resource<KubeObject>, name: string])[] = [
-  [kindOf('v1', 'ConfigMap', 'configmaps'), PROGRAM],
-  [kindOf('v1', 'ConfigMap', 'configmaps'), 'envoy'],
-  [kindOf('coordination.k8s.io/v1', 'Lease', 'leases'), PROGRAM],
+  [metadataOf('v1', 'ConfigMap', 'configmaps'), PROGRAM],
+  [metadataOf('v1', 'ConfigMap', 'configmaps'), 'envoy'],
+  [metadataOf('coordination.k8s.io/v1', 'Lease', 'leases'), PROGRAM],
 ];
 const CLUSTER_ROLES = [
-  kindOf(RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false),
-  kindOf(RBAC, 'ClusterRole', 'clusterroles', false),
+  metadataOf(RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false),
+  metadataOf(RBAC, 'ClusterRole', 'clusterroles', false),
 ];
-const CRD = kindOf('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+const CRD = metadataOf(
+  'apiextensions.k8s.io/v1',
+  'CustomResourceDefinition',
+  'customresourcedefinitions',
+  false,
+);
 
 export function addUninstallOptions(command: Command): Command {
   command

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { takeBuildLock } from '../control-plane/build-lock.ts';
 import { cacheRoot, hostTarget } from '../control-plane/cache-directory.ts';
 import { goBuild } from '../control-plane/go-build.ts';
 import { findGo } from '../control-plane/go-toolchain.ts';
@@ -43,8 +44,11 @@ export async function ensureGoProgram(
   const cache = dirname(path);
   await mkdir(cache, { recursive: true });
   await findGo(env, goVersion);
+  const lock = await takeBuildLock(join(cache, '.build.lock'), name, progress);
   const supervisor = await startSupervisor();
   try {
+    // Another process may have built it while we waited.
+    if (existsSync(path)) return path;
     const temporaryDirectory = await supervisor.makeDirectory(join(cache, '.building-'));
     const output = join(temporaryDirectory, name);
     const build = {
@@ -61,6 +65,7 @@ export async function ensureGoProgram(
     await rename(output, path);
   } finally {
     await supervisor.stop();
+    lock.release();
   }
   return path;
 }

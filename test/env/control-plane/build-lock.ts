@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ProgressStream, withProgress } from './progress.ts';
 
 /** A lock that this process holds. */
 export interface BuildLock {
@@ -25,6 +26,19 @@ export function tryBuildLock(file: string): BuildLock | undefined {
     if (isBusy(err)) return undefined;
     throw err;
   }
+}
+
+/** Takes the lock of this file, and says so if it has to wait for another build of `what`. */
+export async function takeBuildLock(
+  file: string,
+  what: string,
+  progress: ProgressStream,
+): Promise<BuildLock> {
+  const lock = tryBuildLock(file);
+  return (
+    lock ??
+    (await withProgress(progress, `waiting for another build of ${what}`, () => waitForBuildLock(file)))
+  );
 }
 
 /** Takes the lock of this file once nobody else has it. */

@@ -8,7 +8,7 @@ import {
   type NodeBinaries,
   type NodeBinaryName,
 } from './binaries.ts';
-import { tryBuildLock, waitForBuildLock } from './build-lock.ts';
+import { takeBuildLock } from './build-lock.ts';
 import { cacheDirectory, hostTarget, type Target } from './cache-directory.ts';
 import { requireDiskSpace } from './disk-space.ts';
 import { goBuild } from './go-build.ts';
@@ -88,12 +88,7 @@ async function build(context: BuildContext): Promise<void> {
     { setting: 'XDG_CACHE_HOME', path: directory, bytes: GROWTH_BYTES.binaries },
   ]);
   await mkdir(directory, { recursive: true });
-  const lockFile = join(directory, '.build.lock');
-  const lock =
-    tryBuildLock(lockFile) ??
-    (await withProgress(progress, 'waiting for another build of the control plane', () =>
-      waitForBuildLock(lockFile),
-    ));
+  const lock = await takeBuildLock(join(directory, '.build.lock'), 'the control plane', progress);
   try {
     // Only a machine that went down leaves these.
     for (const name of await readdir(directory)) {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { optionsOf } from '../../support/command-options.ts';
-import { commandsOf, documents } from '../../support/markdown.ts';
+import { optionsOf } from '../../support/cli/command-options.ts';
+import { commandsOf, documents } from '../../support/jest/markdown.ts';
 
 const all = documents().flatMap(({ path, text }) =>
   commandsOf(text).map(({ command }) => ({ path, command })),

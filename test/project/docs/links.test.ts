@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { anchors, documents, prose } from '../../support/markdown.ts';
+import { anchors, documents, prose } from '../../support/jest/markdown.ts';
 
 test.each(documents())('every link of $path has a target', ({ path, text }) => {
   const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);

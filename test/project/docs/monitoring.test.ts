@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
-import { anchors, prose } from '../../support/markdown.ts';
+import { anchors, prose } from '../../support/jest/markdown.ts';
 
 interface Rule {
   readonly alert: string;

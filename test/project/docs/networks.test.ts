@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { load } from 'js-yaml';
-import { documents, section } from '../../support/markdown.ts';
+import { documents, section } from '../../support/jest/markdown.ts';
 
 interface Schema {
   readonly description?: string;

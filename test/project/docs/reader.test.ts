@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isAsPrinted } from '../../support/reader.ts';
+import { isAsPrinted } from '../../support/jest/reader.ts';
 
 test.each([
   ['NAME   AGE\nother   5m3s\n', true],

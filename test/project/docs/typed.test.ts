@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
-import { commandsOf, documents } from '../../support/markdown.ts';
+import { commandsOf, documents } from '../../support/jest/markdown.ts';
 
 /** The test that types the commands of a section, as printed. The file names the section's heading or its commands. */
-const DOCS = 'test/integration/docs.test.ts';
+const DOCS = 'test/integration/cli/docs.test.ts';
 const TYPED: Readonly<Record<string, string>> = {
   'README.md # What happens': DOCS,
   'README.md # On the command line': DOCS,
@@ -21,7 +21,7 @@ const TYPED: Readonly<Record<string, string>> = {
   'docs/install.md # The template': DOCS,
   'docs/install.md # Upgrade': DOCS,
   'docs/install.md # What is installed': DOCS,
-  'docs/library.md # Use it': 'test/integration/library.test.ts',
+  'docs/library.md # Use it': 'test/integration/cli/library.test.ts',
   'docs/networks.md # A walk': DOCS,
   'docs/networks.md # Pods on a Network': DOCS,
   'docs/networks.md # Tenants': DOCS,
@@ -37,10 +37,8 @@ const TYPED: Readonly<Record<string, string>> = {
 const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md # Release':
     'needs a registry of yours; test/tools/supply/release-version.test.ts and test/e2e/release.test.ts do the same',
-  'README.md # Try it': 'CI runs make test; test/integration/demo.test.ts runs what make run does',
+  'README.md # Try it': 'CI runs make test; test/integration/cli/demo.test.ts runs what make run does',
   'README.md # Install': 'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
-  'docs/adr/0007-nodes-have-numbers-and-slices.md # Decision':
-    'node agents write these; test/e2e/mesh.test.ts reads them',
   'docs/envoy.md # All connections of a pod':
     'needs a node, and Docker for the image; test/e2e/traffic.test.ts captures the traffic of pods',
   'docs/envoy.md # Canary without capture':
@@ -48,24 +46,24 @@ const NOT_AS_PRINTED: Readonly<Record<string, string>> = {
   'docs/install.md # With kind':
     'kind needs Docker; test/e2e/operator.test.ts applies the overlay to a real node',
   'docs/install.md # In your cluster':
-    'needs a registry of yours; test/integration/deploy.test.ts runs make deploy',
+    'needs a registry of yours; test/integration/operator/deploy.test.ts runs make deploy',
   'docs/install.md # The image': 'needs Docker; test/e2e/image.test.ts reads the bill of materials',
   'docs/install.md # Verify it':
     'test/e2e/release.test.ts types them with its own registry in place of the example',
   'docs/install.md # Further templates':
-    'test/integration/injection.test.ts does the same in a namespace of its own',
-  'docs/install.md # Uninstall': 'test/integration/uninstall.test.ts runs uninstall',
-  'docs/install.md # With Helm': 'test/integration/helm.test.ts installs the chart (make test-helm)',
+    'test/integration/injection/injection.test.ts does the same in a namespace of its own',
+  'docs/install.md # Uninstall': 'test/integration/operator/uninstall.test.ts runs uninstall',
+  'docs/install.md # With Helm': 'test/integration/operator/helm.test.ts installs the chart (make test-helm)',
   'docs/neutron.md # A walk':
-    'needs the openstack client; test/integration/neutron-operator.test.ts does the same',
+    'needs the openstack client; test/integration/neutron/neutron-operator.test.ts does the same',
   'docs/operations.md # Logs':
     'kubectl port-forward needs a node; test/e2e/operator.test.ts forwards the port and changes the level',
   'docs/rollout.md # A new Envoy on a Friday':
-    'needs a fleet; test/integration/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
+    'needs a fleet; test/integration/rollout/rollout-admission.test.ts types the commands, and test/e2e/rollout.test.ts runs it on a node',
   'docs/routing.md # Set up': 'test/e2e/traffic.test.ts applies the same overlay',
   'docs/routing.md # Canary':
     'needs a node; test/e2e/traffic.test.ts applies the same files and counts the answers',
-  'docs/routing.md # Is it in use?': 'test/integration/route-delivery.test.ts does the same',
+  'docs/routing.md # Is it in use?': 'test/integration/routing/route-delivery.test.ts does the same',
   'docs/troubleshooting.md # Troubleshooting, by message':
     'kubectl logs needs a node, and no test types it; the others only look',
   'test/env/cluster/README.md # A real node, without Docker and without a registry':

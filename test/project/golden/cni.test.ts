@@ -3,9 +3,9 @@ import { isObject, type JsonObject, type JsonValue, own } from '../../../src/jso
 import { printBlock } from '../../../src/json/yaml-edit/print.ts';
 import { keyOf } from '../../../src/kube/api/object.ts';
 import type { KnownNode } from '../../../src/network/nodes/nodes-in-use.ts';
-import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
-import { conditionLines, stepsOf, takeStep } from '../../support/golden-life.ts';
-import { NetworkModel } from '../../support/network-model.ts';
+import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
+import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
+import { NetworkModel } from '../../support/network/network-model.ts';
 
 /**
  * The life of a Network of Multus. For each step of `input.yaml`, `expected.yaml` has what the step changed: conditions,

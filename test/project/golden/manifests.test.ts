@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
 import { isArray, isObject, type JsonValue } from '../../../src/json/json.ts';
 import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
-import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 
 /**
  * Manifests through the command line: `input.yaml`, which may be JSON, through `inject` with `template.yaml` and the

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { isObject, type JsonValue } from '../../../src/json/json.ts';
 import { NeutronClient } from '../../../src/network/providers/neutron/neutron-client.ts';
-import type { FakeNeutron } from '../../support/fake-neutron.ts';
-import { FakeOpenStackSession } from '../../support/fake-openstack-session.ts';
-import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
-import { conditionLines, stepsOf, takeStep } from '../../support/golden-life.ts';
-import { NetworkModel } from '../../support/network-model.ts';
+import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
+import { conditionLines, stepsOf, takeStep } from '../../support/network/golden-life.ts';
+import { NetworkModel } from '../../support/network/network-model.ts';
+import type { FakeNeutron } from '../../support/neutron/fake-neutron.ts';
+import { FakeOpenStackSession } from '../../support/neutron/fake-openstack-session.ts';
 
 /**
  * The life of a Network of Neutron: for each step of `input.yaml`, `expected.txt` has the requests of each reconcile,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
 
 /**
  * Templates as admission policies. `policy` with `input.yaml`, a ConfigMap or a template, and the arguments in `args`

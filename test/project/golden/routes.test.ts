@@ -3,8 +3,8 @@ import { compileRoutes } from '../../../src/routing/compile.ts';
 import { explainRoute } from '../../../src/routing/explain.ts';
 import { routeProblems } from '../../../src/routing/problems.ts';
 import { parentsOf } from '../../../src/routing/status.ts';
-import { GoldenCase, goldenCases } from '../../support/golden-case.ts';
-import { routingInput } from '../../support/routes.ts';
+import { GoldenCase, goldenCases } from '../../support/jest/golden-case.ts';
+import { routingInput } from '../../support/routing/routes.ts';
 
 /**
  * Routes as Envoy gets them. `input.yaml` has Services and HTTPRoutes. `expected.json` has the hosts for clients in the

@@ -11,7 +11,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
-import { FakeSigner } from '../../support/fake-signer.ts';
+import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 /** A value and the time since which it holds. */
 interface Version<T> {

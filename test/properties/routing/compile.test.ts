@@ -5,8 +5,14 @@ import { explainRequest } from '../../../src/routing/explain.ts';
 import { FAULT_REASONS } from '../../../src/routing/findings.ts';
 import type { HTTPRouteRule } from '../../../src/routing/http-route.ts';
 import type { Entry } from '../../../src/routing/model.ts';
-import { manyRoutes, NAMESPACES, requests, routingInputs, SERVICES } from '../../support/arbitrary-routes.ts';
-import { routeFor } from '../../support/routes.ts';
+import {
+  manyRoutes,
+  NAMESPACES,
+  requests,
+  routingInputs,
+  SERVICES,
+} from '../../support/routing/arbitrary-routes.ts';
+import { routeFor } from '../../support/routing/routes.ts';
 
 interface Host {
   readonly name: string;

@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
-import { anything, pods, record, states } from '../../support/arbitrary-pods.ts';
-import { decideInput, OPT_IN, templateSet } from '../../support/demo.ts';
-import { injectChecked, specOf } from '../../support/inject-checked.ts';
+import { anything, pods, record, states } from '../../support/injection/arbitrary-pods.ts';
+import { decideInput, OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
 
 /** The pod in a namespace that opts in. */
 const input = (pod: JsonObject, state: { set: ReturnType<typeof templateSet> }) =>

@@ -5,9 +5,9 @@ import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { podClassifier } from '../../../src/sidecar/pod-class.ts';
-import { pods } from '../../support/arbitrary-pods.ts';
-import { NEAR_SETS, nearPods } from '../../support/near-pods.ts';
-import { plausiblePods, securedPods } from '../../support/plausible-pods.ts';
+import { pods } from '../../support/injection/arbitrary-pods.ts';
+import { NEAR_SETS, nearPods } from '../../support/injection/near-pods.ts';
+import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
 
 /** POD_CLASS_RUNS=100000 for more; CI tries the same pods each time. */
 const RUNS = Number(process.env.POD_CLASS_RUNS ?? 4_000);

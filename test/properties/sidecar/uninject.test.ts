@@ -4,9 +4,9 @@ import { isArray, isObject, type JsonObject, type JsonValue, own } from '../../.
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { uninject } from '../../../src/sidecar/uninject.ts';
-import { pods, states } from '../../support/arbitrary-pods.ts';
-import { decideInput, OPT_IN, podWith, STATUS } from '../../support/demo.ts';
-import { metadataOf, specOf } from '../../support/inject-checked.ts';
+import { pods, states } from '../../support/injection/arbitrary-pods.ts';
+import { decideInput, OPT_IN, podWith, STATUS } from '../../support/injection/demo.ts';
+import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 
 const KEYS = keysFor();
 

@@ -14,9 +14,9 @@ import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
 import { createAttachHandler } from '../../../src/network/pods/webhook.ts';
 import { createRouteHandler } from '../../../src/route-delivery/route-warnings.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
-import { podReview } from '../admission-review.ts';
-import { DEMO_TEMPLATE, templateSet } from '../demo.ts';
-import { trustingProver } from '../trusting-prover.ts';
+import { podReview } from '../injection/admission-review.ts';
+import { DEMO_TEMPLATE, templateSet } from '../injection/demo.ts';
+import { trustingProver } from '../injection/trusting-prover.ts';
 
 const NAMESPACE = 'envoy-initializer';
 /** A real logger, whose lines nothing reads. */

@@ -9,8 +9,8 @@ import { podSites } from '../../../src/podspec/workload.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { injectManifests } from '../../../src/sidecar/manifests/inject-manifests.ts';
 import { uninjectManifests } from '../../../src/sidecar/manifests/uninject-manifests.ts';
-import { DEMO_TEMPLATE, demoPod, podWith, templateSet } from '../demo.ts';
-import { MemoryTerminal } from '../memory-terminal.ts';
+import { MemoryTerminal } from '../cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, demoPod, podWith, templateSet } from '../injection/demo.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const keys = keysFor();

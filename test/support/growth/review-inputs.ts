@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
 import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
 import { OVERRIDES } from '../../../src/sidecar/keys.ts';
-import { podReview } from '../admission-review.ts';
-import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../demo.ts';
+import { podReview } from '../injection/admission-review.ts';
+import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../injection/demo.ts';
 import { attaching, call, injecting } from './calls.ts';
 import { type GrowingInput, mapOf, times } from './growing-input.ts';
 import { sizedFields } from './schema-fields.ts';

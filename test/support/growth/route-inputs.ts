@@ -1,6 +1,6 @@
 import { compileRoutes } from '../../../src/routing/compile.ts';
-import { worldNamespace, worldRoute, worldService } from '../route-world.ts';
-import { servicesOf } from '../routes.ts';
+import { worldNamespace, worldRoute, worldService } from '../routing/route-world.ts';
+import { servicesOf } from '../routing/routes.ts';
 import { type GrowingInput, times } from './growing-input.ts';
 
 const NAMESPACES = 5;

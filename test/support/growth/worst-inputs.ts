@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../src/json/json.ts';
-import { podReview } from '../admission-review.ts';
-import { DEMO_TEMPLATE, podWith } from '../demo.ts';
+import { podReview } from '../injection/admission-review.ts';
+import { DEMO_TEMPLATE, podWith } from '../injection/demo.ts';
 import {
   attaching,
   callWith,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { startSupervisor } from '../../env/control-plane/supervisor.ts';
-import { isRunning, untilNoneRuns } from '../../support/is-running.ts';
+import { isRunning, untilNoneRuns } from '../../support/operator/is-running.ts';
 
 // A process id of another process namespace is that of somebody else's process here.
 test('a supervisor in another process namespace kills nothing by the ids that it told before it was killed', async () => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ensureBinaries, findBinaries } from '../../env/control-plane/build.ts';
 import { tryBuildLock } from '../../env/control-plane/build-lock.ts';
-import { fakeGoEnv, makeFakeGo } from '../../support/fake-go.ts';
+import { fakeGoEnv, makeFakeGo } from '../../support/operator/fake-go.ts';
 
 const silent = { write: () => true };
 let cache: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { findGo } from '../../env/control-plane/go-toolchain.ts';
-import { makeFakeGo } from '../../support/fake-go.ts';
+import { makeFakeGo } from '../../support/operator/fake-go.ts';
 
 let directory = '';
 afterEach(() => {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Supervisor, startSupervisor } from '../../env/control-plane/supervisor.ts';
-import { isRunning, untilNoneRuns } from '../../support/is-running.ts';
+import { isRunning, untilNoneRuns } from '../../support/operator/is-running.ts';
 
 let supervisor: Supervisor;
 beforeEach(async () => {
@@ -205,7 +205,7 @@ describe('when the supervisor itself is killed', () => {
 });
 
 describe('when the program ends', () => {
-  const script = fileURLToPath(import.meta.resolve('../../support/supervised-parent.js'));
+  const script = fileURLToPath(import.meta.resolve('../../support/operator/supervised-parent.js'));
 
   test.each(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)('by %s, nothing is left', async (signal) => {
     const parent = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -5,7 +5,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const signal = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString('base64');

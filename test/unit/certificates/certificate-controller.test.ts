@@ -7,7 +7,7 @@ import type { SecretContent } from '../../../src/certificates/secret-content.ts'
 import type { Certificate } from '../../../src/certificates/x509/certificate.ts';
 import type { KeyMaterial } from '../../../src/certificates/x509/key-material.ts';
 import { ApiError, TransportError } from '../../../src/kube/api/api-error.ts';
-import { FakeSigner } from '../../support/fake-signer.ts';
+import { FakeSigner } from '../../support/certificates/fake-signer.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { DEMO_TEMPLATE, OPT_IN } from '../../support/demo.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
 
 const pod = (name: string, value: string) =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, labels: {${OPT_IN}: "${value}"}}\nspec: {containers: [{name: app, image: app}]}\n`;

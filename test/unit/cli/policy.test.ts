@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { loadAll } from 'js-yaml';
 import { runCli } from '../../../src/cli/program.ts';
-import { DEMO_TEMPLATE } from '../../support/demo.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 
 async function policy(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const terminal = new MemoryTerminal(files);

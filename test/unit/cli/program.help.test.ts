@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { runCli } from '../../../src/cli/program.ts';
-import { optionsOf } from '../../support/command-options.ts';
-import { documents } from '../../support/markdown.ts';
-import { MemoryTerminal } from '../../support/memory-terminal.ts';
+import { optionsOf } from '../../support/cli/command-options.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { documents } from '../../support/jest/markdown.ts';
 
 async function helpOf(name: string, program = 'envoy-initializer'): Promise<string> {
   const terminal = new MemoryTerminal();

@@ -8,8 +8,8 @@ import { podCreation } from '../../../src/podspec/admission-target.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
-import { refusal } from '../../support/fake-events.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { refusal } from '../../support/kube/fake-events.ts';
 
 const keys = keysFor();
 const options = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };

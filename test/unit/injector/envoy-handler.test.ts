@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createEnvoyHandler } from '../../../src/injector/envoy-handler.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
-import { podRequest } from '../../support/admission-review.ts';
+import { podRequest } from '../../support/injection/admission-review.ts';
 
 const review = (data: JsonObject, request: Partial<AdmissionRequest> = {}) =>
   createEnvoyHandler()(

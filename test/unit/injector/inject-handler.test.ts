@@ -5,9 +5,9 @@ import { HttpError } from '../../../src/kube/admission/http-error.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { TemplateState } from '../../../src/sidecar/template/template-set.ts';
-import { podRequest } from '../../support/admission-review.ts';
-import { DEMO_TEMPLATE, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { memoryLog } from '../../support/memory-log.ts';
+import { podRequest } from '../../support/injection/admission-review.ts';
+import { DEMO_TEMPLATE, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { memoryLog } from '../../support/kube/memory-log.ts';
 
 interface Setting {
   readonly state?: TemplateState;

@@ -5,7 +5,7 @@ import type { AwaitedPod } from '../../../src/injector/new-pod-events.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
-import { podRequest } from '../../support/admission-review.ts';
+import { podRequest } from '../../support/injection/admission-review.ts';
 
 function eventsOf(record: Partial<InjectionRecord>, request: Partial<AdmissionRequest> = {}) {
   const expected: (readonly [AwaitedPod, EventDetails])[] = [];

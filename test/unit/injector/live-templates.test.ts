@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { LiveTemplates } from '../../../src/injector/live-templates.ts';
 import { formatFault } from '../../../src/json/diagnostic.ts';
-import { DEMO_TEMPLATE, templateSet } from '../../support/demo.ts';
-import { withMisfit } from '../../support/misfit.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../support/injection/demo.ts';
+import { withMisfit } from '../../support/injection/misfit.ts';
 
 function setUp() {
   const events: string[] = [];

@@ -4,7 +4,7 @@ import { TemplateAdoption } from '../../../src/injector/template-adoption.ts';
 import type { Proof } from '../../../src/injector/template-proof.ts';
 import { formatFault } from '../../../src/json/diagnostic.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { untilTrue } from '../../support/until-true.ts';
+import { untilTrue } from '../../support/time/until-true.ts';
 
 const withImage = (image: string): TemplateConfigMap => ({
   data: { config: `containers: [{name: envoy, image: "${image}"}]` },

@@ -4,10 +4,10 @@ import {
   type TemplateHandlerOptions,
 } from '../../../src/injector/template-handler.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
-import { podRequest } from '../../support/admission-review.ts';
-import { memoryLog } from '../../support/memory-log.ts';
-import { withMisfit } from '../../support/misfit.ts';
-import { trustingProver } from '../../support/trusting-prover.ts';
+import { podRequest } from '../../support/injection/admission-review.ts';
+import { withMisfit } from '../../support/injection/misfit.ts';
+import { trustingProver } from '../../support/injection/trusting-prover.ts';
+import { memoryLog } from '../../support/kube/memory-log.ts';
 
 const GOOD =
   'initContainers: [{name: a, image: "a:v1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]';

@@ -6,8 +6,8 @@ import { apiErrorFrom, TransportError } from '../../../src/kube/api/api-error.ts
 import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
 import { nameOf } from '../../../src/podspec/pod.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
-import { templateSet } from '../../support/demo.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { templateSet } from '../../support/injection/demo.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const PLAIN = 'envoy-initializer-proof';
 const GOOD = 'containers:\n- name: good\n  image: i:v1\n';

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import type { AdmissionRequest } from '../../../src/kube/admission/review.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { TemplateState } from '../../../src/sidecar/template/template-set.ts';
-import { podRequest } from '../../support/admission-review.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
+import { podRequest } from '../../support/injection/admission-review.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/injection/demo.ts';
 
 const CLASH = { volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
 const ON = { [OPT_IN]: 'true' };

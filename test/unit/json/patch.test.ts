@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { PatchError, PodDraft } from '../../../src/json/patch.ts';
 import { formatPath, pointer } from '../../../src/json/path.ts';
-import { applyRfc6902 } from '../../support/rfc6902.ts';
+import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
 
 describe('PodDraft', () => {
   const pod: JsonObject = {

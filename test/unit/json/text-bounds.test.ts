@@ -3,7 +3,7 @@ import { textExcess } from '../../../src/json/text-bounds.ts';
 import { configurationFaults } from '../../../src/sidecar/envoy/configuration-faults.ts';
 import { weightFaults } from '../../../src/sidecar/envoy/weights.ts';
 import { parseTemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE } from '../../support/demo.ts';
+import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 
 const EXCESS = 'the ConfigMap has more than 20000 lines, commas and brackets: shorten it';
 

@@ -5,7 +5,7 @@ import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../../../src/node-agent/desired.ts';
 import { ALL_PEERS, type NodeLinks, tunnelName } from '../../../src/node-agent/links.ts';
 import { type NodePlan, nodePlan } from '../../../src/node-agent/node-plan.ts';
-import { ModelNode } from '../../support/model-node.ts';
+import { ModelNode } from '../../support/network/model-node.ts';
 import { newNetwork } from '../network/networks.ts';
 
 const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), pods: new Map(), devices: [] };

@@ -11,7 +11,7 @@ import { JOINED } from '../../../src/node-agent/cni/ipam-script.ts';
 import { Host } from '../../../src/node-agent/host.ts';
 import { tunnelName } from '../../../src/node-agent/links.ts';
 import { Reconciler } from '../../../src/node-agent/reconciler.ts';
-import { ModelNode } from '../../support/model-node.ts';
+import { ModelNode } from '../../support/network/model-node.ts';
 import { newNetwork } from '../network/networks.ts';
 
 const nodes = [

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { type CompileOptions, compilePolicies, type PolicyObject } from '../../../src/policies/compile.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
-import { withMisfit } from '../../support/misfit.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { withMisfit } from '../../support/injection/misfit.ts';
 
 const OPTIONS: CompileOptions = {
   keys: keysFor(),

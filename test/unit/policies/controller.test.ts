@@ -10,7 +10,7 @@ import { isSpec } from '../../../src/policies/live-spec.ts';
 import { type LivePolicyObject, POLICIES } from '../../../src/policies/resources.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { TemplateState } from '../../../src/sidecar/template/template-set.ts';
-import { templateSet } from '../../support/demo.ts';
+import { templateSet } from '../../support/injection/demo.ts';
 
 const NAME = 'envoy.initializer.kubernetes.io';
 const GOOD: TemplateState = { set: templateSet() };

@@ -5,9 +5,9 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { setUpPolicies } from '../../../src/policies/setup.ts';
-import { capturedLog } from '../../support/captured-log.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import { testManager } from '../../support/test-manager.ts';
+import { capturedLog } from '../../support/kube/captured-log.ts';
+import { testManager } from '../../support/kube/test-manager.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** Policies whose API server answers the question about them so, and begins watches that tell nothing. */
 function policiesOf(discovery: () => unknown) {

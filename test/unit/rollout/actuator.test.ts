@@ -6,8 +6,8 @@ import { Actuator } from '../../../src/rollout/actuator.ts';
 import type { RolloutPod } from '../../../src/rollout/core/pod.ts';
 import { NOTHING, PodMemory } from '../../../src/rollout/memory.ts';
 import { observe } from '../../../src/rollout/observe.ts';
-import { decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked } from '../../support/inject-checked.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked } from '../../support/injection/inject-checked.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const setOf = (cpu: string) =>

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { rolloutReconcile, STEP_MS } from '../../../src/rollout/controller.ts';
 import { NOTHING } from '../../../src/rollout/memory.ts';
-import { setOf, statusOf, strategyOf } from '../../support/rollout-world.ts';
+import { setOf, statusOf, strategyOf } from '../../support/rollout/rollout-world.ts';
 
 test('a step that takes long leaves the rest to the next one, which puts drained pods back first', async () => {
   const target = {

@@ -5,7 +5,7 @@ import type { EventDetails } from '../../../src/kube/events/events.ts';
 import type { Revisions } from '../../../src/rollout/core/revision.ts';
 import type { Step } from '../../../src/rollout/core/step.ts';
 import { RolloutEvents } from '../../../src/rollout/events.ts';
-import { setOf } from '../../support/rollout-world.ts';
+import { setOf } from '../../support/rollout/rollout-world.ts';
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'op', name: 'template' } };
 const revisionOf = (hash: string) => ({

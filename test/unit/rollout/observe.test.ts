@@ -4,8 +4,8 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { workloadKey } from '../../../src/rollout/core/workloads.ts';
 import { observe } from '../../../src/rollout/observe.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
-import { decideInput, OPT_IN, podWith } from '../../support/demo.ts';
-import { injectChecked } from '../../support/inject-checked.ts';
+import { decideInput, OPT_IN, podWith } from '../../support/injection/demo.ts';
+import { injectChecked } from '../../support/injection/inject-checked.ts';
 
 /** The workload of a pod with this owner in the namespace `shop`. */
 function workloadOf(kind: string, name: string, labels: JsonObject = {}): string | undefined {

@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { type ChangeOptions, podChange } from '../../../src/rollout/pod-change.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked } from '../../support/inject-checked.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked } from '../../support/injection/inject-checked.ts';
 
 const OPTIONS = { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
 const NOWHERE = { namespaceLabels: {} };

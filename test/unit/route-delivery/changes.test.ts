@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Changes } from '../../../src/route-delivery/changes.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 function setUp() {
   const [clock, stop] = [new FakeClock(), new AbortController()];

@@ -3,7 +3,7 @@ import { Progress } from '../../../src/route-delivery/progress.ts';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import type { HTTPRoute } from '../../../src/routing/http-route.ts';
 import { keyOf } from '../../../src/routing/objects.ts';
-import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);
 const rule = (path: string) => [

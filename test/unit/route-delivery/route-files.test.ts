@@ -5,7 +5,7 @@ import type { EventDetails } from '../../../src/kube/events/events.ts';
 import { ROUTES_LABEL, type RoutesMap } from '../../../src/route-delivery/resources.ts';
 import { RouteFiles } from '../../../src/route-delivery/route-files.ts';
 import { MAX_BYTES } from '../../../src/routing/left-out.ts';
-import { refusal } from '../../support/fake-events.ts';
+import { refusal } from '../../support/kube/fake-events.ts';
 
 const { signal } = new AbortController();
 const FILE = { text: 'new', version: 'v', leftOut: new Map<string, number>() };

@@ -4,8 +4,8 @@ import type { LiveRoute } from '../../../src/route-delivery/resources.ts';
 import { RouteStatus } from '../../../src/route-delivery/route-status.ts';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import type { RouteParentStatus } from '../../../src/routing/http-route.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const signal = new AbortController().signal;
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7')]);

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import type { LiveRoute, LiveService } from '../../../src/route-delivery/resources.ts';
 import { createRouteHandler, parentsIn } from '../../../src/route-delivery/route-warnings.ts';
 import type { HTTPRoute } from '../../../src/routing/http-route.ts';
-import { routeFor, serviceAt } from '../../support/routes.ts';
+import { routeFor, serviceAt } from '../../support/routing/routes.ts';
 
 const backendRefs = [{ name: 'echo', port: 80 }];
 const good = routeFor('shop/new', 'shop/echo', [{ backendRefs }]);

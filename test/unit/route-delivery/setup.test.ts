@@ -8,12 +8,12 @@ import type { KubeClient } from '../../../src/kube/client/client.ts';
 import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
 import { setUpRouteDelivery } from '../../../src/route-delivery/setup.ts';
 import { formatStatus } from '../../../src/sidecar/status.ts';
-import { capturedLog } from '../../support/captured-log.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import { refusal } from '../../support/fake-events.ts';
-import { routeFor, serviceAt } from '../../support/routes.ts';
-import { added, deleted, initialEventsEnd } from '../../support/scripted-objects.ts';
-import { testManager } from '../../support/test-manager.ts';
+import { capturedLog } from '../../support/kube/captured-log.ts';
+import { refusal } from '../../support/kube/fake-events.ts';
+import { added, deleted, initialEventsEnd } from '../../support/kube/scripted-objects.ts';
+import { testManager } from '../../support/kube/test-manager.ts';
+import { routeFor, serviceAt } from '../../support/routing/routes.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const INJECTED = formatStatus({
   ...{ templates: [], overlaid: {}, moved: {}, requests: {} },

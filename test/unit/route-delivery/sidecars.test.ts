@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import type { Resource } from '../../../src/kube/api/resource.ts';
 import { Sidecars } from '../../../src/route-delivery/sidecars.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const POD: KubeObject = { metadata: { name: 'a', namespace: 'shop', uid: 'uid' } };
 const signal = new AbortController().signal;

@@ -3,7 +3,7 @@ import { type Compilation, compileRoutes } from '../../../src/routing/compile.ts
 import type { HTTPRoute, HTTPRouteRule } from '../../../src/routing/http-route.ts';
 import { MAX_BYTES } from '../../../src/routing/left-out.ts';
 import { NO_ROUTES } from '../../../src/sidecar/envoy/routed.ts';
-import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([
   serviceAt('shop/echo', '10.96.0.7'),

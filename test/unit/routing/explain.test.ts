@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import { explainRequest, explainRoute } from '../../../src/routing/explain.ts';
 import type { HTTPRoute, HTTPRouteMatch } from '../../../src/routing/http-route.ts';
-import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('shop/twin', '10.96.0.7')]);
 const backendRefs = [{ name: 'echo', port: 80 }];

@@ -8,7 +8,7 @@ import {
   type Programmed,
   parentsOf,
 } from '../../../src/routing/status.ts';
-import { routeFor, serviceAt, servicesOf } from '../../support/routes.ts';
+import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7')]);
 const route = routeFor('shop/r', 'shop/echo', [{ backendRefs: [{ name: 'echo', port: 80 }] }]);

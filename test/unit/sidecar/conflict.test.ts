@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
-import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked } from '../../support/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked } from '../../support/injection/inject-checked.ts';
 
 const app = (more: JsonObject): JsonObject => ({ name: 'app', image: 'busybox', ...more });
 const ports = (...list: JsonObject[]): JsonObject => ({ containers: [app({ ports: list })] });

@@ -5,8 +5,8 @@ import { decide } from '../../../src/sidecar/decide.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import type { SkipReason } from '../../../src/sidecar/rules/index.ts';
-import { decideInput, demoPod, OPT_IN, podWith, STATUS, templateSet } from '../../support/demo.ts';
-import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
+import { decideInput, demoPod, OPT_IN, podWith, STATUS, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 type Overrides = Parameters<typeof decideInput>[1];
 

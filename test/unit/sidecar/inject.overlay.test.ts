@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 const app: JsonObject = { name: 'app', image: 'busybox' };
 const override: JsonObject = {

@@ -3,8 +3,15 @@ import { LiveTemplates } from '../../../src/injector/live-templates.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { decide } from '../../../src/sidecar/decide.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  templateSet,
+} from '../../support/injection/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 /** What the predecessor of this program got wrong, or could not do. */
 describe('unlike the old initializer', () => {

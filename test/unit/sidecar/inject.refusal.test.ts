@@ -3,9 +3,9 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { uninject } from '../../../src/sidecar/uninject.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, specOf } from '../../support/inject-checked.ts';
-import { withMisfit } from '../../support/misfit.ts';
+import { DEMO_TEMPLATE, decideInput, demoPod, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
+import { withMisfit } from '../../support/injection/misfit.ts';
 
 const enforce = (level: string) => ({ namespaceLabels: { 'pod-security.kubernetes.io/enforce': level } });
 const state = (config: string, options = '') => ({ state: { set: templateSet({ config, options }) } });

@@ -9,8 +9,8 @@ import {
   podWith,
   STATUS,
   templateSet,
-} from '../../support/demo.ts';
-import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
+} from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 /** sha256 of the template as JSON with sorted keys, computed by another program. */
 const DEMO_HASH = '0991134651f03939750ee33810addaa6f021f243b0288240c512048fa44c1b2f';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
-import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, metadataOf, namesOf, specOf } from '../../support/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 /** The pod with the spec and metadata, injected with templates of that data. */
 function injected(spec: JsonObject, data: Record<string, string>, metadata: JsonObject = {}) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { optInMistakes } from '../../../src/sidecar/opt-in-mistakes.ts';
-import { OPT_IN } from '../../support/demo.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
 
 const mistakes = (object: JsonObject, pod: JsonObject) => [
   ...optInMistakes({ object, path: [], pod }, keysFor()),

@@ -6,8 +6,8 @@ import { keysFor } from '../../../src/sidecar/keys.ts';
 import { podClassifier } from '../../../src/sidecar/pod-class.ts';
 import { POD_SHAPES, shapeFields } from '../../../src/sidecar/template/pod-shapes.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/demo.ts';
-import { WIDE_TEMPLATE } from '../../support/near-pods.ts';
+import { DEMO_TEMPLATE, OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { WIDE_TEMPLATE } from '../../support/injection/near-pods.ts';
 
 const options = { keys: keysFor(), requireAnnotation: true, operatorNamespace: 'operator' };
 const setOf = (config: string, policy: object = {}) =>

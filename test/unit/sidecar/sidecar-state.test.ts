@@ -1,8 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { sidecarState } from '../../../src/sidecar/sidecar-state.ts';
-import { DEMO_TEMPLATE, decideInput, demoPod, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, metadataOf } from '../../support/inject-checked.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  templateSet,
+} from '../../support/injection/demo.ts';
+import { injectChecked, metadataOf } from '../../support/injection/inject-checked.ts';
 
 const KEYS = keysFor();
 const NOWHERE = { namespaceLabels: {} };

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MAX_LENGTH } from '../../../src/json/annotation-json.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { isInjected, parseStatus, StatusBuilder } from '../../../src/sidecar/status.ts';
-import { templateSet } from '../../support/demo.ts';
+import { templateSet } from '../../support/injection/demo.ts';
 
 describe('StatusBuilder', () => {
   test.each([

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/json/json.ts';
 import { formatPath, type Path } from '../../../src/json/path.ts';
 import { inject } from '../../../src/sidecar/inject.ts';
 import { refusalFaults, refusedFields, templateField } from '../../../src/sidecar/template-field.ts';
-import { decideInput, podWith, templateSet } from '../../support/demo.ts';
+import { decideInput, podWith, templateSet } from '../../support/injection/demo.ts';
 
 const TEXT = `\
 metadata: {labels: {team: mesh}}

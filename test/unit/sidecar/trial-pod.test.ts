@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { own } from '../../../src/json/json.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { plainPod, trialPod } from '../../../src/sidecar/trial-pod.ts';
-import { OPT_IN, templateSet } from '../../support/demo.ts';
-import { NEVER, withMisfit } from '../../support/misfit.ts';
+import { OPT_IN, templateSet } from '../../support/injection/demo.ts';
+import { NEVER, withMisfit } from '../../support/injection/misfit.ts';
 
 const keys = keysFor();
 const CONTAINER = 'containers: [{name: a, image: "b:v1"}]';

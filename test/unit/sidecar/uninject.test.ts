@@ -10,8 +10,8 @@ import {
   podWith,
   STATUS,
   templateSet,
-} from '../../support/demo.ts';
-import { injectChecked, namesOf, specOf } from '../../support/inject-checked.ts';
+} from '../../support/injection/demo.ts';
+import { injectChecked, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 const KEYS = keysFor();
 const app: JsonObject = { name: 'app', image: 'busybox' };

@@ -3,8 +3,8 @@ import { formatFault } from '../../../src/json/diagnostic.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { injectManifests } from '../../../src/sidecar/manifests/inject-manifests.ts';
 import { parseTemplate } from '../../../src/sidecar/template/parse-template.ts';
-import { decideInput, OPT_IN, podWith, templateSet } from '../../support/demo.ts';
-import { injectChecked, specOf } from '../../support/inject-checked.ts';
+import { decideInput, OPT_IN, podWith, templateSet } from '../../support/injection/demo.ts';
+import { injectChecked, specOf } from '../../support/injection/inject-checked.ts';
 
 const NAME = `\${workload.name}`;
 

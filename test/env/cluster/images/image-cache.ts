@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tryBuildLock, waitForBuildLock } from '../../control-plane/build-lock.ts';
+import { takeBuildLock } from '../../control-plane/build-lock.ts';
 import { cacheRoot } from '../../control-plane/cache-directory.ts';
 import { type ProgressStream, withProgress } from '../../control-plane/progress.ts';
 import { projectDirectory } from '../../control-plane/project-directory.ts';
@@ -36,12 +36,7 @@ export async function ensureImage(
   const images = join(cacheRoot(process.env), 'images');
   const layout = join(images, `${name}-${key}`);
   await mkdir(images, { recursive: true });
-  const lockFile = join(images, `.${name}.lock`);
-  const lock =
-    tryBuildLock(lockFile) ??
-    (await withProgress(progress, `waiting for another build of image ${name}`, () =>
-      waitForBuildLock(lockFile),
-    ));
+  const lock = await takeBuildLock(join(images, `.${name}.lock`), `image ${name}`, progress);
   try {
     if (!existsSync(layout)) {
       await withProgress(progress, `making image ${name}`, (detail) =>

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Schedule, TermModel } from '../../../support/term-model.ts';
+import { type Schedule, TermModel } from '../../../support/kube/term-model.ts';
 
 const RUNS = Number(process.env.TERM_SEEDS ?? 60);
 jest.setTimeout(60_000 + RUNS * 2_000);

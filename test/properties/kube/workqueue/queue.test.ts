@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DelayingQueue } from '../../../../src/kube/workqueue/delaying-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** The queue under test, and a model of its documented behaviour. */
 class Model {

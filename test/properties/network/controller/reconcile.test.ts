@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { NetworkSpec } from '../../../../src/network/api/types.ts';
-import { type Mishap, NetworkModel } from '../../../support/network-model.ts';
+import { type Mishap, NetworkModel } from '../../../support/network/network-model.ts';
 
 const SHAPES = [
   { cidr: '10.1.0.0/16', gateway: '10.1.0.1' },

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { NetworkAttachmentDefinition } from '../../../../src/network/api/resources.ts';
 import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import { networkPods, networksOf } from '../../../../src/network/pods/network-pods.ts';
-import { NetworkModel } from '../../../support/network-model.ts';
-import { oldCniConfig } from '../../../support/old-definitions.ts';
+import { NetworkModel } from '../../../support/network/network-model.ts';
+import { oldCniConfig } from '../../../support/network/old-definitions.ts';
 
 /** `NETWORK_RUNS=10000` for more. */
 const RUNS = Number(process.env.NETWORK_RUNS ?? 200);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ConditionUpdate } from '../../../../src/network/api/conditions.ts';
 import { updatesOf } from '../../../../src/network/controller/condition-plan.ts';
 import type { KnownNode } from '../../../../src/network/nodes/nodes-in-use.ts';
-import { NetworkModel } from '../../../support/network-model.ts';
+import { NetworkModel } from '../../../support/network/network-model.ts';
 
 /** `NETWORK_RUNS=10000` for more. */
 const RUNS = Number(process.env.NETWORK_RUNS ?? 200);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { AddressWorld } from '../../../support/address-world.ts';
+import { AddressWorld } from '../../../support/network/address-world.ts';
 
 /** `NETWORK_RUNS=10000` for more. */
 const RUNS = Number(process.env.NETWORK_RUNS ?? 1_000);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Action } from '../../../../src/rollout/core/pod.ts';
 import { freeIn } from '../../../../src/rollout/core/workloads.ts';
 import type { Strategy } from '../../../../src/sidecar/template/strategy.ts';
-import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../../support/rollout-world.ts';
+import { type Behaviour, RolloutWorld, setOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
 
 const [OLD, NEW, RESHAPED] = [setOf('envoy:1'), setOf('envoy:2'), setOf('envoy:2', '[--new]')];
 

@@ -4,8 +4,8 @@ import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { inject } from '../../../../src/sidecar/inject.ts';
 import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { decideInput, demoPod, templateSet } from '../../../support/demo.ts';
-import { injectChecked } from '../../../support/inject-checked.ts';
+import { decideInput, demoPod, templateSet } from '../../../support/injection/demo.ts';
+import { injectChecked } from '../../../support/injection/inject-checked.ts';
 
 /** What a dry run of the demo's pod says, if the API server answers so. */
 async function reported(answer: () => unknown, set = templateSet(), promoted?: TemplateSet) {

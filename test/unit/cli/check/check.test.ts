@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
 import { runCli } from '../../../../src/cli/program.ts';
-import { DEMO_TEMPLATE, OPT_IN } from '../../../support/demo.ts';
-import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../../support/injection/demo.ts';
 
 const deployment = (name: string, own: string, pod: string, more = '') => `---
 apiVersion: apps/v1

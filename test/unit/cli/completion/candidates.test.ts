@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../../src/cli/program.ts';
-import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 /** The words that are offered for the last one, and whether a shell offers file names instead. */
 async function offered(words: readonly string[], program = 'envoy-initializer') {

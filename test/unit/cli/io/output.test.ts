@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { type Column, type OutputFormat, printOutput } from '../../../../src/cli/io/output.ts';
-import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 interface Row {
   readonly name: string;

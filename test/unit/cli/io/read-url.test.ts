@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readUrl } from '../../../../src/cli/io/read-url.ts';
 import { processTerminal } from '../../../../src/cli/io/terminal.ts';
-import { SilentServer } from '../../../support/silent-server.ts';
+import { SilentServer } from '../../../support/kube/silent-server.ts';
 
 let server: Server;
 let origin: string;

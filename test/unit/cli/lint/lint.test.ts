@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { runCli } from '../../../../src/cli/program.ts';
 import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
-import { DEMO_TEMPLATE } from '../../../support/demo.ts';
-import { MemoryTerminal } from '../../../support/memory-terminal.ts';
+import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 const BAD = `\
 # A ConfigMap with three faults.

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/cli/status/preinstall-rows.ts';
 import type { JsonObject } from '../../../../src/json/json.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
-import { OPT_IN } from '../../../support/demo.ts';
+import { OPT_IN } from '../../../support/injection/demo.ts';
 
 const READY: PreinstallFacts = {
   server: 'v1.36.3',

@@ -3,7 +3,7 @@ import { isLed } from '../../../../src/cli/uninstall/networks.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** A client that reads a Lease of this version. */
 function reading(version: () => string) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadClientAuthorities } from '../../../../src/kube/admission/client-authorities.ts';
-import { testAuthority } from '../../../support/test-authority.ts';
+import { testAuthority } from '../../../support/kube/test-authority.ts';
 
 let directory: string;
 let file: string;

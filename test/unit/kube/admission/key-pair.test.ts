@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { FileWatcher } from '../../../../src/kube/admission/file-watcher.ts';
 import { type KeyPair, loadKeyPair } from '../../../../src/kube/admission/key-pair.ts';
-import { makeKeyPair } from '../../../support/certificates.ts';
+import { makeKeyPair } from '../../../support/kube/certificates.ts';
 
 let directory: string;
 

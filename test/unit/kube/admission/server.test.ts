@@ -7,12 +7,12 @@ import type { AdmissionAnswer } from '../../../../src/kube/admission/response.ts
 import type { AdmissionRequest } from '../../../../src/kube/admission/review.ts';
 import { WebhookServer } from '../../../../src/kube/admission/server.ts';
 import type { WebhookMetrics } from '../../../../src/kube/admission/webhook-metrics.ts';
-import { podReview } from '../../../support/admission-review.ts';
-import { makeKeyPair, type TestKeyPair } from '../../../support/certificates.ts';
-import { answerTo, HttpsClient } from '../../../support/https-client.ts';
-import { type MemoryLog, memoryLog } from '../../../support/memory-log.ts';
-import { NO_WEBHOOK_METRICS } from '../../../support/no-metrics.ts';
-import { testAuthority } from '../../../support/test-authority.ts';
+import { podReview } from '../../../support/injection/admission-review.ts';
+import { makeKeyPair, type TestKeyPair } from '../../../support/kube/certificates.ts';
+import { answerTo, HttpsClient } from '../../../support/kube/https-client.ts';
+import { type MemoryLog, memoryLog } from '../../../support/kube/memory-log.ts';
+import { NO_WEBHOOK_METRICS } from '../../../support/kube/no-metrics.ts';
+import { testAuthority } from '../../../support/kube/test-authority.ts';
 
 type Handler = (request: AdmissionRequest, signal: AbortSignal) => Promise<AdmissionAnswer>;
 

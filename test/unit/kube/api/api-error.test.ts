@@ -11,7 +11,7 @@ import {
   isTooLargeResourceVersion,
   TransportError,
 } from '../../../../src/kube/api/api-error.ts';
-import { failure } from '../../../support/scripted-server.ts';
+import { failure } from '../../../support/kube/scripted-server.ts';
 
 describe('apiErrorFrom', () => {
   test('takes status, reason, message, causes and wait from a Status body', () => {

@@ -6,7 +6,7 @@ import {
   type Resource,
   resourcePath,
 } from '../../../../src/kube/api/resource.ts';
-import { configMaps } from '../../../support/scripted-objects.ts';
+import { configMaps } from '../../../support/kube/scripted-objects.ts';
 
 const networks: Resource<KubeObject> = {
   group: 'samplecrd.k8s.io',

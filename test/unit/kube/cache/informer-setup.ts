@@ -1,7 +1,7 @@
 import { Informer, type InformerOptions } from '../../../../src/kube/cache/informer.ts';
 import type { EventHandler } from '../../../../src/kube/cache/listener.ts';
-import { startScripted } from '../../../support/scripted-client.ts';
-import { type ConfigMap, configMaps } from '../../../support/scripted-objects.ts';
+import { startScripted } from '../../../support/kube/scripted-client.ts';
+import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
 
 /** An informer of a scripted server, not running; by default without jitter and without streamed lists. */
 export async function newInformer(options: Partial<InformerOptions<ConfigMap>> = {}) {

@@ -2,8 +2,8 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { type EventHandler, Listener, type ListenerOptions } from '../../../../src/kube/cache/listener.ts';
 import { NotificationQueue } from '../../../../src/kube/cache/notification-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { until } from '../../../support/until.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
 
 /** A listener of strings, and the calls of its handler. */
 function newListener(options: Partial<ListenerOptions<string>> = {}, handler: EventHandler<string> = {}) {

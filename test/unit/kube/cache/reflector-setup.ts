@@ -2,9 +2,9 @@ import { TransportError } from '../../../../src/kube/api/api-error.ts';
 import { Reflector, type ReflectorSink } from '../../../../src/kube/cache/reflector.ts';
 import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
 import type { ClientOptions } from '../../../../src/kube/client/rest-client.ts';
-import { startScripted } from '../../../support/scripted-client.ts';
-import { type ConfigMap, configMaps } from '../../../support/scripted-objects.ts';
-import type { ScriptedRequest } from '../../../support/scripted-server.ts';
+import { startScripted } from '../../../support/kube/scripted-client.ts';
+import { type ConfigMap, configMaps } from '../../../support/kube/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
 
 /** A running reflector of a scripted server; by default without jitter and without streamed lists. */
 export async function startReflector(

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { added, bookmark, configMap, listOf } from '../../../support/scripted-objects.ts';
-import { until } from '../../../support/until.ts';
+import { added, bookmark, configMap, listOf } from '../../../support/kube/scripted-objects.ts';
+import { until } from '../../../support/time/until.ts';
 import { type Started, startReflector } from './reflector-setup.ts';
 
 let started: Started;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeObject } from '../../../../src/kube/api/resource.ts';
-import { added, configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
-import { until } from '../../../support/until.ts';
+import { added, configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
+import { until } from '../../../support/time/until.ts';
 import { asked, type Started, startReflector } from './reflector-setup.ts';
 
 let started: Started;

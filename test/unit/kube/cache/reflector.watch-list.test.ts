@@ -8,9 +8,9 @@ import {
   initialEventsEnd,
   listOf,
   modified,
-} from '../../../support/scripted-objects.ts';
-import type { ScriptedRequest } from '../../../support/scripted-server.ts';
-import { until } from '../../../support/until.ts';
+} from '../../../support/kube/scripted-objects.ts';
+import type { ScriptedRequest } from '../../../support/kube/scripted-server.ts';
+import { until } from '../../../support/time/until.ts';
 import { asked, type Started, startReflector } from './reflector-setup.ts';
 
 let started: Started;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SharedInformers } from '../../../../src/kube/cache/shared-informers.ts';
-import { deferred } from '../../../support/deferred.ts';
-import { startScripted } from '../../../support/scripted-client.ts';
+import { startScripted } from '../../../support/kube/scripted-client.ts';
 import {
   added,
   type ConfigMap,
@@ -10,8 +9,9 @@ import {
   deleted,
   initialEventsEnd,
   modified,
-} from '../../../support/scripted-objects.ts';
-import { until } from '../../../support/until.ts';
+} from '../../../support/kube/scripted-objects.ts';
+import { deferred } from '../../../support/time/deferred.ts';
+import { until } from '../../../support/time/until.ts';
 import { recorded } from './informer-setup.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Store } from '../../../../src/kube/cache/store.ts';
-import { type ConfigMap, configMap } from '../../../support/scripted-objects.ts';
+import { type ConfigMap, configMap } from '../../../support/kube/scripted-objects.ts';
 
 const byLabel = (object: ConfigMap) => Object.keys(object.metadata.labels ?? {});
 const labelled = (name: string, ...labels: readonly string[]) =>

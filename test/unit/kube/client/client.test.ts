@@ -4,9 +4,9 @@ import { ApiError, TransportError } from '../../../../src/kube/api/api-error.ts'
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject } from '../../../../src/kube/api/resource.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
-import { startScripted } from '../../../support/scripted-client.ts';
-import { configMap, configMaps, listOf } from '../../../support/scripted-objects.ts';
-import { until } from '../../../support/until.ts';
+import { startScripted } from '../../../support/kube/scripted-client.ts';
+import { configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
+import { until } from '../../../support/time/until.ts';
 
 let metrics: string[];
 let api: Awaited<ReturnType<typeof startScripted>>;

@@ -3,8 +3,8 @@ import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../../src/kube/api/resource.ts';
 import { Discovery } from '../../../../src/kube/client/discovery.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const resource = (group: string, version: string, plural: string): Resource<KubeObject> => ({
   ...{ group, version, plural, kind: 'Any', namespaced: true, decode: decodeObject },

@@ -2,10 +2,10 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Transport, type TransportResponse } from '../../../../src/kube/client/transport.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { plainKubeConfig, startScripted } from '../../../support/scripted-client.ts';
-import { SilentServer } from '../../../support/silent-server.ts';
-import { until } from '../../../support/until.ts';
+import { plainKubeConfig, startScripted } from '../../../support/kube/scripted-client.ts';
+import { SilentServer } from '../../../support/kube/silent-server.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Transport } from '../../../../src/kube/client/transport.ts';
-import { ConnectProxy } from '../../../support/connect-proxy.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { ScriptedServer } from '../../../support/scripted-server.ts';
-import { type TestAuthority, testAuthority } from '../../../support/test-authority.ts';
-import { until } from '../../../support/until.ts';
+import { ConnectProxy } from '../../../support/kube/connect-proxy.ts';
+import { ScriptedServer } from '../../../support/kube/scripted-server.ts';
+import { type TestAuthority, testAuthority } from '../../../support/kube/test-authority.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { until } from '../../../support/time/until.ts';
 
 const { signal } = new AbortController();
 const get = { method: 'GET', path: '/version', signal } as const;

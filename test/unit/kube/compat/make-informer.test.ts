@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { KubeConfig, V1ConfigMap } from '@kubernetes/client-node';
 import { makeInformer } from '../../../../src/kube/compat/make-informer.ts';
-import { plainKubeConfig } from '../../../support/scripted-client.ts';
-import { added, configMap, deleted, listOf } from '../../../support/scripted-objects.ts';
-import { ScriptedServer } from '../../../support/scripted-server.ts';
-import { until } from '../../../support/until.ts';
+import { plainKubeConfig } from '../../../support/kube/scripted-client.ts';
+import { added, configMap, deleted, listOf } from '../../../support/kube/scripted-objects.ts';
+import { ScriptedServer } from '../../../support/kube/scripted-server.ts';
+import { until } from '../../../support/time/until.ts';
 
 let server: ScriptedServer;
 let config: KubeConfig;

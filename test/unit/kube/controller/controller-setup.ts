@@ -12,7 +12,7 @@ import type {
 import { ReconcileHistory } from '../../../../src/kube/controller/reconcile-history.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 interface LogLine {
   readonly level: number;

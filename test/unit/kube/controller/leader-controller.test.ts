@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
 import { controllerMaker } from '../../../../src/kube/controller/leader-controller.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { held, until } from './controller-setup.ts';
 
 function newLedController() {

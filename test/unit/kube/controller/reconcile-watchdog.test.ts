@@ -6,8 +6,8 @@ import { ReconcileHistory } from '../../../../src/kube/controller/reconcile-hist
 import { ReconcileWatchdog } from '../../../../src/kube/controller/reconcile-watchdog.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
-import { deferred } from '../../../support/deferred.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { deferred } from '../../../support/time/deferred.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const MINUTE_MS = 60_000;
 const settled: Reconcile = async () => ({});

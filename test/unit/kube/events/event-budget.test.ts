@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import { EventBudget } from '../../../../src/kube/events/event-budget.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function take(budget: EventBudget, times: number, object = 'a'): number {
   return Array.from({ length: times }, () => budget.tryTake(object)).filter(Boolean).length;

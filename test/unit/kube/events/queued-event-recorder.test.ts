@@ -4,10 +4,10 @@ import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
 import { QueuedEventRecorder } from '../../../../src/kube/events/queued-event-recorder.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeEvents, refusal } from '../../../support/fake-events.ts';
-import { hang } from '../../../support/fake-leases.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { FakeEvents, refusal } from '../../../support/kube/fake-events.ts';
+import { hang } from '../../../support/kube/fake-leases.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const MINUTE = 60_000;
 const details: EventDetails = {

@@ -6,10 +6,10 @@ import {
   LeaderElector,
   type LeaderElectorOptions,
 } from '../../../../src/kube/leaderelection/leader-elector.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import { deferred } from '../../../support/deferred.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeLeases, hang, unreachable } from '../../../support/fake-leases.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { FakeLeases, hang, unreachable } from '../../../support/kube/fake-leases.ts';
+import { deferred } from '../../../support/time/deferred.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function optionsOf(leases: FakeLeases, clock: FakeClock): LeaderElectorOptions {
   return {

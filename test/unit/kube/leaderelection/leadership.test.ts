@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { leadership } from '../../../../src/kube/leaderelection/leadership.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeLeases, hang, unreachable } from '../../../support/fake-leases.ts';
+import { FakeLeases, hang, unreachable } from '../../../support/kube/fake-leases.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function newLeadership(enabled = true) {
   const leases = new FakeLeases();

@@ -4,8 +4,8 @@ import { TransportError } from '../../../../src/kube/api/api-error.ts';
 import { LeaseCandidate } from '../../../../src/kube/leaderelection/lease-candidate.ts';
 import { LeaseLock } from '../../../../src/kube/leaderelection/lease-lock.ts';
 import type { LeaseSpec } from '../../../../src/kube/leaderelection/lease-record.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeLeases } from '../../../support/fake-leases.ts';
+import { FakeLeases } from '../../../support/kube/fake-leases.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const signal = new AbortController().signal;
 

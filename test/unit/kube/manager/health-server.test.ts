@@ -6,7 +6,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { createProbesServer, type ReadinessCheck } from '../../../../src/kube/manager/health-server.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 let clock: FakeClock;
 let sockets: Socket[];

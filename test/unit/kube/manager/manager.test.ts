@@ -3,9 +3,8 @@ import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import { SECRETS } from '../../../../src/kube/api/core-resources.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/linked-abort.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import { deferred } from '../../../support/deferred.ts';
-import { startScripted } from '../../../support/scripted-client.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { startScripted } from '../../../support/kube/scripted-client.ts';
 import {
   added,
   configMap,
@@ -13,9 +12,10 @@ import {
   deleted,
   initialEventsEnd,
   modified,
-} from '../../../support/scripted-objects.ts';
-import { testManager } from '../../../support/test-manager.ts';
-import { until } from '../../../support/until.ts';
+} from '../../../support/kube/scripted-objects.ts';
+import { testManager } from '../../../support/kube/test-manager.ts';
+import { deferred } from '../../../support/time/deferred.ts';
+import { until } from '../../../support/time/until.ts';
 
 let api: Awaited<ReturnType<typeof startScripted>>;
 let manager: Manager;

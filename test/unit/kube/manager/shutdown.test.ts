@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ShutdownBudget } from '../../../../src/kube/manager/shutdown.ts';
-import { capturedLog } from '../../../support/captured-log.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const never = new Promise<never>(() => undefined);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Backoff } from '../../../../src/kube/util/backoff.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const delays = (backoff: Backoff, count: number) => Array.from({ length: count }, () => backoff.next());
 

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { abortable, linkedAbort } from '../../../../src/kube/util/linked-abort.ts';
 import { sleep } from '../../../../src/kube/util/sleep.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const never = new Promise<never>(() => undefined);
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;

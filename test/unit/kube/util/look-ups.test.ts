@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LookUps } from '../../../../src/kube/util/look-ups.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 let clock: FakeClock;
 /** Keys in the order of the requests. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sleep } from '../../../../src/kube/util/sleep.ts';
 import type { Timer } from '../../../../src/kube/workqueue/clock.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** Each timer fires a little early, as Node's timers may. */
 class EarlyClock extends FakeClock {

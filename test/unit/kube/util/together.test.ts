@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { together } from '../../../../src/kube/util/together.ts';
-import { deferred } from '../../../support/deferred.ts';
-import { hang } from '../../../support/fake-leases.ts';
+import { hang } from '../../../support/kube/fake-leases.ts';
+import { deferred } from '../../../support/time/deferred.ts';
 
 describe('together', () => {
   test('resolves when all tasks have ended, and leaves no listener', async () => {

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 
 import { within } from '../../../../src/kube/util/within.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { hang } from '../../../support/fake-leases.ts';
+import { hang } from '../../../support/kube/fake-leases.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 describe('a bounded call', () => {
   test('is aborted when its time is up', async () => {

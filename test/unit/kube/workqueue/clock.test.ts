@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { maxTimerMs, systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../../env/control-plane/run-command.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 describe('the system clock', () => {
   test('fires its timers, but not cancelled ones, and does not fire at once those too long for Node', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { maxTimerMs } from '../../../../src/kube/workqueue/clock.ts';
 import { DelayingQueue } from '../../../../src/kube/workqueue/delaying-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function setup() {
   const clock = new FakeClock();

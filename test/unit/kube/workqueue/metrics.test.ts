@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { QueueMetrics } from '../../../../src/kube/workqueue/metrics.ts';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** Records the calls in order. */
 class RecordedMetrics implements QueueMetrics {

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { Queue } from '../../../../src/kube/workqueue/queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const newQueue = <K>() => new Queue<K>({ clock: new FakeClock() });
 

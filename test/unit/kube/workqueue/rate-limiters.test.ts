@@ -8,7 +8,7 @@ import {
   type RateLimiter,
   tokenBucketLimiter,
 } from '../../../../src/kube/workqueue/rate-limiters.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const delays = (limiter: RateLimiter<string>, key: string, times: number) =>
   Array.from({ length: times }, () => limiter.when(key));

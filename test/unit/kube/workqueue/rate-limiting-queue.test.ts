@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { exponentialLimiter } from '../../../../src/kube/workqueue/rate-limiters.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/rate-limiting-queue.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 function setup() {
   const clock = new FakeClock();

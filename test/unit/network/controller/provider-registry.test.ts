@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { NETWORK_FINALIZER } from '../../../../src/network/api/names.ts';
 import { ProviderRegistry } from '../../../../src/network/controller/provider-registry.ts';
 import { MultusProvider } from '../../../../src/network/providers/multus/multus.ts';
-import { FakeAttachments } from '../../../support/fake-attachments.ts';
+import { FakeAttachments } from '../../../support/network/fake-attachments.ts';
 import { newNetwork } from '../networks.ts';
 
 const multus = new MultusProvider(new FakeAttachments());

@@ -10,8 +10,8 @@ import { NetworkNodes } from '../../../../src/network/nodes/network-nodes.ts';
 import { NODE_REPORTS, type ReportObject } from '../../../../src/network/nodes/node-objects.ts';
 import { OPEN_ACCESS } from '../../../../src/network/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/network/pods/network-pods.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
-import { FakeInformer } from '../../../support/fake-informer.ts';
+import { FakeInformer } from '../../../support/kube/fake-informer.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { newNetwork } from '../networks.ts';
 import { range } from '../ranges.ts';
 

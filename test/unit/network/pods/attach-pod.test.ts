@@ -3,7 +3,7 @@ import type { KubeClient, ListOptions } from '../../../../src/kube/client/client
 import { attachWith } from '../../../../src/network/pods/attach-pod.ts';
 import { NetworkAccess } from '../../../../src/network/pods/network-access.ts';
 import type { NetworkState } from '../../../../src/network/pods/network-state.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 let clock: FakeClock;
 /** The namespaces of all lists. */

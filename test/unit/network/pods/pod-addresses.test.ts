@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { AddressWorld } from '../../../support/address-world.ts';
+import { AddressWorld } from '../../../support/network/address-world.ts';
 
 const SUBNET = { cidr: '10.0.0.0/29', gateway: '10.0.0.1' };
 const create = (world: AddressWorld, name: string, claim?: string) =>

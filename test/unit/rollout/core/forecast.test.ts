@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type ForecastPod, forecast, outlookLine } from '../../../../src/rollout/core/forecast.ts';
 import { appliedTemplate } from '../../../../src/sidecar/status.ts';
 import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { setOf } from '../../../support/rollout-world.ts';
+import { setOf } from '../../../support/rollout/rollout-world.ts';
 
 const [OLD, NEW, RESHAPED] = [setOf('envoy:1'), setOf('envoy:2'), setOf('envoy:2', '[--new]')];
 let count = 0;

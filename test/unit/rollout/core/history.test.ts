@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { revisionsOf, type StoredRevision, upkeepOf } from '../../../../src/rollout/core/history.ts';
 import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { setOf } from '../../../support/rollout-world.ts';
+import { setOf } from '../../../support/rollout/rollout-world.ts';
 
 const [ONE, TWO] = [setOf('envoy:1'), setOf('envoy:2')];
 

@@ -4,7 +4,7 @@ import type { Revision, Revisions } from '../../../../src/rollout/core/revision.
 import { step } from '../../../../src/rollout/core/step.ts';
 import { appliedTemplate } from '../../../../src/sidecar/status.ts';
 import type { TemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { setOf, strategyOf } from '../../../support/rollout-world.ts';
+import { setOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
 
 const NOW = 1_000_000_000;
 const [OLD, NEW] = [setOf('envoy:1'), setOf('envoy:2')];

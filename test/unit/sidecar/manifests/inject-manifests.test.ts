@@ -7,7 +7,7 @@ import {
   namespaceOf,
   namespacesIn,
 } from '../../../../src/sidecar/manifests/inject-manifests.ts';
-import { MANIFEST_OPTIONS, OPT_IN, templateSet } from '../../../support/demo.ts';
+import { MANIFEST_OPTIONS, OPT_IN, templateSet } from '../../../support/injection/demo.ts';
 
 const keys = keysFor();
 const TEMPLATE = 'containers: [{name: envoy, image: "i:v1"}]\n';

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/sidecar/keys.ts';
 import { injectManifests } from '../../../../src/sidecar/manifests/inject-manifests.ts';
 import { uninjectManifests } from '../../../../src/sidecar/manifests/uninject-manifests.ts';
-import { MANIFEST_OPTIONS, OPT_IN, STATUS } from '../../../support/demo.ts';
-import { ODD_JSON, ODD_YAML } from '../../../support/reading-corpus.ts';
+import { MANIFEST_OPTIONS, OPT_IN, STATUS } from '../../../support/injection/demo.ts';
+import { ODD_JSON, ODD_YAML } from '../../../support/injection/reading-corpus.ts';
 
 const POD = `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}}\nspec: {containers: [{name: app, image: app}]}\n`;
 const PLAIN = POD.replace('true', 'false');

@@ -3,7 +3,7 @@ import { CEL_ALL_CONTAINERS } from '../../../../src/podspec/cel.ts';
 import { keysFor } from '../../../../src/sidecar/keys.ts';
 import { conflict } from '../../../../src/sidecar/rules/conflict.ts';
 import { DEFAULT_TEMPLATE } from '../../../../src/sidecar/template/template-set.ts';
-import { templateSet } from '../../../support/demo.ts';
+import { templateSet } from '../../../support/injection/demo.ts';
 
 function conditionOf(config: string) {
   const template = templateSet({ config }).templates.get(DEFAULT_TEMPLATE);

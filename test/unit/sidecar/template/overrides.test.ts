@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../../src/json/json.ts';
 import { inject } from '../../../../src/sidecar/inject.ts';
 import { withFlag } from '../../../../src/sidecar/template/overrides.ts';
-import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../../support/demo.ts';
-import { injectChecked, specOf } from '../../../support/inject-checked.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, podWith, templateSet } from '../../../support/injection/demo.ts';
+import { injectChecked, specOf } from '../../../support/injection/inject-checked.ts';
 
 const annotated = (overrides: Record<string, string>, spec: JsonObject = {}) =>
   podWith(spec, {

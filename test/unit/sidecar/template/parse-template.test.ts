@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseTemplate } from '../../../../src/sidecar/template/parse-template.ts';
 import type { Template } from '../../../../src/sidecar/template/template.ts';
-import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 function good(text: string): Template {
   const parsed = parseTemplate('config', 'config', text);

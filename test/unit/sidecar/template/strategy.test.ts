@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseStrategy } from '../../../../src/sidecar/template/strategy.ts';
 import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 function faultsOf(text: string): readonly string[] {
   const parsed = parseStrategy('rollout', text);

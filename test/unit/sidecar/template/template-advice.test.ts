@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DEFAULT_TEMPLATE } from '../../../../src/injector/default-template.ts';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE } from '../../../support/demo.ts';
+import { DEMO_TEMPLATE } from '../../../support/injection/demo.ts';
 
 /** The warnings about a template set, each as users see it. */
 function advice(data: Readonly<Record<string, string>>): readonly string[] {

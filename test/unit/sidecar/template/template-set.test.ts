@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatFault } from '../../../../src/json/diagnostic.ts';
 import { parseTemplateSet } from '../../../../src/sidecar/template/template-set.ts';
-import { DEMO_TEMPLATE, templateSet } from '../../../support/demo.ts';
+import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
 
 function faults(data: Readonly<Record<string, string>>): readonly string[] {
   const parsed = parseTemplateSet(data);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runPlugin } from '../../../../../src/kube/client/kubeconfig/exec-plugin.ts';
 import type { ExecConfig, KubeCluster } from '../../../../../src/kube/client/kubeconfig/kubeconfig-types.ts';
-import { execConfig } from '../../../../support/exec-config.ts';
+import { execConfig } from '../../../../support/kube/exec-config.ts';
 
 const { signal } = new AbortController();
 const CLUSTER: KubeCluster = {

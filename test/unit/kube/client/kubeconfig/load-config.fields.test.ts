@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeconfigFolder } from '../../../../support/kubeconfig-folder.ts';
+import { KubeconfigFolder } from '../../../../support/kube/kubeconfig-folder.ts';
 
 let folder: KubeconfigFolder;
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import type { Network } from '../../../../../src/network/api/types.ts';
 import { FIRST_VNI, VNI_COUNT } from '../../../../../src/network/providers/multus/cni-config.ts';
 import { attachmentFor } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import { VNI_INDEXERS, Vnis } from '../../../../../src/network/providers/multus/multus-vnis.ts';
-import { oldCniConfig } from '../../../../support/old-definitions.ts';
+import { oldCniConfig } from '../../../../support/network/old-definitions.ts';
 import { newNetwork } from '../../networks.ts';
 
 const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };

@@ -5,8 +5,8 @@ import type { Subnet } from '../../../../../src/network/api/subnet.ts';
 import { MultusProvider } from '../../../../../src/network/providers/multus/multus.ts';
 import { attachmentFor } from '../../../../../src/network/providers/multus/multus-attachment.ts';
 import type { NodesInUse } from '../../../../../src/network/providers/provider.ts';
-import { FakeAttachments, refusal } from '../../../../support/fake-attachments.ts';
-import { oldCniConfig } from '../../../../support/old-definitions.ts';
+import { FakeAttachments, refusal } from '../../../../support/network/fake-attachments.ts';
+import { oldCniConfig } from '../../../../support/network/old-definitions.ts';
 import { newNetwork } from '../../networks.ts';
 
 const network = newNetwork();

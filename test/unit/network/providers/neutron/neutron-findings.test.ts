@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Found } from '../../../../../src/network/providers/neutron/neutron-api.ts';
 import { addressUse, realised } from '../../../../../src/network/providers/neutron/neutron-findings.ts';
-import { FakeNeutron } from '../../../../support/fake-neutron.ts';
+import { FakeNeutron } from '../../../../support/neutron/fake-neutron.ts';
 import { newNetwork } from '../../networks.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { OpenStackHttp } from '../../../../../../src/network/providers/neutron/openstack/openstack-http.ts';
-import { FakeClock } from '../../../../../support/fake-clock.ts';
-import { SilentServer } from '../../../../../support/silent-server.ts';
+import { SilentServer } from '../../../../../support/kube/silent-server.ts';
+import { FakeClock } from '../../../../../support/time/fake-clock.ts';
 
 describe('a request to OpenStack', () => {
   test('ends with its signal while the handshake hangs', async () => {

@@ -14,7 +14,7 @@ import type {
   OpenStackHttp,
 } from '../../../../../../src/network/providers/neutron/openstack/openstack-http.ts';
 import { OpenStackSession } from '../../../../../../src/network/providers/neutron/openstack/openstack-session.ts';
-import { FakeClock } from '../../../../../support/fake-clock.ts';
+import { FakeClock } from '../../../../../support/time/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const { signal } = new AbortController();

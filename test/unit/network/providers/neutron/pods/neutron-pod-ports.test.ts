@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../../../../src/kube/api/object.ts';
 import type { NeutronPort } from '../../../../../../src/network/providers/neutron/neutron-resources.ts';
 import { OpenStackError } from '../../../../../../src/network/providers/neutron/openstack/openstack-error.ts';
 import { NeutronPodPorts } from '../../../../../../src/network/providers/neutron/pods/neutron-pod-ports.ts';
-import { FakeNeutron } from '../../../../../support/fake-neutron.ts';
+import { FakeNeutron } from '../../../../../support/neutron/fake-neutron.ts';
 
 const { signal } = new AbortController();
 const POD: KubeObject = { metadata: { namespace: 'red', name: 'p', uid: 'pod-uid' } };

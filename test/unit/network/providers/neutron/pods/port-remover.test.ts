@@ -5,7 +5,7 @@ import { descriptionOf } from '../../../../../../src/network/providers/neutron/n
 import type { NeutronPort } from '../../../../../../src/network/providers/neutron/neutron-resources.ts';
 import { OpenStackError } from '../../../../../../src/network/providers/neutron/openstack/openstack-error.ts';
 import { PortRemover } from '../../../../../../src/network/providers/neutron/pods/port-remover.ts';
-import { FakeNeutron } from '../../../../../support/fake-neutron.ts';
+import { FakeNeutron } from '../../../../../support/neutron/fake-neutron.ts';
 
 const { signal } = new AbortController();
 const log = pino({ level: 'silent' });

@@ -1,0 +1,458 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { dump } from 'js-yaml';
+import { processTerminal } from '../../../src/cli/io/terminal.ts';
+import { runCli } from '../../../src/cli/program.ts';
+import { lookUpBinaries } from '../../env/control-plane/binaries.ts';
+import { cacheDirectory, hostTarget } from '../../env/control-plane/cache-directory.ts';
+import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { runCommand } from '../../env/control-plane/run-command.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
+import { ROLLOUT_RULE, VARIED_CRDS, variedObjects } from '../../support/injection/varied-manifests.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  starting = startOperatorFixture();
+  fixture = await starting;
+  await fixture.apply(namespace('plain'), namespace('opted-in', { [OPT_IN]: 'true' }), namespace('limited'));
+  if (!fixture.controlPlane.hasControllerManager) return;
+  for (const name of ['plain', 'opted-in', 'limited']) {
+    await fixture.kubectl(
+      'wait',
+      '--for=create',
+      'serviceaccount/default',
+      `--namespace=${name}`,
+      '--timeout=30s',
+    );
+  }
+});
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+function namespace(name: string, labels: Readonly<Record<string, string>> = {}) {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** The command line in this process, against the fixture's API server as its administrator. */
+async function cli(args: readonly string[], stdin = '') {
+  const terminal = new MemoryTerminal({ '-': stdin });
+  const read = terminal.read.bind(terminal);
+  terminal.read = (file) => (file === '-' ? read(file) : processTerminal.read(file));
+  const kubeconfig = args[0] === 'uninject' ? [] : ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const argv = ['node', 'envoy-initializer', ...args, ...kubeconfig];
+  const code = await runCli(argv, terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+async function check(...args: readonly string[]) {
+  const { code, stdout, stderr } = await cli(['check', '-o', 'json', ...args]);
+  if (code === 2) throw new Error(stderr);
+  const [report] = JSON.parse(stdout);
+  return { code, report, reasons: report.findings.map(({ reason }: { reason: string }) => reason) };
+}
+
+/** The objects that the API server would create, by kind and name. */
+async function accepted(manifests: string): Promise<readonly string[]> {
+  const { stdout, stderr } = await fixture.controlPlane.kubectl(
+    ['create', '--dry-run=server', '--validate=strict', '--namespace=plain', '-o', 'name', '-f', '-'],
+    { input: manifests },
+  );
+  if (stderr.includes('Error')) throw new Error(stderr);
+  return stdout.trim().split('\n').sort();
+}
+
+describe('what inject prints is accepted wherever its input was', () => {
+  const objects = variedObjects();
+  const each = (layout: (object: object) => string) => () => objects.map(layout).join('');
+  const inject = ['inject', '-f', '-', '--pod-template-path', ROLLOUT_RULE];
+  const uninject = ['uninject', ...inject.slice(1)];
+
+  beforeAll(async () => {
+    await fixture.apply(...VARIED_CRDS);
+    await fixture.kubectl('wait', '--for=condition=established', '--timeout=30s', 'crd', '--all');
+  });
+
+  test('for many objects, of every kind', () => {
+    expect(objects.length).toBeGreaterThan(50);
+  });
+
+  test.each<[string, () => string]>([
+    ['in block style', each((object) => `---\n${dump(object)}`)],
+    ['as kubectl prints it', each((object) => `---\n${dump(object, { seqNoIndent: true, sortKeys: true })}`)],
+    ['in flow style', each((object) => `---\n${dump(object, { flowLevel: 3 })}`)],
+    ['as JSON', each((object) => `---\n${JSON.stringify(object, null, 2)}\n`)],
+    ['as a List', () => dump({ apiVersion: 'v1', kind: 'List', items: objects })],
+  ])('%s', async (_, write) => {
+    const input = write();
+    const before = await accepted(input);
+    expect(before.length).toBe(objects.length);
+    const { code, stdout, stderr } = await cli(inject, input);
+    expect(code).toBe(0);
+    expect(stderr.match(/: injected$/gm)).toHaveLength(objects.length);
+    expect(await accepted(stdout)).toEqual(before);
+    expect((await cli(inject, stdout)).stdout).toBe(stdout);
+    expect(await accepted((await cli(uninject, stdout)).stdout)).toEqual(before);
+  });
+
+  test('and is what the webhook makes of the same pod', async () => {
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'same', annotations: { [OPT_IN]: 'true' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    };
+    const create = async (input: string) => {
+      const args = ['create', '--dry-run=server', '-n', 'plain', '-o', 'json', '-f', '-'];
+      const { spec, metadata } = JSON.parse((await fixture.controlPlane.kubectl(args, { input })).stdout);
+      const volumes = spec.volumes.filter(({ name }: { name: string }) => name === 'envoy-conf');
+      const names = spec.containers.map(({ name, image }: { name: string; image: string }) => [name, image]);
+      return { names, volumes, annotations: metadata.annotations };
+    };
+    const { stdout } = await cli(['inject', '-f', '-'], JSON.stringify(pod));
+    expect(await create(stdout)).toEqual(await create(JSON.stringify(pod)));
+  });
+});
+
+describe('-k', () => {
+  const main = join(projectDirectory(), 'dist/main.js');
+  const run = (PATH: string, directory: string) =>
+    runCommand(process.execPath, [main, 'uninject', '-k', directory], { PATH }, '');
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-kustomize-'));
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'app' } };
+    await writeFile(join(directory, 'pod.yaml'), dump(pod));
+    await writeFile(join(directory, 'kustomization.yaml'), 'namePrefix: my-\nresources: [pod.yaml]\n');
+  });
+
+  afterAll(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  test('reads what kubectl kustomize prints', async () => {
+    const cache = cacheDirectory(process.env, await readPinnedModule(), hostTarget());
+    const path = dirname(lookUpBinaries(process.env, cache).binaries.kubectl);
+    const built = await run(path, directory);
+    expect(built).toEqual({
+      code: 0,
+      stdout: await fixture.kubectl('kustomize', directory),
+      stderr: 'pod/my-app: was not injected\n',
+    });
+    expect(await run(path, join(directory, 'gone'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: cannot build .*gone: error: /),
+    });
+  });
+
+  test('needs kubectl', async () => {
+    expect(await run('', directory)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/: kubectl is not on the PATH: install it\n$/),
+    });
+  });
+});
+
+describe('check', () => {
+  const podSpec = { containers: [{ name: 'app', image: 'busybox' }] };
+  const deployment = (
+    name: string,
+    ns: string,
+    opts: { own?: object; pod?: object; spec?: object } = {},
+  ) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: ns, annotations: opts.own ?? {} },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: name } },
+      template: {
+        metadata: { labels: { app: name }, annotations: opts.pod ?? {} },
+        spec: { ...podSpec, ...opts.spec },
+      },
+    },
+  });
+  const pod = (name: string, ns: string, app: string, annotations: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: ns, labels: { app }, annotations },
+    spec: podSpec,
+  });
+
+  test('finds nothing at a workload whose pods get their sidecar', async () => {
+    await fixture.apply(
+      deployment('web', 'plain', { pod: { [OPT_IN]: 'true' } }),
+      pod('web-1', 'plain', 'web', { [OPT_IN]: 'true' }),
+    );
+    const { code, report } = await check('deploy/web', '-n', 'plain');
+    expect(report).toMatchObject({
+      decision: 'inject',
+      askedBy: `the annotation ${OPT_IN} of the pod`,
+      webhook: 'envoy.initializer.kubernetes.io',
+      failurePolicy: 'Fail',
+      dryRun: 'accepted with the sidecar',
+      pods: [{ name: 'web-1', sidecar: 'current' }],
+      findings: [],
+    });
+    expect(code).toBe(0);
+  });
+
+  test('follows the flags of the installed operator, and says that no replica is ready', async () => {
+    const labels = { app: 'operator' };
+    const installed = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'envoy-initializer', namespace: 'envoy-initializer' },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            containers: [
+              { name: 'envoy-initializer', image: 'a', args: ['serve', '--require-annotation=false'] },
+            ],
+          },
+        },
+      },
+    };
+    await fixture.apply(installed, pod('says-nothing', 'plain', 'none'));
+    const { code, report } = await check('pod/says-nothing', '-n', 'plain');
+    await fixture.kubectl('delete', 'deployment/envoy-initializer', '-n', 'envoy-initializer');
+    expect(code).toBe(1);
+    expect(report).toMatchObject({
+      decision: 'inject',
+      askedBy: 'the rule for all pods (--require-annotation=false)',
+    });
+    expect(report.findings).toContainEqual({
+      reason: 'no-replica',
+      message: 'no replica of the operator is ready: see kubectl --namespace envoy-initializer describe pods',
+    });
+    expect((await check('pod/says-nothing', '-n', 'plain')).report.decision).toBe('skip');
+  });
+
+  test('says that a pod waits at a gate', async () => {
+    await fixture.apply({
+      ...pod('gated', 'plain', 'none', { [OPT_IN]: 'true' }),
+      spec: { ...podSpec, schedulingGates: [{ name: 'example.com/quota' }] },
+    });
+    const { report } = await check('pod/gated', '-n', 'plain');
+    expect(report.findings).toMatchObject([
+      { reason: 'scheduling-gated', message: expect.stringContaining('(example.com/quota)') },
+    ]);
+  });
+
+  test('prints the same for people', async () => {
+    const { stdout } = await cli(['check', 'deploy/web', '-n', 'plain']);
+    expect(stdout.replace(/[0-9a-f]{12}/, 'HASH')).toBe(`\
+deployment/web in namespace plain
+  decision  with the sidecar
+  opt-in    the annotation initializer.kubernetes.io/envoy of the pod
+  template  config (sha256 HASH)
+  webhook   envoy.initializer.kubernetes.io; if it does not answer, the API server refuses such pods
+  dry run   accepted with the sidecar
+  pods      web-1: current
+  no problems found
+`);
+  });
+
+  test('finds no problem if no label or annotation asks for a sidecar', async () => {
+    await fixture.apply(deployment('quiet', 'plain'));
+    const { code, report } = await check('deploy/quiet', '-n', 'plain');
+    expect(report).toMatchObject({
+      decision: 'skip',
+      reason: 'not-opted-in',
+      askedBy: 'no label or annotation',
+      findings: [],
+    });
+    expect(code).toBe(0);
+  });
+
+  test('sees the annotation on the Deployment in place of its pods', async () => {
+    await fixture.apply(deployment('habit', 'plain', { own: { [OPT_IN]: 'true' } }));
+    const { code, report, reasons } = await check('deployment/habit', '-n', 'plain');
+    expect(reasons).toEqual(['opt-in-mistake']);
+    expect(report.findings[0].message).toMatch(/annotations of the Deployment itself/);
+    expect(code).toBe(1);
+  });
+
+  test('sees a value that is neither true nor false', async () => {
+    await fixture.apply(deployment('mistyped', 'plain', { pod: { [OPT_IN]: 'yes' } }));
+    expect((await check('deploy/mistyped', '-n', 'plain')).reasons).toEqual(['invalid-value']);
+  });
+
+  test('sees a pod with the sidecar of another template, and one without', async () => {
+    const old = { version: 1, templates: [{ name: 'config', sha256: 'old' }], added: {} };
+    const status = { [OPT_IN]: 'false', [`${OPT_IN}-status`]: JSON.stringify(old) };
+    await fixture.apply(
+      deployment('mixed', 'plain', { pod: { [OPT_IN]: 'true' } }),
+      pod('mixed-old', 'plain', 'mixed', status),
+      pod('mixed-without', 'plain', 'mixed'),
+    );
+    const { report, reasons } = await check('deploy/mixed', '-n', 'plain');
+    expect(report.pods).toEqual([
+      { name: 'mixed-old', sidecar: 'stale' },
+      { name: 'mixed-without', sidecar: 'absent' },
+    ]);
+    expect(reasons).toEqual(['stale-pod', 'pod-without-sidecar']);
+  });
+
+  test('sees a pod that is older than the opt-in of its namespace', async () => {
+    await fixture.apply(namespace('late'));
+    if (fixture.controlPlane.hasControllerManager) {
+      await fixture.kubectl(
+        'wait',
+        '--for=create',
+        'serviceaccount/default',
+        '--namespace=late',
+        '--timeout=30s',
+      );
+    }
+    await fixture.apply(pod('early', 'late', 'early'));
+    await fixture.kubectl('label', 'namespace', 'late', `${OPT_IN}=true`);
+    const { report, reasons } = await check('pod/early', '-n', 'late');
+    expect(report).toMatchObject({
+      decision: 'inject',
+      askedBy: `the label ${OPT_IN} of the namespace`,
+      webhook: 'namespace.envoy.initializer.kubernetes.io',
+      failurePolicy: 'Ignore',
+    });
+    expect(reasons).toEqual(['pod-without-sidecar']);
+  });
+
+  test('foretells what a LimitRange and a quota refuse', async () => {
+    await fixture.apply(
+      {
+        apiVersion: 'v1',
+        kind: 'LimitRange',
+        metadata: { name: 'small', namespace: 'limited' },
+        spec: {
+          limits: [
+            { type: 'Container', max: { memory: '256Mi' }, defaultRequest: { cpu: '1m', memory: '1Mi' } },
+          ],
+        },
+      },
+      deployment('large', 'limited', { pod: { [OPT_IN]: 'true' } }),
+    );
+    const { report, reasons } = await check('deploy/large', '-n', 'limited');
+    expect(reasons).toEqual(['refused']);
+    expect(report.findings[0].message).toMatch(/maximum memory usage per Container is 256Mi/);
+    await fixture.kubectl('delete', 'limitrange', 'small', '-n', 'limited');
+    await fixture.apply({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'tight', namespace: 'limited' },
+      spec: { hard: { 'requests.cpu': '50m' } },
+    });
+    const quota = await check('deploy/large', '-n', 'limited');
+    expect(quota.report.findings[0].message).toMatch(/quota: tight/);
+  });
+
+  test('reads a file as it would be applied', async () => {
+    const file = join(fixture.controlPlane.directory, 'check.yaml');
+    await writeFile(file, dump(deployment('filed', 'plain', { pod: { [OPT_IN]: 'true' } })));
+    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject', findings: [] });
+    const template = join(projectDirectory(), 'deploy/examples/template.yaml');
+    const offline = await check('-f', file, '--template', template);
+    expect(offline.report).toMatchObject({ decision: 'inject', findings: [] });
+    expect(offline.report).not.toHaveProperty('dryRun');
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [['deploy/gone', '-n', 'plain'], /^error: deploy\/gone does not exist in namespace plain\n$/],
+    [['service/web'], /^error: unknown kind "service": use one of deployment, /],
+    [[], /^error: nothing to check: use a target/],
+  ])('fails on %j', async (args, message) => {
+    const { code, stderr } = await cli(['check', ...args]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+  });
+
+  test('proves the template, as the operator does, for a pod that may not fit it', async () => {
+    const use = async (config: string) => {
+      const patch = JSON.stringify({ data: { config } });
+      const flags = ['-n', 'envoy-initializer', '--type=merge', '--patch', patch];
+      await fixture.kubectl('patch', 'configmap', 'envoy-initializer', ...flags);
+    };
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await use(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const file = join(fixture.controlPlane.directory, 'once.yaml');
+    const metadata = { name: 'once', namespace: 'plain', annotations: { [OPT_IN]: 'true' } };
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'app', image: 'busybox' }] };
+    await writeFile(file, dump({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+    const { report, reasons } = await check('-f', file);
+    expect(report).toMatchObject({ decision: 'skip', reason: 'conflict' });
+    expect(reasons).toEqual(['conflict']);
+    expect(report.findings[0].message).toMatch(
+      /^spec\.restartPolicy: Never: .* containers\[0\]\.resizePolicy: /,
+    );
+    await use(DEMO_TEMPLATE);
+    expect((await check('-f', file)).report).toMatchObject({ decision: 'inject' });
+  });
+
+  test('sees that the webhook does not answer, or is not there', async () => {
+    await fixture.apply(
+      deployment('web', 'opted-in'),
+      deployment('alone', 'plain', { pod: { [OPT_IN]: 'true' } }),
+    );
+    fixture.operator.process.kill('SIGTERM');
+    await fixture.operator.process.exited;
+    const explicit = await check('deploy/alone', '-n', 'plain');
+    expect(explicit.reasons).toEqual(['webhook-silent']);
+    expect(explicit.report.findings[0].message).toMatch(
+      /failed calling webhook "envoy\.initializer\.kubernetes\.io"/,
+    );
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual(['webhook-silent']);
+    await fixture.operator.restart();
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual([]);
+    const saved = await fixture.kubectl(
+      'get',
+      'mutatingwebhookconfiguration',
+      'envoy-initializer',
+      '-o',
+      'json',
+    );
+    await fixture.kubectl('delete', 'mutatingwebhookconfiguration', 'envoy-initializer');
+    expect((await check('deploy/web', '-n', 'opted-in')).reasons).toEqual(['no-webhook', 'webhook-silent']);
+    await fixture.apply(JSON.parse(saved));
+  });
+});
+
+describe('lint --server', () => {
+  const shipped = join(projectDirectory(), 'deploy/examples/template.yaml');
+
+  test('finds nothing in the template of the demo', async () => {
+    const { code, stdout } = await cli(['lint', '--server', shipped]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringContaining('refuses') });
+  });
+
+  test('reports what only the API server can tell', async () => {
+    const file = join(fixture.controlPlane.directory, 'template.yaml');
+    await writeFile(file, await readFile(shipped, 'utf8'));
+    await fixture.apply(namespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' }));
+    const { code, stdout } = await cli(['lint', '--server', '-n', 'strict', file]);
+    expect(stdout).toMatch(
+      /template\.yaml:\d+:\d+: template "config": the API server refuses a pod with this template: .*violates PodSecurity/,
+    );
+    expect(code).toBe(1);
+  });
+});
+
+test('--as and --as-group are what the API server sees', async () => {
+  const { code, stderr } = await cli(['drift', '-A', '--as=ann', '--as-group=system:masters']);
+  expect({ code, stderr }).toEqual({
+    code: expect.any(Number),
+    stderr: expect.not.stringContaining('error'),
+  });
+  const denied = await cli(['drift', '--as=ann', '-n', 'plain']);
+  expect(denied).toMatchObject({ code: 2, stderr: expect.stringContaining('you need the right to get') });
+});

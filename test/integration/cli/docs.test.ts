@@ -1,0 +1,302 @@
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+import { eventually } from '../../env/eventually.ts';
+import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
+import { isAsPrinted, Reader } from '../../support/jest/reader.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+const textOf = (path: string) => documents().find((document) => document.path === path)?.text ?? '';
+
+/** Commands that only look: who has typed too early types them again. */
+const LOOKING = /^(kubectl (get|events|wait|describe)|envoy-initializer (check|drift)) /;
+
+/**
+ * Types all commands of a section in their order, `between` after the first; each has to print what the document says, or
+ * to work where that says nothing.
+ */
+async function follow(
+  reader: Reader,
+  path: string,
+  heading: string,
+  between: () => Promise<void> = async () => {},
+): Promise<void> {
+  const commands = commandsOf(section(textOf(path), heading));
+  expect(commands.length).toBeGreaterThan(0);
+  for (const [i, { command, output }] of commands.entries()) {
+    if (i === 1) await between();
+    const expected = [`$ ${command}`, ...output].join('\n');
+    let seen = '';
+    const attempt = async () => {
+      const { stdout, code } = await reader.type(command);
+      const isRight = output.length === 0 ? code === 0 : isAsPrinted(output, stdout);
+      seen = isRight ? expected : `$ ${command}\n${stdout}(exit code ${code})`;
+      return isRight;
+    };
+    if (LOOKING.test(command)) await eventually(expected, attempt).catch(() => {});
+    else await attempt();
+    expect(seen).toBe(expected);
+  }
+}
+
+describe('beside an operator', () => {
+  let fixture: OperatorFixture;
+  let reader: Reader;
+  beforeAll(async () => {
+    fixture = await startOperatorFixture();
+    reader = await Reader.at(fixture.controlPlane);
+    await defaultServiceAccount(fixture.controlPlane);
+  });
+  afterAll(() => fixture?.stop());
+
+  test('README.md: what happens', async () => {
+    await follow(reader, 'README.md', '## What happens');
+    await fixture.kubectl('delete', 'network/example-network', 'pod/myapp-pod', '--now');
+  });
+
+  test('docs/networks.md: a walk', async () => {
+    await follow(reader, 'docs/networks.md', '## A walk');
+  });
+
+  test.each(['## inject', '## uninject', '## version'])('docs/cli.md: %s', (heading) =>
+    follow(reader, 'docs/cli.md', heading),
+  );
+
+  test('docs/envoy.md: deploy/envoy', () => follow(reader, 'docs/envoy.md', '# Configure Envoy'));
+
+  test.each([
+    ['network.spec', '## The spec'],
+    ['network.status', '## The status'],
+  ])('kubectl explain %s has the fields of docs/networks.md', async (what, heading) => {
+    const explained = await fixture.kubectl('explain', what);
+    const rows = section(textOf('docs/networks.md'), heading).matchAll(/^\| (`.+?) \|/gm);
+    const fields = [...rows].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`.]+)[^`]*`/g)].map(([, field = '']) => field),
+    );
+    expect(fields.length).toBeGreaterThan(3);
+    expect(fields.filter((field) => !new RegExp(`^ +${field}\\t`, 'm').test(explained))).toEqual([]);
+  });
+});
+
+describe('beside an operator, with something to look at', () => {
+  let fixture: OperatorFixture;
+  let reader: Reader;
+  const kubectl = (...args: readonly string[]) => fixture.kubectl(...args);
+  beforeAll(async () => {
+    fixture = await startOperatorFixture({ args: ['--policy=auto'] });
+    reader = await Reader.at(fixture.controlPlane);
+    await defaultServiceAccount(fixture.controlPlane);
+    await kubectl('create', 'deployment', 'web', '--image=busybox');
+  });
+  afterAll(() => fixture?.stop());
+
+  test("docs/envoy.md: what kubectl says of Envoy's configuration", async () => {
+    const data = { 'envoy.json': '{"static_resources":{"clusters":[{"name":"app","hosts":[]}]}}' };
+    await reader.save(
+      'old.yaml',
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'envoy' }, data }),
+    );
+    const [first] = commandsOf(section(textOf('docs/envoy.md'), '## Check a configuration'));
+    const { stdout } = await reader.type(first?.command ?? '');
+    expect(stdout.trim().split('\n')).toEqual(first?.output);
+  });
+
+  test('README.md: on the command line', async () => {
+    await kubectl('wait', 'deployment/web', '--for=jsonpath={.status.replicas}=1', '--timeout=60s');
+    await reader.save('my-template.yaml', 'containers:\n- name: envoy\n  image: envoyproxy/envoy:v1.40.0\n');
+    await follow(reader, 'README.md', '## On the command line');
+  });
+
+  test('docs/admission-policy.md: with the operator', () =>
+    follow(reader, 'docs/admission-policy.md', '## With the operator'));
+
+  test('docs/cli.md: check', async () => {
+    const template = {
+      metadata: { labels: { app: 'habit' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    };
+    await fixture.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'habit', annotations: { 'initializer.kubernetes.io/envoy': 'true' } },
+      spec: { selector: { matchLabels: { app: 'habit' } }, template },
+    });
+    await follow(reader, 'docs/cli.md', '## check');
+  });
+
+  test('docs/cli.md: lint', async () => {
+    await reader.save('bad.yaml', badTemplate('      - name: envoy\n        args: []', '        '));
+    await follow(reader, 'docs/cli.md', '## lint');
+  });
+
+  test('docs/install.md: the template', async () => {
+    const config = 'containers:\n- name: envoy\n  imag: envoy\n  ports: [{containerPort: "80"}]\n';
+    await reader.save('bad.yaml', JSON.stringify(templateConfigMap(config)));
+    await follow(reader, 'docs/install.md', '## The template');
+  });
+
+  test('docs/networks.md: pods on a Network', async () => {
+    await kubectl('apply', '-f', example('example-network.yaml'), '-f', example('network-pod.yaml'));
+    await kubectl(
+      'wait',
+      'pod/network-pod',
+      '--for=jsonpath={.spec.schedulingGates}=',
+      '--timeout=30s',
+    ).catch(() => '');
+    await eventually(
+      'the pod counts',
+      async () =>
+        (await kubectl('get', 'network', 'example-network', '-o', 'jsonpath={.status.attachedPods}')) === '1',
+    );
+    await kubectl('delete', 'network', 'example-network', '--wait=false');
+    await follow(reader, 'docs/networks.md', '## Pods on a Network');
+    await kubectl('delete', 'pod', 'network-pod', '--now');
+  });
+
+  test('docs/networks.md: a role for tenants', async () => {
+    await kubectl('create', 'namespace', 'team');
+    await follow(reader, 'docs/networks.md', '## Tenants');
+    const tenant = ['--as=someone', '--as-group=team', '--namespace=team'];
+    expect(await kubectl('auth', 'can-i', 'create', 'networks', ...tenant)).toMatch(/^yes$/m);
+  });
+
+  test('docs/operations.md: missed and stale pods', async () => {
+    await kubectl('create', 'namespace', 'web');
+    await kubectl('label', 'namespace', 'web', 'initializer.kubernetes.io/envoy=true');
+    await kubectl('create', 'deployment', 'web', '--image=busybox', '--namespace=web');
+    await eventually('the pod has its sidecar', async () =>
+      (
+        await kubectl('get', 'pods', '-n', 'web', '-o', 'jsonpath={.items[*].spec.containers[*].name}')
+      ).endsWith(' envoy'),
+    );
+    await fixture.apply(templateConfigMap('containers:\n- name: envoy\n  image: envoyproxy/envoy:v1.40.0\n'));
+    await follow(reader, 'docs/operations.md', '## Missed and stale pods');
+  });
+
+  test('docs/reasons.md: a conflict is an Event of the ReplicaSet', async () => {
+    await kubectl('delete', 'deployment', 'web');
+    await fixture.apply(templateConfigMap(TEMPLATE_WITH_VOLUME));
+    const metadata = { labels: { app: 'web', 'initializer.kubernetes.io/envoy': 'true' } };
+    const containers = [{ name: 'web', image: 'busybox' }];
+    const template = { metadata, spec: { containers, volumes: [{ name: 'envoy-conf', emptyDir: {} }] } };
+    const pod = { apiVersion: 'v1', kind: 'Pod', ...template, metadata: { ...metadata, name: 'asked' } };
+    await reader.save('asked.json', JSON.stringify(pod));
+    await eventually('the template is adopted', async () =>
+      (await reader.type('kubectl create --dry-run=server -f asked.json')).stdout.includes('conflict'),
+    );
+    await fixture.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: { selector: { matchLabels: { app: 'web' } }, template },
+    });
+    await follow(reader, 'docs/reasons.md', '# Why a pod has no sidecar');
+  });
+
+  test('docs/troubleshooting.md: after an uninstall', () =>
+    follow(reader, 'docs/troubleshooting.md', '## Pods are refused after an uninstall'));
+});
+
+const OLD_JSON =
+  '{"static_resources":{"listeners":[{"name":"http","address":{"socket_address":{"address":"0.0.0.0","port_value":80}},"filter_chains":[{"filters":[{"name":"envoy.filters.network.http_connection_manager","config":{}}]}]}]}}';
+
+const example = (file: string) => join(projectDirectory(), 'deploy/examples', file);
+
+const TEMPLATE_WITH_VOLUME =
+  'containers:\n- name: envoy\n  image: envoy\nvolumes:\n- name: envoy-conf\n  configMap: {name: envoy}\n';
+
+const templateConfigMap = (config: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'envoy-initializer', namespace: 'envoy-initializer' },
+  data: { config },
+});
+
+/** A ConfigMap with two mistakes in its template, in lines 11 and 13. */
+function badTemplate(container: string, indent: string): string {
+  const head =
+    'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: envoy-initializer\n  namespace: envoy-initializer';
+  const mistakes = `${indent}imag: envoy\n${indent}ports:\n${indent}  - containerPort: "80"`;
+  return `${head}\ndata:\n  config: |\n    containers:\n${container}\n${mistakes}\n`;
+}
+
+describeWithEnvoy("docs/envoy.md: what lint says of Envoy's configuration", (envoy) => {
+  test('with Envoy on the PATH', async () => {
+    const controlPlane = await startControlPlane();
+    try {
+      const reader = await Reader.at(controlPlane, dirname(envoy));
+      await reader.save('old.json', OLD_JSON);
+      const [, ...commands] = commandsOf(section(textOf('docs/envoy.md'), '## Check a configuration'));
+      for (const { command, output } of commands) {
+        expect((await reader.type(command)).stdout.trim().split('\n')).toEqual(output);
+      }
+    } finally {
+      await controlPlane.stop();
+    }
+  });
+});
+
+describe('with no operator', () => {
+  let controlPlane: ControlPlane;
+  let reader: Reader;
+  beforeAll(async () => {
+    controlPlane = await startControlPlane();
+    reader = await Reader.at(controlPlane);
+    await defaultServiceAccount(controlPlane);
+  });
+  afterAll(() => controlPlane?.stop());
+
+  test('docs/admission-policy.md: without the operator', async () => {
+    const optIn = 'initializer.kubernetes.io/envoy';
+    const pod = (...how: readonly string[]) =>
+      controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);
+    // The API server takes up policies that change pods and those that warn each in its own time.
+    const inEffect = async () => {
+      const injected = await pod(`--labels=${optIn}=true`);
+      const warned = await pod(`--annotations=${optIn}=true`, `--annotations=${optIn}-image=mine`);
+      return injected.stdout.includes('name: envoy\n') && warned.stderr.includes('no sidecar');
+    };
+    await follow(reader, 'docs/admission-policy.md', '## Without the operator', () =>
+      eventually('the policies are in effect', inEffect),
+    );
+  });
+
+  const directories = [
+    ...new Set(
+      documents()
+        .flatMap(({ text }) => commandsOf(text))
+        .flatMap(({ command }) => /^kubectl apply -k (\S+)/.exec(command)?.[1] ?? []),
+    ),
+  ];
+
+  test.each(directories)('kubectl apply -k %s is taken by the API server', async (directory) => {
+    await reader.type('kubectl create namespace monitoring');
+    const namespace = directory === 'deploy/monitoring' ? '--namespace=monitoring' : '';
+    const { code, stdout } = await reader.type(`kubectl apply -k ${directory} ${namespace}`);
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['docs/operations.md', '## Alerts and dashboard'],
+    ['docs/operations.md', '### Repair'],
+    ['docs/operations.md', '## Node agents'],
+  ])('%s: %s', async (path, heading) => {
+    await reader.type('kubectl create namespace monitoring');
+    await follow(reader, path, heading);
+  });
+
+  test('docs/install.md: what is there is what is in deploy/, and can get a priority class', async () => {
+    await reader.type('kubectl apply -k deploy/overlays/default');
+    await follow(reader, 'docs/install.md', '## Upgrade');
+    await follow(reader, 'docs/install.md', '## What is installed');
+  });
+});
+
+/** Pods are admitted once the controller-manager has made it. */
+async function defaultServiceAccount(controlPlane: ControlPlane): Promise<void> {
+  const args = ['wait', '--for=create', 'serviceaccount/default', '--timeout=30s'];
+  if (controlPlane.hasControllerManager) await controlPlane.kubectl(args);
+}

@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import { VERSION } from '../../../src/kube/util/version.ts';
+import { lookUpBinaries } from '../../env/control-plane/binaries.ts';
+import { cacheDirectory, hostTarget } from '../../env/control-plane/cache-directory.ts';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { runCommand } from '../../env/control-plane/run-command.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+
+const PATIENCE_MS = 300_000;
+const NAME = 'envoy-initializer';
+let starting: Promise<ControlPlane>;
+let controlPlane: ControlPlane;
+/** What `make cli` writes, and links to it as a user makes them. */
+let directory: string;
+let output: string;
+/** The directory of kubectl. */
+let kubectl: string;
+
+beforeAll(async () => {
+  starting = startControlPlane();
+  directory = await mkdtemp(join(tmpdir(), 'executable-'));
+  output = join(directory, 'cli');
+  const cache = cacheDirectory(process.env, await readPinnedModule(), hostTarget());
+  kubectl = dirname(lookUpBinaries(process.env, cache).binaries.kubectl);
+  const url = 'https://example.com/files/';
+  const script = join(projectDirectory(), 'hack/cli/build.ts');
+  const env = { PATH: process.env.PATH ?? '' };
+  const built = await runCommand(process.execPath, [script, '--output', output, '--url', url], env, '');
+  expect(built).toMatchObject({ code: 0, stderr: '' });
+  for (const link of ['kubectl-envoy', 'kubectl_complete-envoy'])
+    await symlink(join(output, NAME), join(directory, link));
+  controlPlane = await starting;
+}, PATIENCE_MS);
+
+afterAll(async () => {
+  await (await starting).stop();
+  await rm(directory, { recursive: true });
+}, PATIENCE_MS);
+
+/** Types a command line where there is kubectl, but no Node.js of ours. */
+async function type(line: string, input = '') {
+  const PATH = [directory, output, kubectl, '/usr/bin', '/bin'].join(':');
+  return await runCommand('sh', ['-c', line], { PATH, KUBECONFIG: controlPlane.kubeconfigPath }, input);
+}
+
+test('runs by itself', async () => {
+  expect(await type(`${NAME} --version`)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  const linted = await type(`${NAME} lint -`, 'containers: [{name: envoy, imag: x}]');
+  expect(linted).toMatchObject({ code: 1, stdout: expect.stringContaining('did you mean image?') });
+});
+
+test('has the packages that only some flags need', async () => {
+  const flags = ['--log-format=pretty', '--port=0', '--metrics-port=0', '--master=https://127.0.0.1:1'];
+  const served = spawn(join(output, NAME), ['serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(served.stdout, 'data');
+  served.kill('SIGKILL');
+  expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
+});
+
+test('is a plugin of kubectl, with its connection flags and completion', async () => {
+  expect((await type('kubectl envoy drift --help')).stdout).toMatch(/^Usage: kubectl envoy drift /);
+  expect((await type('kubectl __complete envoy uninj')).stdout).toMatch(/^uninject\t.*\n:4\n$/);
+  // The first request gets as far as the API server's authorization.
+  expect(await type('kubectl envoy drift -n web --as=someone --as-group=few --request-timeout=20s')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'error: cannot read the template: you need the right to get ConfigMap envoy-initializer in namespace envoy-initializer\n',
+  });
+  const missing = await type('kubectl envoy --context=none drift');
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('--context is "none", but the') });
+});
+
+test('is packed with its licenses, and the manifest for krew has its digest', async () => {
+  const { spec } = load(await readFile(join(output, 'krew.yaml'), 'utf8')) as {
+    spec: { version: string; platforms: readonly [{ uri: string; sha256: string; bin: string }] };
+  };
+  const [{ uri, sha256, bin }] = spec.platforms;
+  const archive = (await readdir(output)).find((name) => name.endsWith('.tar.gz')) ?? '';
+  expect(uri).toBe(`https://example.com/files/${archive}`);
+  const content = await readFile(join(output, archive));
+  expect(sha256).toBe(createHash('sha256').update(content).digest('hex'));
+  expect((await type(`tar -tzf ${join(output, archive)}`)).stdout.trim().split('\n')).toEqual([
+    bin,
+    'LICENSE',
+    'LICENSE-node',
+    'LICENSES-packages',
+  ]);
+  expect(await readFile(join(output, 'LICENSES-packages'), 'utf8')).toMatch(/^undici .* \(MIT\)$/m);
+});

@@ -1,0 +1,309 @@
+import { execFileSync } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { eventually } from '../../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+jest.setTimeout(120_000);
+
+/** Planted in an environment variable, a Secret and the template: none of it may be in a report. */
+const PLANTED = 'hunter2hunter2';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  starting = startOperatorFixture();
+  fixture = await starting;
+  await fixture.apply(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } },
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'planted', namespace: OPERATOR_NAMESPACE },
+      stringData: { password: PLANTED },
+    },
+  );
+});
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+async function cli(...args: readonly string[]) {
+  const terminal = new MemoryTerminal();
+  const argv = ['node', 'envoy-initializer', ...args, '--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const code = await runCli(argv, terminal);
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr, written: terminal.written };
+}
+
+interface Row {
+  readonly check: string;
+  readonly state: string;
+  readonly detail: string;
+}
+
+/** The rows of `status`, as `state: detail` by their checks. */
+async function rows(...args: readonly string[]): Promise<Readonly<Record<string, string>>> {
+  const { stdout, stderr } = await cli(...args, '-o', 'json');
+  if (stdout === '') throw new Error(stderr);
+  const found: readonly Row[] = JSON.parse(stdout);
+  return Object.fromEntries(found.map(({ check, state, detail }) => [check, `${state}: ${detail}`]));
+}
+
+/** An address of this machine that the API server's proxy calls: it refuses those of loopback. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const found = all.find(({ internal, family }) => !internal && family === 'IPv4');
+  if (!found) throw new Error('expected an IPv4 address that is not loopback');
+  return found.address;
+}
+
+/** The Deployment, and a pod of it that the process of the operator stands for. */
+async function install(): Promise<void> {
+  const labels = { app: 'envoy-initializer' };
+  const args = ['serve', '--policy=off', `--metrics-port=${new URL(fixture.operator.metricsUrl).port}`];
+  const env = [{ name: 'OS_TOKEN', value: PLANTED }];
+  // As the namespace demands.
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+  const container = { name: 'envoy-initializer', image: 'envoy-initializer:0.0.1', args, env };
+  const spec = { securityContext, containers: [{ ...container, securityContext: restricted }] };
+  await fixture.apply({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE, labels },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec },
+    },
+  });
+  const inNamespace = `--namespace=${OPERATOR_NAMESPACE}`;
+  let pod = '';
+  await eventually('the pod exists', async () => {
+    pod = (
+      await fixture.kubectl('get', 'pods', inNamespace, '-l', 'app=envoy-initializer', '-o', 'name')
+    ).trim();
+    return pod !== '';
+  });
+  const podIP = ownAddress();
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  const status = JSON.stringify({ status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions } });
+  await fixture.kubectl(
+    'patch',
+    pod,
+    inNamespace,
+    '--subresource=status',
+    '--type=merge',
+    `--patch=${status}`,
+  );
+  await fixture.kubectl(
+    'wait',
+    'deployment/envoy-initializer',
+    inNamespace,
+    '--for=jsonpath={.status.readyReplicas}=1',
+  );
+}
+
+test('status of a cluster without the Deployment says so, and returns 1', async () => {
+  const { code, stdout } = await cli('status');
+  expect(stdout).toMatch(/^CHECK +STATE +DETAIL\n/);
+  expect(stdout).toMatch(
+    /^replicas +problem +no Deployment envoy-initializer in namespace envoy-initializer$/m,
+  );
+  expect(stdout).toMatch(
+    /^! replicas: name its namespace with --operator-namespace, or install the operator$/m,
+  );
+  expect(code).toBe(1);
+});
+
+describe('with the operator', () => {
+  beforeAll(install);
+
+  test('status reads the Deployment, and the pages of its replicas', async () => {
+    const { code, stderr } = await cli('status');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await rows('status')).toEqual({
+      server: expect.stringMatching(/^ok: Kubernetes v1\./),
+      version: 'ok: 0.0.1; this command is 0.0.1',
+      replicas: 'ok: 1 of 1 ready',
+      leader: expect.stringMatching(/^ok: /),
+      reconciles: expect.stringMatching(/^ok: /),
+      certificate: expect.stringMatching(/^ok: ends at 20/),
+      webhooks: expect.stringMatching(/^ok: 8 webhooks, each with its caBundle$/),
+      template: expect.stringMatching(/^ok: sha256 [0-9a-f]{12}$/),
+      policies: expect.stringMatching(/^none: /),
+      rollout: expect.stringMatching(/^none: /),
+      routes: expect.stringMatching(/^none: /),
+      networks: 'none: there are none',
+      multus: expect.stringMatching(/^ok: /),
+      'node agents': expect.stringMatching(/^none: /),
+      pods: expect.stringMatching(/^ok: no drift in \d+ pods?$/),
+      'skipped pods': 'ok: none',
+    });
+  });
+
+  test('version names the client, the operator and the server', async () => {
+    const { stdout } = await cli('version');
+    expect(stdout).toMatch(/^client: 0\.0\.1\noperator: 0\.0\.1\nserver: v1\.\d+/);
+    expect((await cli('version', '--client')).stdout).toBe('client: 0.0.1\n');
+  });
+
+  test('a user without rights is told what is unknown', async () => {
+    const found = await rows('status', '--as=nobody');
+    expect(found.replicas).toMatch(/^unknown: you may not read this: deployments\.apps .* is forbidden/);
+    expect(found.pods).toMatch(/^unknown: /);
+  });
+
+  test('check --pre finds that the rights suffice, and that the operator is here', async () => {
+    expect(await rows('check', '--pre', '--overlay=cert-manager')).toMatchObject({
+      rights: 'ok: you may apply the manifests',
+      installed: expect.stringMatching(/^note: envoy-initializer:0.0.1 is in/),
+      'cert-manager': 'problem: the overlay cert-manager needs it',
+      'other injectors': expect.stringMatching(/^ok: /),
+    });
+    const group = ['--as=nobody', '--as-group=system:authenticated'];
+    expect((await rows('check', '--pre', ...group)).rights).toMatch(
+      /^problem: you may not create namespaces, patch namespaces, .*escalate clusterroles\.rbac/,
+    );
+  });
+
+  describe('while the live template is faulty', () => {
+    const config = (text: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'envoy-initializer', namespace: OPERATOR_NAMESPACE },
+      data: { config: text },
+    });
+    const current = async () => (await rows('status')).template ?? '';
+    let webhooks: { metadata: object; webhooks: { failurePolicy: string }[] };
+
+    beforeAll(async () => {
+      const name = 'validatingwebhookconfiguration/envoy-initializer';
+      webhooks = JSON.parse(await fixture.kubectl('get', name, '-o', 'json'));
+      await fixture.kubectl('delete', name);
+      const text = `${DEMO_TEMPLATE}\nenv: [{name: A, value: ${PLANTED}}]\nimag: x\n`;
+      await eventually('it is stored', () =>
+        fixture.apply(config(text)).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await eventually('it is refused', async () => (await current()).startsWith('problem'));
+    });
+    afterAll(async () => {
+      await fixture.apply(config(DEMO_TEMPLATE));
+      await fixture.apply({
+        ...webhooks,
+        metadata: { name: 'envoy-initializer', labels: { app: 'envoy-initializer' } },
+      });
+      await eventually('it is in use', async () => (await current()).startsWith('ok'));
+    });
+
+    test('status names the fault, and the template that pods get', async () => {
+      expect(await current()).toMatch(
+        /^problem: config:24:1: imag: .*: pods get the last valid template, sha256 [0-9a-f]{12}$/,
+      );
+    });
+
+    test('check, drift and inject use the last valid one, and say so', async () => {
+      await fixture.apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'asks', namespace: 'web', annotations: { [OPT_IN]: 'true' } },
+        spec: { containers: [{ name: 'app', image: 'busybox' }] },
+      });
+      const [report] = JSON.parse((await cli('check', 'pod/asks', '-n', 'web', '-o', 'json')).stdout);
+      expect(report).toMatchObject({
+        decision: 'inject',
+        dryRun: 'accepted with the sidecar',
+        findings: [{ reason: 'invalid-template', message: expect.stringContaining('imag') }],
+      });
+      const drift = await cli('drift', '-n', 'web');
+      expect(drift.code).toBe(0);
+      expect(drift.stderr).toMatch(
+        /^warning: ConfigMap .*: this uses the last valid template, as new pods do\n/,
+      );
+    });
+
+    test('a report has no secret, and notes what it could not read', async () => {
+      const { code, stdout, stderr, written } = await cli('bug-report', '--file=report.tar.gz');
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'report.tar.gz\n' });
+      expect(stderr).toBe('missing: cluster/httproutes: the API server answered 404: 404 page not found\n');
+      const archive = gunzipSync(written.get('report.tar.gz') ?? Buffer.alloc(0));
+      const names = execFileSync('tar', ['-t'], { input: archive }).toString();
+      for (const name of [
+        ...['status.json', 'template.yaml', 'missing.txt', 'envoy-initializer/pods.yaml'],
+        ...['envoy-initializer/deployments.yaml', 'envoy-initializer/leases.yaml'],
+        'cluster/mutatingwebhookconfigurations.yaml',
+      ])
+        expect(names).toMatch(new RegExp(`^envoy-initializer-\\d+/${name}$`, 'm'));
+      for (const page of ['metrics', 'readyz-verbose', 'debug-controllers', 'debug-template'])
+        expect(names).toMatch(new RegExp(`/pages/envoy-initializer-[^/]+/${page}\\.txt$`, 'm'));
+      const text = archive.toString();
+      expect(text).toContain('imag: x');
+      expect(text).toContain('OS_TOKEN');
+      for (const secret of [PLANTED, Buffer.from(PLANTED).toString('base64'), 'PRIVATE KEY'])
+        expect(text).not.toContain(secret);
+    });
+  });
+
+  test('a report of a user without rights notes what is missing', async () => {
+    const { code, stderr, written } = await cli('bug-report', '--file=bare.tar.gz', '--as=nobody');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^missing: template: you may not read this: configmaps "envoy-initializer" is forbidden/m,
+    );
+    expect(written.has('bare.tar.gz')).toBe(true);
+  });
+
+  test('check network/NAME says what is wrong, and which pods wait', async () => {
+    await fixture.apply(
+      {
+        apiVersion: 'samplecrd.k8s.io/v1',
+        kind: 'Network',
+        metadata: { name: 'large', namespace: 'web' },
+        spec: { cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'waits', namespace: 'web', annotations: { 'samplecrd.k8s.io/network': 'large' } },
+        spec: { containers: [{ name: 'app', image: 'busybox' }] },
+      },
+    );
+    const findings = async (target: string) =>
+      JSON.parse((await cli('check', target, '-n', 'web', '-o', 'json')).stdout)[0].findings;
+    const gated = {
+      reason: 'scheduling-gated',
+      message: expect.stringContaining('pod waits is not scheduled'),
+    };
+    await eventually('the pod has its Event', async () =>
+      JSON.stringify(await findings('pod/waits')).includes('WaitsForNetwork'),
+    );
+    expect(await findings('pod/waits')).toEqual([gated]);
+    expect(await findings('network/large')).toEqual([
+      { reason: 'RangeNotAllowed', message: expect.any(String) },
+      gated,
+    ]);
+    expect((await rows('status')).networks).toBe('problem: 1 of 1 not Ready (web/large: RangeNotAllowed)');
+    expect((await cli('check', 'network/none', '-n', 'web')).stderr).toBe(
+      'error: network/none does not exist in namespace web\n',
+    );
+  });
+
+  test('check --all names the objects with findings, and counts the others', async () => {
+    const { code, stdout } = await cli('check', '--all', '-n', 'web');
+    expect(stdout).toMatch(/^pod\/waits in namespace web\n/m);
+    expect(stdout).not.toMatch(/^pod\/asks in/m);
+    expect(stdout).toMatch(/\n2 checked, 1 with findings\n$/);
+    expect(code).toBe(1);
+    expect((await cli('check', '-A', '-l', 'app=none')).stdout).toBe('0 checked, 0 with findings\n');
+  });
+});

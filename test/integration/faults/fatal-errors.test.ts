@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAuthority, issueCertificate } from '../../../src/certificates/x509/authority.ts';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { freePorts } from '../../env/control-plane/free-ports.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+
+const NAMESPACE = 'default';
+
+let controlPlane: ControlPlane;
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'fatal-errors-'));
+  controlPlane = await startControlPlane();
+  await writePair('good');
+  await writePair('other');
+  await writeFile(join(directory, 'garbage.pem'), 'no PEM');
+});
+afterAll(async () => {
+  await controlPlane?.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function writePair(name: string): Promise<void> {
+  const validity = { notBefore: new Date(), notAfter: new Date(Date.now() + 86_400_000) };
+  const authority = await createAuthority({ commonName: name, ...validity });
+  const issued = { commonName: name, dnsNames: ['localhost'], ipAddresses: [], usage: 'server' as const };
+  const { certPem, keyPem } = await issueCertificate(authority, { ...issued, ...validity });
+  await writeFile(join(directory, `${name}.crt`), certPem);
+  await writeFile(join(directory, `${name}.key`), keyPem);
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly lines: readonly {
+    readonly level: string;
+    readonly msg: string;
+    readonly err?: { readonly message: string };
+  }[];
+}
+
+/** Runs `serve` until it ends by itself. The flags come last, and so win. */
+async function served(name: string, ...flags: readonly string[]): Promise<Ended> {
+  const [port, metricsPort] = await freePorts(2);
+  const lines: string[] = [];
+  const started = await controlPlane.supervisor.start({
+    name,
+    command: process.execPath,
+    args: [
+      join(projectDirectory(), 'dist/main.js'),
+      'serve',
+      `--kubeconfig=${controlPlane.kubeconfigPath}`,
+      `--namespace=${NAMESPACE}`,
+      `--port=${port}`,
+      `--metrics-port=${metricsPort}`,
+      '--webhook-url=https://localhost',
+      ...flags,
+    ],
+    output: { onLine: (line) => lines.push(line) },
+  });
+  const { code } = await started.exited;
+  return { code, lines: lines.map((line) => JSON.parse(line)) };
+}
+
+const files = (cert: string, key: string, ca?: string) => [
+  `--tls-cert-file=${join(directory, cert)}`,
+  `--tls-key-file=${join(directory, key)}`,
+  ...(ca === undefined ? [] : [`--client-ca-file=${join(directory, ca)}`]),
+];
+
+describe('a fatal error ends the process with exit code 1 and one line that says why', () => {
+  test.each<[string, [string, string, string?], RegExp]>([
+    ['a certificate that is missing', ['missing.crt', 'good.key'], /missing\.crt/],
+    ['a key that is missing', ['good.crt', 'missing.key'], /missing\.key/],
+    ['a certificate that is garbage', ['garbage.pem', 'good.key'], /garbage\.pem is not valid PEM/],
+    ['a key that is garbage', ['good.crt', 'garbage.pem'], /garbage\.pem is not valid PEM/],
+    ['a key of another certificate', ['good.crt', 'other.key'], /other\.key is not the key of/],
+    ['authorities of clients that are missing', ['good.crt', 'good.key', 'missing.crt'], /missing\.crt/],
+    [
+      'authorities of clients that are garbage',
+      ['good.crt', 'good.key', 'garbage.pem'],
+      /garbage\.pem: expected certificates of authorities \(PEM\), got none/,
+    ],
+  ])('%s', async (name, names, message) => {
+    const { code, lines } = await served(name.replaceAll(' ', '-'), ...files(...names));
+    expect(code).toBe(1);
+    expect(lines.filter(({ level }) => level === 'fatal')).toMatchObject([
+      { err: { message: expect.stringMatching(message) } },
+    ]);
+    expect(lines.at(-1)?.level).toBe('fatal');
+    // It did not elect itself meanwhile, to lead without serving.
+    expect(lines.map(({ msg }) => msg)).not.toContain('became leader');
+    const { stdout } = await controlPlane.kubectl([
+      'get',
+      'leases',
+      '--namespace',
+      NAMESPACE,
+      '--output=name',
+    ]);
+    expect(stdout).toBe('');
+  });
+
+  test.each(['--port', '--metrics-port'])('%s that another program listens on', async (flag) => {
+    const taken = createServer().listen(0);
+    const address = taken.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const { code, lines } = await served(`taken${flag}`, ...files('good.crt', 'good.key'), `${flag}=${port}`);
+    taken.close();
+    expect(code).toBe(1);
+    expect(lines.at(-1)).toMatchObject({
+      level: 'fatal',
+      err: { message: expect.stringContaining(`EADDRINUSE`) },
+    });
+  });
+});

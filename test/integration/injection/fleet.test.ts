@@ -1,0 +1,275 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { ENVOY_FILES } from '../../../src/sidecar/envoy/configurations.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
+
+jest.setTimeout(120_000);
+
+const OPERATOR = 'envoy-initializer';
+const FENCE = 'envoy-initializer-fence';
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ args: ['--repair=evict'] });
+  const repair = (file: string) => join(projectDirectory(), 'deploy/components/repair', file);
+  await fixture.kubectl('apply', '-f', repair('eviction.yaml'));
+  await kubectl(`patch validatingadmissionpolicy ${FENCE} --type=json --patch-file=${repair('fence.yaml')}`);
+  await eventually('the fence lets evictions through', async () => {
+    const eviction = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'none', namespace: 'default' },
+    };
+    const path = '/api/v1/namespaces/default/pods/none/eviction?dryRun=All';
+    const args = ['create', '--raw', path, '-f', '-', `--as=system:serviceaccount:${OPERATOR}:${OPERATOR}`];
+    const { stderr } = await fixture.controlPlane.kubectl(args, { input: JSON.stringify(eviction) });
+    return !stderr.includes(FENCE);
+  });
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+
+async function namespace(name: string, labels: object = {}): Promise<void> {
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  if (!fixture.controlPlane.hasControllerManager) return;
+  await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
+}
+
+const pod = (name: string, inNamespace: string, annotations: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: inNamespace, annotations },
+  spec: SPEC,
+});
+
+const deployment = (name: string, inNamespace: string, replicas: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: inNamespace },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: SPEC },
+  },
+});
+
+async function pods(inNamespace: string) {
+  const { items } = JSON.parse(await kubectl(`get pods --namespace=${inNamespace} -o json`));
+  return items as { metadata: { name: string }; spec: { containers: { name: string }[] } }[];
+}
+
+const hasSidecar = ({ spec }: { spec: { containers: { name: string }[] } }) =>
+  spec.containers.some(({ name }) => name === 'envoy');
+
+async function metric(line: string): Promise<boolean> {
+  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  return text.split('\n').includes(line);
+}
+
+/** Runs with the webhook's configuration away, and puts back what was there. */
+async function withoutWebhook(run: () => Promise<void>): Promise<void> {
+  const configuration = JSON.parse(await kubectl(`get mutatingwebhookconfiguration ${OPERATOR} -o json`));
+  await kubectl(`delete mutatingwebhookconfiguration ${OPERATOR}`);
+  try {
+    await run();
+  } finally {
+    const { webhooks, metadata } = configuration;
+    const { name, labels, annotations, ownerReferences } = metadata;
+    await fixture.apply({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name, labels, annotations, ownerReferences },
+      webhooks,
+    });
+  }
+}
+
+describe("Envoy's configuration", () => {
+  const data = async (inNamespace: string) =>
+    JSON.parse(await kubectl(`get configmap envoy --namespace=${inNamespace} -o json`)).data;
+  const change = (inNamespace: string, value: string) =>
+    fixture.kubectl(
+      ...`patch configmap envoy --namespace=${inNamespace} --type=merge -p`.split(' '),
+      JSON.stringify({ data: { 'envoy.json': value } }),
+    );
+
+  test('is made in the namespace of the operator, with what comes with it', async () => {
+    await eventually('it is there', async () => Object.keys(await data(OPERATOR)).length > 0);
+    expect(await data(OPERATOR)).toEqual(ENVOY_FILES);
+  });
+
+  test('comes to a namespace with the first pod that has a sidecar, and follows its source', async () => {
+    await namespace('copied');
+    await fixture.apply(pod('a', 'copied', { [OPT_IN]: 'true' }));
+    await eventually(
+      'the copy is there',
+      async () => (await data('copied'))['envoy.json'] === (await data(OPERATOR))['envoy.json'],
+    );
+    await change(OPERATOR, '{"changed": true}');
+    await eventually(
+      'the copy is changed',
+      async () => (await data('copied'))['envoy.json'] === '{"changed": true}',
+    );
+  });
+
+  test("is left as it is where it is a user's own, and from when it is", async () => {
+    await namespace('own');
+    await kubectl('create configmap envoy --namespace=own --from-literal=envoy.json=mine');
+    await fixture.apply(pod('a', 'own', { [OPT_IN]: 'true' }));
+    await change('copied', 'mine now');
+    await namespace('later');
+    await change(OPERATOR, '{"changed": "again"}');
+    await fixture.apply(pod('a', 'later', { [OPT_IN]: 'true' }));
+    await eventually(
+      'a later copy is there',
+      async () => (await data('later'))['envoy.json'] === '{"changed": "again"}',
+    );
+    expect(await data('own')).toEqual({ 'envoy.json': 'mine' });
+    expect((await data('copied'))['envoy.json']).toBe('mine now');
+  });
+});
+
+describe('pods that were admitted without their sidecar', () => {
+  testWithControllerManager(
+    'are replaced where they have a controller, and told of where they have none',
+    async () => {
+      await namespace('missed', { [OPT_IN]: 'true' });
+      await withoutWebhook(async () => {
+        await fixture.apply(
+          deployment('one', 'missed', 4),
+          deployment('two', 'missed', 4),
+          pod('alone', 'missed'),
+        );
+        await eventually('all are there', async () => (await pods('missed')).length === 9);
+        expect((await pods('missed')).some(hasSidecar)).toBe(false);
+      });
+      await eventually('all but one have their sidecar', async () => {
+        const found = await pods('missed');
+        return found.length === 9 && found.filter(hasSidecar).length === 8;
+      });
+      expect(
+        hasSidecar(
+          (await pods('missed')).find(({ metadata }) => metadata.name === 'alone') ?? { spec: SPEC },
+        ),
+      ).toBe(false);
+      expect(await kubectl('describe pod alone --namespace=missed')).toContain('SidecarMissing');
+      expect(await metric('envoy_initializer_drifted_pods{namespace="missed",kind="missed"} 1')).toBe(true);
+    },
+  );
+
+  testWithControllerManager('are left alone once the first replacement came without it too', async () => {
+    await namespace('broken', { [OPT_IN]: 'true' });
+    await withoutWebhook(async () => {
+      await fixture.apply(deployment('one', 'broken', 3), deployment('two', 'broken', 3));
+      await eventually('repair has stopped', () => metric('envoy_initializer_repair_stopped 1'));
+      const before = (await pods('broken')).map(({ metadata }) => metadata.name);
+      await eventually('all are judged', () =>
+        metric('envoy_initializer_drifted_pods{namespace="broken",kind="missed"} 6'),
+      );
+      // One more may be tried meanwhile.
+      const after = (await pods('broken')).map(({ metadata }) => metadata.name);
+      expect(after.filter((name) => !before.includes(name)).length).toBeLessThanOrEqual(1);
+    });
+    await eventually('that is in the log', async () =>
+      (await readFile(fixture.logFile, 'utf8')).includes('the replacement of an evicted pod has no sidecar'),
+    );
+  });
+});
+
+describe('a leader that has lost its lease', () => {
+  const holder = async () =>
+    JSON.parse(await kubectl(`get lease ${OPERATOR} --namespace=${OPERATOR} -o json`)).spec.holderIdentity;
+  const drifted = (count: number) =>
+    metric(`envoy_initializer_drifted_pods{namespace="lost",kind="missed"} ${count}`);
+
+  testWithControllerManager('tells of no pod, and repairs when it leads again', async () => {
+    await namespace('lost', { [OPT_IN]: 'true' });
+    const budget = { minAvailable: '100%', selector: { matchLabels: { app: 'web' } } };
+    await fixture.apply({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web', namespace: 'lost' },
+      spec: budget,
+    });
+    await withoutWebhook(async () => {
+      await fixture.apply(deployment('web', 'lost', 2));
+      await eventually('they are missed', () => drifted(2));
+    });
+    const first = await holder();
+    await fixture.kubectl(
+      ...`patch lease ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
+      JSON.stringify({ spec: { holderIdentity: 'somebody-else' } }),
+    );
+    await eventually('it has ended its term', async () => !(await drifted(2)));
+    expect(await holder()).toBe('somebody-else');
+    await eventually('it leads again', async () => (await holder()) === first);
+    await kubectl('delete poddisruptionbudget web --namespace=lost');
+    await eventually('both have their sidecar', async () => {
+      const found = await pods('lost');
+      return found.length === 2 && found.every(hasSidecar);
+    });
+  });
+});
+
+describe('pods with the sidecar of another template', () => {
+  const drift = async (...args: readonly string[]) => {
+    const terminal = new MemoryTerminal({});
+    const line = [
+      'node',
+      'envoy-initializer',
+      'drift',
+      `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
+      ...args,
+    ];
+    return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
+  };
+
+  testWithControllerManager('are listed by drift, and recreated by drift --restart', async () => {
+    await namespace('stale', { [OPT_IN]: 'true' });
+    await fixture.apply(deployment('web', 'stale', 2));
+    await eventually('its pods are there', async () => (await pods('stale')).filter(hasSidecar).length === 2);
+    expect(await drift('-n', 'stale')).toEqual({
+      code: 0,
+      out: '',
+      err: 'no drift in 2 pods\n',
+    });
+    const template = JSON.parse(await kubectl(`get configmap ${OPERATOR} --namespace=${OPERATOR} -o json`))
+      .data.config;
+    const data = { config: template.replace('concurrency 4', 'concurrency 2') };
+    await fixture.kubectl(
+      ...`patch configmap ${OPERATOR} --namespace=${OPERATOR} --type=merge -p`.split(' '),
+      JSON.stringify({ data }),
+    );
+    await eventually('both are stale', () =>
+      metric('envoy_initializer_drifted_pods{namespace="stale",kind="stale"} 2'),
+    );
+    const listed = await drift('-n', 'stale');
+    expect(listed.code).toBe(1);
+    expect(listed.out).toMatch(/^NAMESPACE .*\n(stale +web-\S+ +stale +ReplicaSet\/web-\w+\n){2}$/);
+    const everywhere = await drift('-A');
+    expect([everywhere.code, everywhere.err]).toEqual([1, '']);
+    for (const [pod] of listed.out.matchAll(/web-\S+(?= +stale)/g)) expect(everywhere.out).toContain(pod);
+    expect((await drift('-A', '-l', 'app=other')).out).toBe('');
+    expect((await drift('-n', 'stale', '-l', 'app=web', '-o', 'name')).out).toMatch(/^(pod\/web-\S+\n){2}$/);
+    expect(await drift('-n', 'stale', '--restart', 'deploy/web')).toEqual({
+      code: 0,
+      out: 'deployment.apps/web restarted\n',
+      err: '',
+    });
+    // No kubelet makes the new pods Ready: what a Deployment starts with is to be seen, not its end.
+    await eventually('new pods have the new one', async () => {
+      const { out } = await drift('-n', 'stale', '-o', 'json');
+      return JSON.parse(out).length < (await pods('stale')).length;
+    });
+  });
+});

@@ -1,0 +1,229 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { DEFAULT_TEMPLATE } from '../../../src/injector/default-template.ts';
+import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/json/json.ts';
+import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
+import { podSecurityViolations } from '../../../src/podspec/pod-security/pod-security.ts';
+import {
+  createdPod,
+  objectsOf,
+  type PodSite,
+  type PodTemplateRule,
+  parseTemplatePath,
+  podSites,
+} from '../../../src/podspec/workload.ts';
+import { inject } from '../../../src/sidecar/inject.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { readTemplateFile } from '../../../src/sidecar/manifests/template-file.ts';
+import { parseStatus } from '../../../src/sidecar/status.ts';
+import { uninject } from '../../../src/sidecar/uninject.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
+import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
+import { type Admission, InjectionStage } from '../../support/injection/injection-stage.ts';
+import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
+
+/** A namespace in which the API server asks no webhook: what comes there is what it makes of a pod by itself. */
+const APART = 'kube-public';
+const GOLDEN = join(projectDirectory(), 'test/golden/manifests');
+const cases = (await readdir(GOLDEN)).sort();
+
+let starting: Promise<InjectionStage>;
+let stage: InjectionStage;
+
+beforeAll(async () => {
+  starting = InjectionStage.start();
+  stage = await starting;
+  const enforce = (level: string) => ({ 'pod-security.kubernetes.io/enforce': level });
+  const levels = { baseline: enforce('baseline'), restricted: enforce('restricted') };
+  await stage.namespaces({ plain: {}, 'opted-in': { [OPT_IN]: 'true' }, ...levels });
+  for (const namespace of [APART, 'kube-system']) await stage.serviceAccount(namespace);
+});
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+/** What two pods of different namespaces cannot have in common, and what the server filled in before it asked. */
+function comparable({ code, message, pod }: Admission): unknown {
+  if (code !== 201) return { code, message: message.replaceAll(/\\?"[^"]*"/g, '""') };
+  const { uid, creationTimestamp, namespace, managedFields, annotations, ...metadata } = metadataOf(pod);
+  const status = parseStatus(ownString(annotations, STATUS));
+  // What the API server had filled in before it asked is what `uninject` restores.
+  const laidOver = status && { ...status, overlaid: Object.keys(status.overlaid), requests: undefined };
+  return {
+    spec: pod.spec,
+    metadata,
+    annotations: { ...(isObject(annotations) && annotations), [STATUS]: laidOver },
+  };
+}
+
+describe('a golden case through the API server is what it is through the command line', () => {
+  let compared = 0;
+
+  test.each(cases)('%s', async (name) => {
+    const read = (file: string) => readFile(join(GOLDEN, name, file), 'utf8').catch(() => '');
+    const args = await read('args');
+    const [input, expected] = [documents(await read('input.yaml')), documents(await read('expected.yaml'))];
+    const [templates] = readTemplateFile(await read('template.yaml'));
+    await stage.adopt(templates?.data ?? {});
+    await stage.namespaces(namespacesOf(input));
+    const rules = [...args.matchAll(/(\w+)\.([^\s/]+)\/?(\w+)?=(\S+)/g)].map(
+      ([, kind = '', group = '', version, path = '']): PodTemplateRule => ({
+        kind,
+        group,
+        version,
+        path: parseTemplatePath(path) ?? [],
+      }),
+    );
+    const byDefault = args.includes('--all') ? 'opted-in' : 'plain';
+    const sites = input.flatMap((document) => [...podSites(document, rules)]);
+    const golden = expected.flatMap((document) => [...podSites(document, rules)]);
+    expect(golden).toHaveLength(sites.length);
+    for (const [index, site] of sites.entries()) {
+      const namespace = ownString(own(site.object, 'metadata'), 'namespace') ?? byDefault;
+      const admitted = await stage.create(namespace, podOf(site));
+      const want = await stage.create(APART, podOf(golden[index]));
+      expect(comparable(admitted)).toEqual(comparable(want));
+      if (admitted.code !== 201) continue;
+      // And from there the way back.
+      const back = uninject(admitted.pod, keysFor()) ?? admitted.pod;
+      expect(comparable(await stage.create(APART, asNew(back)))).toEqual(
+        comparable(await stage.create(APART, podOf(site))),
+      );
+      compared += 1;
+    }
+  });
+
+  test('and there are some', () => {
+    expect(compared).toBeGreaterThan(30);
+  });
+});
+
+function documents(text: string): readonly JsonValue[] {
+  try {
+    return readManifests(text);
+  } catch {
+    return [];
+  }
+}
+
+function namespacesOf(input: readonly JsonValue[]): Record<string, Record<string, string>> {
+  const found = input
+    .flatMap((document) => [...objectsOf(document)])
+    .filter(([object]) => own(object, 'kind') === 'Namespace')
+    .map(([{ metadata }]) => [ownString(metadata, 'name'), own(metadata, 'labels')]);
+  return Object.fromEntries(found);
+}
+
+/** The pod that a workload's controller would create. */
+function podOf(site: PodSite | undefined): JsonObject {
+  return asNew(site ? createdPod(site.object, site.pod) : {});
+}
+
+function asNew({ metadata, spec }: JsonObject): JsonObject {
+  const { labels = null, annotations = null } = (metadata ?? {}) as JsonObject;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'pod', labels, annotations },
+    spec: spec ?? null,
+  };
+}
+
+/** What the level `restricted` asks of a container. */
+const RESTRICTED: JsonObject = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+function plainPod(securityContext: JsonObject): JsonObject {
+  const containers = [{ name: 'app', image: 'i', securityContext }];
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pod' }, spec: { containers } };
+}
+
+/** Pods override its resources and its variable. */
+const COUNTING_TEMPLATE = `
+containers:
+- name: envoy
+  image: i
+  env: [{name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}]
+  resources: {limits: {memory: 128Mi}, requests: {cpu: 100m, memory: 64Mi}}
+`;
+
+describe('for generated pods', () => {
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['the template of the demo', { config: DEMO_TEMPLATE }],
+    ['the template that comes with the operator', { config: DEFAULT_TEMPLATE }],
+    ['a template with something of everything', { config: RICH_TEMPLATE }],
+    ['a template with a variable from its resources', { config: COUNTING_TEMPLATE }],
+    [
+      'native sidecars, before all others',
+      { config: RICH_TEMPLATE, options: 'position: first\nnativeSidecar: always' },
+    ],
+  ])(
+    'what the API server takes, it takes with %s, and as the command line would make it',
+    async (_, data) => {
+      await stage.adopt(data);
+      const state = { set: templateSet(data) };
+      let injected = 0;
+      await fc.assert(
+        fc.asyncProperty(plausiblePods, async (pod) => {
+          const plain = await stage.create(APART, pod);
+          if (plain.code !== 201) return;
+          const result = inject(decideInput(pod, { state, namespaceLabels: { [OPT_IN]: 'true' } }));
+          const admitted = await stage.create('opted-in', pod);
+          expect(admitted).toMatchObject({ code: 201, message: '' });
+          const want = result.outcome === 'injected' ? await stage.create(APART, result.pod) : plain;
+          expect(comparable(admitted)).toEqual(comparable(want));
+          if (result.outcome === 'injected') injected += 1;
+        }),
+        // The first one is sure to be injected, so that it is never nothing that was compared.
+        { numRuns: 40, examples: [[plainPod({})]] },
+      );
+      expect(injected).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(['baseline', 'restricted'])(
+    'pod security %s is foreseen as the API server sees it',
+    async (level) => {
+      const seen = { refused: 0, taken: 0 };
+      await fc.assert(
+        fc.asyncProperty(securedPods, async (pod) => {
+          const { code, message } = await stage.create(level, pod);
+          if (code === 422) return;
+          const violations = podSecurityViolations(pod, level);
+          expect({ violations, message }).toEqual(
+            code === 201
+              ? { violations: [], message: '' }
+              : {
+                  violations: [expect.anything(), ...violations.slice(1)],
+                  message: expect.stringMatching(/violates PodSecurity/),
+                },
+          );
+          seen[code === 201 ? 'taken' : 'refused'] += 1;
+        }),
+        // One that each level takes, and one that none does.
+        { numRuns: 150, examples: [[plainPod(RESTRICTED)], [plainPod({ privileged: true })]] },
+      );
+      expect(seen.refused).toBeGreaterThan(0);
+      expect(seen.taken).toBeGreaterThan(0);
+    },
+  );
+});
+
+test('a number that no double holds survives the webhook', async () => {
+  await stage.adopt({ config: DEMO_TEMPLATE });
+  const pod = JSON.stringify(asNew({ spec: { containers: [{ name: 'app', image: 'i' }] } }));
+  const large = pod.replace('"spec":{', '"spec":{"terminationGracePeriodSeconds":9007199254740993,');
+  const { code, text, pod: admitted } = await stage.create('opted-in', large);
+  expect(code).toBe(201);
+  expect(specOf(admitted).containers).toHaveLength(2);
+  expect(text).toContain('"terminationGracePeriodSeconds":9007199254740993');
+});

@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { CUSTOM_KINDS } from '../../../src/podspec/custom-kinds.ts';
+import { podSites } from '../../../src/podspec/workload.ts';
+import { keysFor } from '../../../src/sidecar/keys.ts';
+import { optInMistakes } from '../../../src/sidecar/opt-in-mistakes.ts';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+import { eventually } from '../../env/eventually.ts';
+import { must } from '../../env/operator.ts';
+
+const KEY = 'initializer.kubernetes.io/envoy';
+const ON = { [KEY]: 'true' };
+
+let starting: Promise<ControlPlane>;
+let controlPlane: ControlPlane;
+
+beforeAll(async () => {
+  starting = startControlPlane();
+  controlPlane = await starting;
+  await must(
+    controlPlane,
+    ['apply', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: CRDS }),
+  );
+  await must(controlPlane, ['wait', '--for=condition=established', '--timeout=30s', 'crd', '--all']);
+  await must(controlPlane, ['apply', '-f', join(projectDirectory(), 'deploy/base/opt-in-mistake.yaml')]);
+  // The API server compiles a policy, and takes note of its binding, a moment later.
+  await eventually(
+    'the policy warns',
+    async () => (await warnings(workload('apps/v1', 'Deployment', ON))) !== '',
+  );
+});
+
+afterAll(async () => {
+  // Also when it was too slow for the test that asked for it.
+  await (await starting).stop();
+});
+
+/** A workload with these annotations on itself, and these on its pods. */
+function workload(apiVersion: string, kind: string, own: JsonObject, pod: JsonObject = {}): JsonObject {
+  const labels = { app: 'web' };
+  const spec = {
+    restartPolicy: apiVersion === 'batch/v1' ? 'Never' : 'Always',
+    containers: [{ name: 'a', image: 'a' }],
+  };
+  const template = { metadata: { labels, annotations: pod }, spec };
+  const selector = kind === 'ReplicationController' ? labels : { matchLabels: labels };
+  const specs: JsonObject = {
+    Job: { template },
+    CronJob: { schedule: '@daily', jobTemplate: { spec: { template } } },
+    StatefulSet: { selector, template, serviceName: 'web' },
+  };
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: 'web', namespace: 'default', annotations: own },
+    spec: specs[kind] ?? { selector, template },
+  };
+}
+
+/** An object with a value at the path of a pod template. */
+function objectAt(path: string, value: JsonObject): JsonObject {
+  return path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .reduceRight<JsonObject>((inner, key) => {
+      return (key === '[]' ? [inner] : { [key === '*' ? 'Worker' : key]: inner }) as JsonObject;
+    }, value);
+}
+
+/** The kinds as an API server without their operators knows them: with any fields. */
+const CRDS = CUSTOM_KINDS.map(({ kind, group, plural }) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: `${plural}.${group}`,
+    // For groups of the Kubernetes project.
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+  },
+  spec: {
+    group,
+    names: { kind, plural },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}));
+
+/** What kubectl prints to whoever applies it. */
+async function warnings(object: JsonObject): Promise<string> {
+  const apply = ['apply', '--dry-run=server', '-f', '-'];
+  return (await must(controlPlane, apply, JSON.stringify(object))).stderr;
+}
+
+describe('the key on a workload itself', () => {
+  test.each([
+    ['apps/v1', 'Deployment'],
+    ['apps/v1', 'StatefulSet'],
+    ['apps/v1', 'DaemonSet'],
+    ['batch/v1', 'Job'],
+    ['batch/v1', 'CronJob'],
+    ['v1', 'ReplicationController'],
+  ])('is warned of in the words of check: %s %s', async (apiVersion, kind) => {
+    const object = workload(apiVersion, kind, ON);
+    const [site] = podSites(object);
+    const [mistake] = site ? optInMistakes(site, keysFor()) : [];
+    expect(await warnings(object)).toBe(
+      `Warning: Validation failed for ValidatingAdmissionPolicy 'envoy-initializer-opt-in' with binding 'envoy-initializer-opt-in': ${mistake}\n`,
+    );
+  });
+
+  test.each(CUSTOM_KINDS.map(({ group, kind, paths }) => [`${group}/v1`, kind, paths] as const))(
+    'is warned of in the words of check: %s %s',
+    async (apiVersion, kind, paths) => {
+      const custom = (own: JsonObject, pod: JsonObject): JsonObject => ({
+        apiVersion,
+        kind,
+        metadata: { name: 'web', namespace: 'default', annotations: own },
+        ...objectAt(paths[0] ?? '', { metadata: { annotations: pod }, spec: {} }),
+      });
+      const [site] = podSites(custom(ON, {}));
+      const [mistake] = site ? optInMistakes(site, keysFor()) : [];
+      expect(mistake).toContain(`of the ${kind} itself`);
+      expect(await warnings(custom(ON, {}))).toContain(`: ${mistake}\n`);
+      expect(await warnings(custom(ON, ON))).toBe('');
+    },
+  );
+
+  test('is no mistake where the pods have one too, or it is not there', async () => {
+    expect(await warnings(workload('apps/v1', 'Deployment', ON, ON))).toBe('');
+    expect(await warnings(workload('apps/v1', 'Deployment', {}, ON))).toBe('');
+    expect(await warnings(workload('batch/v1', 'CronJob', ON, { [KEY]: 'false' }))).toBe('');
+  });
+});
+
+describe('a value that is neither true nor false', () => {
+  const VALUE = 'is "yes": write "true" or "false"';
+
+  test.each([
+    ['apps/v1', 'Deployment'],
+    ['batch/v1', 'CronJob'],
+  ])('is warned of in the pod template of a %s %s', async (apiVersion, kind) => {
+    expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
+      `: ${KEY} of the pod template ${VALUE}\n`,
+    );
+  });
+
+  const pod = (value: string, namespace = 'default') => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace, labels: { app: 'web' }, annotations: { [KEY]: value } },
+    spec: { containers: [{ name: 'a', image: 'a' }] },
+  });
+
+  test('is warned of on a pod and a Namespace, and quoted in part', async () => {
+    expect(await warnings(pod('yes'))).toContain(`: ${KEY} of the pod ${VALUE}\n`);
+    expect(await warnings(pod(`${'x'.repeat(40)}\ny`))).toContain(
+      `of the pod is "${'x'.repeat(32)}…": write`,
+    );
+    expect(await warnings(pod('\n'))).toContain('of the pod is " ": write');
+    const namespace = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'n', labels: { [KEY]: 'yes' } },
+    };
+    expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
+  });
+
+  test('is left to the webhook in a namespace that opts in', async () => {
+    const metadata = { name: 'opted-in', labels: { [KEY]: 'true' } };
+    await must(
+      controlPlane,
+      ['apply', '-f', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }),
+    );
+    if (controlPlane.hasControllerManager)
+      await must(controlPlane, [
+        ...['wait', '--for=create', 'serviceaccount/default', '--namespace=opted-in', '--timeout=30s'],
+      ]);
+    expect(await warnings(pod('yes', 'opted-in'))).toBe('');
+  });
+
+  test('is not true or false', async () => {
+    for (const value of ['true', 'false']) expect(await warnings(pod(value))).toBe('');
+  });
+});

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import { decide } from '../../../src/sidecar/decide.ts';
+import { RULES } from '../../../src/sidecar/rules/index.ts';
+import { DEMO_TEMPLATE, decideInput, OPT_IN } from '../../support/injection/demo.ts';
+import { namesOf, specOf } from '../../support/injection/inject-checked.ts';
+import { type Answer, InjectionStage } from '../../support/injection/injection-stage.ts';
+import {
+  appPod,
+  NAMESPACES,
+  REASON_CASES,
+  type ReasonCase,
+  TEMPLATES,
+} from '../../support/injection/reason-cases.ts';
+
+let starting: Promise<InjectionStage>;
+let stage: InjectionStage;
+
+beforeAll(async () => {
+  starting = InjectionStage.start();
+  stage = await starting;
+  await stage.adopt(TEMPLATES);
+  await stage.namespaces(NAMESPACES);
+  for (const name of ['kube-system', 'kube-public', 'kube-node-lease', 'envoy-initializer']) {
+    await stage.serviceAccount(name);
+  }
+});
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+const OPTED_IN = appPod({ annotations: { [OPT_IN]: 'true' } });
+const CASES = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>
+  cases.map((its): [string, string, ReasonCase] => [reason, its.name, its]),
+);
+const containersOf = (pod: JsonObject) => [
+  namesOf(specOf(pod).initContainers ?? []),
+  namesOf(specOf(pod).containers),
+];
+
+/** That the webhook lets a pod pass as it is; what it warns of. */
+function leftAlone({ status, response }: Answer): readonly string[] {
+  const { warnings, ...rest } = response as JsonObject;
+  expect({ status, ...rest }).toEqual({ status: 200, uid: '0a1b', allowed: true });
+  return (warnings ?? []) as readonly string[];
+}
+
+describe('a pod is left as it is for the reason', () => {
+  test.each(CASES)(
+    '%s: %s',
+    async (reason, _, { namespace, pod, asked, warning, policyWarning, refused }) => {
+      const created = await stage.counting(() => stage.create(namespace, pod));
+      expect(created.asked).toBe(asked ? 1 : 0);
+      expect(created.decided).toEqual(asked ? { [`skipped/${reason}`]: 1 } : {});
+      if (refused) {
+        expect(created.result).toMatchObject({
+          code: refused.code,
+          message: expect.stringMatching(refused.message),
+        });
+      } else {
+        expect(created.result).toMatchObject({ code: 201, message: '' });
+        expect(containersOf(created.result.pod)).toEqual(containersOf(pod));
+      }
+      // As the selectors of another installation might let it through.
+      const direct = await stage.counting(() => stage.ask({ namespace, object: pod }));
+      expect(direct.decided).toEqual({ [`skipped/${reason}`]: 1 });
+      const told = leftAlone(direct.result);
+      if (warning) expect(told[0]?.replace(`no sidecar: ${reason}: `, '')).toMatch(warning);
+      else expect(told).toEqual([]);
+      const byPolicy = policyWarning ? [expect.stringMatching(policyWarning)] : [];
+      expect(created.result.warnings).toEqual(asked ? told : byPolicy);
+    },
+  );
+
+  test('already-injected: when it comes a second time', async () => {
+    const { pod } = await stage.create('plain', OPTED_IN);
+    const { metadata, spec } = pod as { metadata: JsonObject; spec: JsonObject };
+    const { annotations } = metadata;
+    const again = { ...pod, metadata: { name: 'again', annotations: annotations ?? {} } };
+    const created = await stage.counting(() => stage.create('plain', again));
+    // The conditions of the webhooks pass over what has its sidecar already.
+    expect(created).toMatchObject({ asked: 0, decided: {} });
+    expect(created.result).toMatchObject({ code: 201, warnings: [], pod: { metadata: { annotations } } });
+    expect(specOf(created.result.pod).containers).toEqual(spec.containers);
+    const direct = await stage.counting(() => stage.ask({ namespace: 'plain', object: again }));
+    expect(direct.decided).toEqual({ 'skipped/already-injected': 1 });
+    expect(leftAlone(direct.result)).toEqual([]);
+  });
+});
+
+describe('not-a-pod-create: nothing but the creation of pods is looked at', () => {
+  const pods = '/api/v1/namespaces/plain/pods';
+  const resource = (name: string, group = '') => ({ group, version: 'v1', resource: name });
+  const deployment = {
+    metadata: { name: 'web', annotations: { [OPT_IN]: 'true' } },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: 'web' } },
+      template: appPod({ labels: { app: 'web', [OPT_IN]: 'true' } }),
+    },
+  };
+
+  beforeAll(async () => {
+    expect(await stage.call('POST', pods, appPod({ name: 'there' }))).toMatchObject({ code: 201 });
+  });
+
+  test.each<[string, string, string, unknown, string | undefined, JsonObject]>([
+    [
+      'an update',
+      'PATCH',
+      `${pods}/there`,
+      { metadata: { annotations: { [OPT_IN]: 'true' } } },
+      'application/merge-patch+json',
+      { operation: 'UPDATE', oldObject: OPTED_IN },
+    ],
+    [
+      'an ephemeral container',
+      'PATCH',
+      `${pods}/there/ephemeralcontainers`,
+      { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } },
+      'application/strategic-merge-patch+json',
+      { operation: 'UPDATE', subResource: 'ephemeralcontainers' },
+    ],
+    [
+      'a binding to a node',
+      'POST',
+      `${pods}/there/binding`,
+      { metadata: { name: 'there' }, target: { kind: 'Node', name: 'node' } },
+      undefined,
+      { subResource: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' } },
+    ],
+    [
+      'a Deployment',
+      'POST',
+      '/apis/apps/v1/namespaces/plain/deployments',
+      deployment,
+      undefined,
+      {
+        resource: resource('deployments', 'apps'),
+        kind: { group: 'apps', version: 'v1', kind: 'Deployment' },
+      },
+    ],
+    [
+      'a deletion',
+      'DELETE',
+      `${pods}/there`,
+      undefined,
+      undefined,
+      { operation: 'DELETE', object: null, oldObject: OPTED_IN },
+    ],
+  ])('%s', async (_, method, path, body, type, request) => {
+    const done = await stage.counting(() => stage.call(method, path, body, type));
+    expect(done.result.message).toBe('');
+    expect(done).toMatchObject({ asked: 0, decided: {} });
+    const direct = await stage.counting(() =>
+      stage.ask({ namespace: 'plain', object: OPTED_IN, ...request }),
+    );
+    expect(direct.decided).toEqual({ 'skipped/not-a-pod-create': 1 });
+    expect(leftAlone(direct.result)).toEqual([]);
+  });
+});
+
+describe('who asks: label before annotation, pod before namespace', () => {
+  const values = [undefined, 'true', 'false', 'maybe'];
+  const said = (value: string | undefined) => (value === undefined ? {} : { [OPT_IN]: value });
+  const spaces = [
+    ['plain', undefined],
+    ['opted-in', 'true'],
+    ['opted-out', 'false'],
+    ['mistyped', 'treu'],
+  ] as const;
+  const rows = spaces.flatMap(([namespace, its]) =>
+    values.flatMap((label) =>
+      values.map((annotation): [string, string | undefined, string | undefined, string | undefined] => [
+        namespace,
+        its,
+        label,
+        annotation,
+      ]),
+    ),
+  );
+
+  test.each(rows)('namespace %s (%s), label %s, annotation %s', async (namespace, its, label, annotation) => {
+    const pod = appPod({ labels: said(label), annotations: said(annotation) });
+    const decision = decide(decideInput(pod, { namespaceLabels: said(its) }));
+    const key = decision.inject ? 'injected/' : `skipped/${decision.reason}`;
+    const pods = label ?? annotation;
+    const isAsked = pods === 'true' || (its === 'true' && pods !== 'false');
+    const created = await stage.counting(() => stage.create(namespace, pod));
+    expect(created).toMatchObject({ asked: isAsked ? 1 : 0, decided: isAsked ? { [key]: 1 } : {} });
+    expect(namesOf(specOf(created.result.pod).containers)).toEqual(
+      decision.inject ? ['app', 'envoy'] : ['app'],
+    );
+    // Nothing that is to be injected is passed over by the selectors.
+    expect(decision.inject && !isAsked).toBe(false);
+    expect((await stage.counting(() => stage.ask({ namespace, object: pod }))).decided).toEqual({ [key]: 1 });
+  });
+});
+
+describe('onConflict: deny', () => {
+  beforeAll(() => stage.adopt({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }));
+  afterAll(() => stage.adopt({ config: DEMO_TEMPLATE }));
+
+  test.each<[string, JsonObject]>([
+    ['conflict', appPod({}, { volumes: [{ name: 'envoy-conf', emptyDir: {} }] })],
+    ['invalid-override', appPod({ annotations: { [`${OPT_IN}-cpu-limit`]: 'much' } })],
+  ])('refuses a pod for the reason %s', async (reason, pod) => {
+    const created = await stage.counting(() => stage.create('opted-in', pod));
+    expect(created.decided).toEqual({ [`denied/${reason}`]: 1 });
+    expect(created.result.code).toBe(403);
+    expect(created.result.message).toMatch(
+      new RegExp(
+        `namespace\\.envoy\\.initializer\\.kubernetes\\.io.*the sidecar cannot be added: ${reason}: `,
+      ),
+    );
+  });
+});
+
+describe('no-template: none was good since the process started', () => {
+  const says = /no-template: the operator has no valid template: config:2:3: containers\[0\]\.nmae/;
+
+  beforeAll(async () => {
+    const { operator } = stage.fixture;
+    operator.process.kill('SIGTERM');
+    await operator.process.exited;
+    const data = { config: 'containers:\n- nmae: envoy\n  image: i\n' };
+    const patched = await stage.call(
+      'PATCH',
+      '/api/v1/namespaces/envoy-initializer/configmaps/envoy-initializer',
+      { data },
+      'application/merge-patch+json',
+    );
+    expect(patched.message).toBe('');
+    await operator.restart();
+  });
+
+  test('a pod that asked itself is not admitted, and is told what is wrong with the template', async () => {
+    const created = await stage.counting(() => stage.create('plain', OPTED_IN));
+    expect(created.decided).toEqual({ 'failed/no-template': 1 });
+    expect(created.result).toMatchObject({
+      code: 500,
+      message: expect.stringMatching(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/),
+    });
+    const direct = await stage.counting(() => stage.ask({ namespace: 'plain', object: OPTED_IN }));
+    expect(direct.result).toEqual({ status: 500, response: expect.stringMatching(says) });
+    expect(direct.decided).toEqual({ 'failed/no-template': 1 });
+  });
+
+  test('a pod of a namespace that asked is admitted without, and is told the same', async () => {
+    const created = await stage.counting(() => stage.create('opted-in', appPod({})));
+    expect(created.decided).toEqual({ 'skipped/no-template': 1 });
+    expect(created.result).toMatchObject({ code: 201, warnings: [expect.stringMatching(says)] });
+    expect(namesOf(specOf(created.result.pod).containers)).toEqual(['app']);
+    const direct = await stage.ask({ namespace: 'opted-in', object: appPod({}) });
+    expect(leftAlone(direct)).toEqual(created.result.warnings);
+  });
+});
+
+test('there is a test for every reason', () => {
+  const apart = ['not-a-pod-create', 'no-template', 'already-injected'];
+  const tabled = Object.entries(REASON_CASES).flatMap(([reason, cases]) =>
+    cases.length > 0 ? [reason] : [],
+  );
+  expect([...tabled, ...apart].sort()).toEqual(RULES.map(({ reason }) => reason).sort());
+});

@@ -1,0 +1,319 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../../env/eventually.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
+
+const KEY = 'initializer.kubernetes.io/envoy';
+const TEMPLATE = 'envoy-initializer';
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+let pods = 0;
+
+beforeAll(async () => {
+  starting = startOperatorFixture();
+  fixture = await starting;
+  const labels = { [KEY]: 'true' };
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'opted-in', labels } });
+  if (!fixture.controlPlane.hasControllerManager) return;
+  for (const namespace of ['default', 'opted-in']) {
+    const wait = ['wait', '--for=create', 'serviceaccount/default', '-n', namespace, '--timeout=30s'];
+    await fixture.kubectl(...wait);
+  }
+});
+
+afterAll(async () => {
+  // Also when it was too slow for the test that asked for it.
+  await (await starting).stop();
+});
+
+type Data = Readonly<Record<string, string>>;
+
+const GOOD = `\
+containers:
+- name: envoy
+  image: example.com/envoy:v1
+  resources:
+    requests: {cpu: 10m, memory: 16Mi}
+  securityContext:
+    allowPrivilegeEscalation: false
+    capabilities: {drop: [ALL]}
+`;
+const BAD = GOOD.replace('image', 'imag');
+const WRONG = 'line 3, column 3: containers[0].imag: unknown field "imag": did you mean image?';
+/** The same as the operator says it, after the key of the ConfigMap and a colon. */
+const NAMED = WRONG.replace(/^line (\d+), column (\d+)/, '$1:$2');
+
+function configMap(data: Data, name = TEMPLATE, namespace = TEMPLATE) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
+async function apply(object: object, ...args: readonly string[]) {
+  const input = JSON.stringify(object);
+  return await fixture.controlPlane.kubectl(['apply', ...args, '-f', '-'], { input });
+}
+
+/** Applies what must be accepted; what kubectl was warned of. */
+async function accepted(object: object, ...args: readonly string[]): Promise<string> {
+  const { code, stderr } = await apply(object, ...args);
+  if (code !== 0) throw new Error(stderr);
+  return stderr;
+}
+
+/** A pod that opts in itself, but in a namespace that does so. */
+function newPod(namespace = 'default') {
+  pods += 1;
+  const annotations = namespace === 'default' ? { [KEY]: 'true' } : {};
+  const spec = { containers: [{ name: 'app', image: 'busybox' }] };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${pods}`, namespace, annotations }, spec };
+}
+
+/** The images of a pod's containers, once it is admitted. */
+async function imagesOf(pod: ReturnType<typeof newPod>): Promise<string> {
+  const { name, namespace } = pod.metadata;
+  return await fixture.kubectl('get', 'pod', name, '-n', namespace, '-o', 'jsonpath={..image}');
+}
+
+async function stored(): Promise<Data> {
+  return JSON.parse(
+    await fixture.kubectl('get', 'configmap', TEMPLATE, '-n', TEMPLATE, '-o', 'jsonpath={.data}'),
+  );
+}
+
+/** The value of a metric without labels, or with these. */
+async function metric(name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  return text
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1);
+}
+
+async function adopted(data: Data): Promise<void> {
+  const before = await metric('envoy_initializer_template_generation');
+  await accepted(configMap(data));
+  await eventually(
+    'the template is adopted',
+    async () => (await metric('envoy_initializer_template_generation')) !== before,
+  );
+}
+
+describe('kubectl apply of a faulty template is refused, and says where and what', () => {
+  beforeAll(() => adopted({ config: GOOD }));
+
+  test.each<[string, Data, string]>([
+    ['a misspelt field', { config: BAD }, `data.config: ${WRONG}`],
+    [
+      'a wrong type',
+      { config: `${GOOD}  ports: [{containerPort: "80"}]\n` },
+      'data.config: line 9, column 12: containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    ],
+    [
+      'bad YAML',
+      { config: 'containers: [' },
+      'data.config: line 1, column 14: invalid YAML: unexpected end of the stream within a flow collection',
+    ],
+    [
+      'a container without name',
+      { config: GOOD.replace('name: envoy', 'tty: true') },
+      'data.config: line 2, column 3: containers[0].name: required, but missing',
+    ],
+    [
+      'options that there are not',
+      { config: GOOD, options: 'onConflict: ask\n' },
+      'data.options: line 1, column 1: onConflict: must be one of skip, deny',
+    ],
+    ['no template', { 'config.a': GOOD }, 'data.config: required, but the key is missing'],
+  ])('%s', async (_, data, message) => {
+    const before = await stored();
+    const { code, stderr } = await apply(configMap(data));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `The ConfigMap "envoy-initializer" is invalid: ${message}\n`,
+    });
+    expect(await stored()).toEqual(before);
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+  });
+
+  test('and all faults at once, a line each', async () => {
+    const { stderr } = await apply(configMap({ config: BAD, 'config.b': 'x: 1', options: 'y: 1' }));
+    expect(stderr.split('\n').slice(1, -1)).toEqual([
+      `* data.config: ${WRONG}`,
+      expect.stringMatching(/^\* data\.config\.b: line 1, column 1: x: unknown field "x": expected one of /),
+      expect.stringMatching(/^\* data\.options: line 1, column 1: y: unknown field "y": expected one of /),
+    ]);
+  });
+
+  test.each([['--server-side', '--force-conflicts'], ['--dry-run=server']])(
+    'with %s too',
+    async (...args) => {
+      const { code, stderr } = await apply(configMap({ config: BAD }), ...args);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(WRONG) });
+    },
+  );
+
+  test('when it is the first one as well', async () => {
+    await fixture.kubectl('delete', 'configmap', TEMPLATE, '-n', TEMPLATE);
+    const input = JSON.stringify(configMap({ config: BAD }));
+    const { code, stderr } = await fixture.controlPlane.kubectl(['create', '-f', '-'], { input });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(WRONG) });
+    await accepted(configMap({ config: GOOD }));
+  });
+});
+
+describe('kubectl apply of a template', () => {
+  test('that is good says nothing', async () => {
+    expect(await accepted(configMap({ config: GOOD }))).toBe('');
+  });
+
+  test('that is doubtful warns of what, and takes it', async () => {
+    const config = GOOD.replace(':v1', '');
+    const warnings = await accepted(configMap({ config, optoins: 'onConflict: deny' }), '--dry-run=server');
+    expect(warnings.split('\n').slice(0, -1)).toEqual([
+      'Warning: config:3:3: containers[0].image: example.com/envoy changes with each push: write a version or a digest',
+      'Warning: optoins: unknown key: did you mean options?',
+    ]);
+  });
+
+  test('elsewhere is nothing of ours, and we are not asked', async () => {
+    const asked = 'controller_runtime_webhook_requests_total{webhook="/validate",code="200"}';
+    const before = await metric(asked);
+    expect(before).toBeDefined();
+    await accepted(configMap({ config: BAD }, 'other', TEMPLATE));
+    await accepted(configMap({ config: BAD }, TEMPLATE, 'default'));
+    expect(await metric(asked)).toBe(before);
+  });
+});
+
+testWithControllerManager('a template that says the name of the workload has it', async () => {
+  const config = `${GOOD}  env: [{name: WORKLOAD, value: "\${workload.name}"}]\n`;
+  await adopted({ config });
+  const template = {
+    metadata: { labels: { app: 'web' }, annotations: { [KEY]: 'true' } },
+    spec: { containers: [{ name: 'app', image: 'busybox' }] },
+  };
+  const metadata = { name: 'web', namespace: 'default' };
+  const spec = { selector: { matchLabels: { app: 'web' } }, template };
+  await accepted({ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec });
+  const once = {
+    metadata: { annotations: { [KEY]: 'true' } },
+    spec: { ...template.spec, restartPolicy: 'Never' },
+  };
+  const cron = { schedule: '* * * * *', suspend: true, jobTemplate: { spec: { template: once } } };
+  const cronJob = {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { ...metadata, name: 'nightly' },
+    spec: cron,
+  };
+  await accepted(cronJob);
+  await fixture.kubectl('create', 'job', 'nightly-29384756', '--from=cronjob/nightly');
+  const names = async (selector: string) => {
+    const path = 'jsonpath={..env[?(@.name=="WORKLOAD")].value}';
+    return await fixture.kubectl('get', 'pods', '-l', selector, '-o', path);
+  };
+  await eventually('the pods are there', async () => (await names('app=web')) !== '');
+  expect(await names('app=web')).toBe('web');
+  await eventually('the pods are there', async () => (await names('job-name=nightly-29384756')) !== '');
+  expect(await names('job-name=nightly-29384756')).toBe('nightly');
+});
+
+/** Good by all that lint knows, but the API server refuses each pod with it. */
+const UNFIT = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: NotRequired}\n  env:\n  - name: CPU\n    valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 7}}\n`;
+const REFUSED =
+  'line 13, column 58: containers[0].env[0].valueFrom.resourceFieldRef.divisor: the API server refuses a pod with this template: Invalid value: "limits.cpu": only divisor\'s values 1m and 1 are supported with the cpu resource';
+/** Good in most pods, but not in those that must not restart. */
+const RESTARTING = `${GOOD}  resizePolicy:\n  - {resourceName: cpu, restartPolicy: RestartContainer}\n`;
+const MISFIT =
+  'spec.restartPolicy: Never: the API server refuses such pods with the template config: containers[0].resizePolicy: ';
+
+describe('a template that only the API server knows to be bad', () => {
+  beforeAll(() => adopted({ config: GOOD.replace(':v1', ':v2') }));
+
+  test('is refused by kubectl apply, in its words and with the place', async () => {
+    const { code, stderr } = await apply(configMap({ config: UNFIT }));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `The ConfigMap "envoy-initializer" is invalid: data.config: ${REFUSED}\n`,
+    });
+  });
+
+  test('is not adopted if it gets in, and the last good one stays', async () => {
+    const before = await metric('envoy_initializer_template_generation');
+    await fixture.kubectl('delete', 'validatingwebhookconfiguration', TEMPLATE);
+    await accepted(configMap({ config: UNFIT }));
+    const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
+    const named = REFUSED.replace(/^line (\d+), column (\d+)/, '$1:$2');
+    const note = `The last valid template stays in use: config:${named}`;
+    await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
+    expect(await metric('envoy_initializer_template_current')).toBe('0');
+    expect(await metric('envoy_initializer_template_generation')).toBe(before);
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v2');
+  });
+
+  test('leaves out the pods that it does not fit, with a conflict, and only those', async () => {
+    await adopted({ config: RESTARTING });
+    const once = newPod();
+    const warning = await accepted({ ...once, spec: { ...once.spec, restartPolicy: 'Never' } });
+    expect(warning).toContain(`Warning: no sidecar: conflict: ${MISFIT}`);
+    expect(await imagesOf(once)).toBe('busybox');
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+  });
+});
+
+describe('a bad template that got in while nobody answered', () => {
+  beforeAll(async () => {
+    fixture.operator.process.kill('SIGTERM');
+    await fixture.operator.process.exited;
+    await accepted(configMap({ config: BAD }));
+    await fixture.operator.restart();
+  });
+
+  test('refuses who asks for the sidecar himself, with what is wrong with it', async () => {
+    const { code, stderr } = await apply(newPod());
+    expect(code).toBe(1);
+    expect(stderr).toContain('failed calling webhook "envoy.initializer.kubernetes.io"');
+    expect(stderr).toContain(
+      `no-template: the operator has no valid template: config:${NAMED}`.replaceAll('"', '\\"'),
+    );
+    const counted = 'envoy_initializer_injections_total{decision="failed",reason="no-template"}';
+    expect(Number(await metric(counted))).toBeGreaterThan(0);
+  });
+
+  test('lets in pods of a namespace that asks, and says so', async () => {
+    const pod = newPod('opted-in');
+    expect(await accepted(pod)).toBe(
+      `Warning: no sidecar: no-template: the operator has no valid template: config:${NAMED}\n`,
+    );
+    expect(await imagesOf(pod)).toBe('busybox');
+  });
+
+  test('is told of by an Event of the ConfigMap and a metric, and stops nothing else', async () => {
+    const events = ['get', 'events', '-n', TEMPLATE, '--field-selector=reason=InvalidTemplate'];
+    const note = `There is no valid template, so pods that opt in themselves are not admitted: config:${NAMED}`;
+    await eventually('the Event is there', async () => (await fixture.kubectl(...events)).includes(note));
+    expect(await metric('envoy_initializer_template_current')).toBe('0');
+    expect((await fetch(`${fixture.operator.metricsUrl}/readyz`)).status).toBe(200);
+    await fixture.apply({
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'meanwhile', namespace: 'default' },
+      spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' },
+    });
+    await fixture.kubectl('wait', '--for=condition=Ready', 'network/meanwhile', '--timeout=30s');
+  });
+
+  test('is over when a good one is applied, with no restart', async () => {
+    await adopted({ config: GOOD });
+    const pod = newPod();
+    await accepted(pod);
+    expect(await imagesOf(pod)).toBe('busybox example.com/envoy:v1');
+    expect(await metric('envoy_initializer_template_current')).toBe('1');
+  });
+});

@@ -1,0 +1,305 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+import { eventually } from '../../env/eventually.ts';
+import { must } from '../../env/operator.ts';
+
+const AGENTS = 'envoy-initializer-node-agent';
+const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
+const ONLY_OPERATOR = 'only envoy-initializer may write the status of a Network';
+const ONLY_PORTS = 'only envoy-initializer may write OvnPort';
+const NETWORK = {
+  apiVersion: 'samplecrd.k8s.io/v1',
+  kind: 'Network',
+  metadata: { name: 'blue', namespace: 'tenant' },
+  spec: { cidr: '10.20.0.0/24', gateway: '10.20.0.1' },
+};
+
+let controlPlane: ControlPlane;
+/** By what a client is: the flags that make kubectl use its token and nothing else. */
+const clients = new Map<string, readonly string[]>();
+
+const admin = async (line: string, input = '') =>
+  (await must(controlPlane, line.split(' '), input)).stdout.trim();
+
+/** Calls kubectl as the client, and returns what it was refused with; empty without a refusal. */
+async function call(
+  client: string,
+  line: string,
+  input?: object,
+  ...last: readonly string[]
+): Promise<string> {
+  const flags = clients.get(client) ?? [];
+  const { code, stderr } = await controlPlane.kubectl(
+    [...line.split(' '), ...last, ...flags],
+    input ? { input: JSON.stringify(input) } : {},
+  );
+  // `kubectl auth can-i` says its no on stdout.
+  return code === 0 ? '' : stderr || 'no';
+}
+
+async function addClient(name: string, namespace: string, account: string, ...bound: readonly string[]) {
+  const token = await admin(['create token', account, `-n ${namespace}`, ...bound].join(' '));
+  const authority = join(controlPlane.directory, 'ca.pem');
+  await writeFile(authority, controlPlane.caPem);
+  clients.set(name, [
+    '--kubeconfig=/dev/null',
+    `--server=${controlPlane.server}`,
+    `--certificate-authority=${authority}`,
+    `--token=${token}`,
+  ]);
+}
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  for (const overlay of ['dev', 'node-agent']) {
+    await admin(`apply -k ${join(projectDirectory(), 'deploy/overlays', overlay)}`);
+  }
+  await admin(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
+  const nodes = ['n1', 'n2'].map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }));
+  const pods = ['n1', 'n2'].map((nodeName) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `agent-${nodeName}`, namespace: AGENTS },
+    spec: { serviceAccountName: AGENTS, nodeName, containers: [{ name: 'agent', image: 'agent' }] },
+  }));
+  const objects = [...nodes, ...pods].map((object) => JSON.stringify(object)).join('\n---\n');
+  await admin('apply -f -', objects);
+  await admin('create namespace tenant');
+  await admin('create serviceaccount tenant -n tenant');
+  await admin(
+    'create rolebinding tenant -n tenant --clusterrole=envoy-initializer-network-tenant --serviceaccount=tenant:tenant',
+  );
+  await admin('create clusterrole all-of-networks --verb=* --resource=*.samplecrd.k8s.io');
+  await admin('create clusterrolebinding all --clusterrole=all-of-networks --serviceaccount=tenant:all');
+  await admin('create serviceaccount all -n tenant');
+  // A Role of everything in the namespace, for an account that is called as that of the operator.
+  await admin('create role everything -n tenant --verb=* --resource=*.*');
+  await admin(
+    'create rolebinding namesake -n tenant --role=everything --serviceaccount=tenant:envoy-initializer',
+  );
+  await admin('create serviceaccount envoy-initializer -n tenant');
+  await addClient('agent of n1', AGENTS, AGENTS, '--bound-object-kind=Pod', '--bound-object-name=agent-n1');
+  await addClient('token of no pod', AGENTS, AGENTS);
+  await addClient('tenant', 'tenant', 'tenant');
+  await addClient('all of Networks', 'tenant', 'all');
+  await addClient('namesake', 'tenant', 'envoy-initializer');
+  await addClient('operator', 'envoy-initializer', 'envoy-initializer');
+  await admin('apply -f -', JSON.stringify(NETWORK));
+  await eventually('the policies are up', async () => {
+    const [report, status] = await Promise.all([
+      call('token of no pod', 'create -f - --dry-run=server', reportOf('probe')),
+      call(
+        'all of Networks',
+        'patch network blue -n tenant --subresource=status --type=merge -p {"status":{"vni":9000000}} --dry-run=server',
+      ),
+    ]);
+    return report.includes(NOT_ITS_NODE) && status.includes(ONLY_OPERATOR);
+  });
+}, 600_000);
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+const reportOf = (name: string, namespace = AGENTS) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace },
+  data: { report: '{}' },
+});
+const APPLY = 'apply --server-side --force-conflicts -f -';
+
+describe('the agent of a node', () => {
+  test('writes the report of its node, by apply where there is none, and again', async () => {
+    expect(await call('agent of n1', APPLY, reportOf('n1'))).toBe('');
+    expect(await call('agent of n1', APPLY, { ...reportOf('n1'), data: { report: '{"version":2}' } })).toBe(
+      '',
+    );
+  });
+
+  test.each([
+    ['creates the report of another node', 'create -f -', reportOf('n2')],
+    ['applies the report of another node', APPLY, reportOf('n2')],
+    ['creates another ConfigMap', 'create -f -', reportOf('mine')],
+    [
+      'lets the API server choose a name',
+      'create -f -',
+      { ...reportOf(''), metadata: { generateName: 'n1', namespace: AGENTS } },
+    ],
+    ['deletes that of another node', `delete configmap theirs -n ${AGENTS}`, undefined],
+  ])('is refused where it %s', async (_, line, input) => {
+    await admin('apply -f -', JSON.stringify(reportOf('theirs')));
+    expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
+  });
+
+  test('has no right to Nodes, pods, definitions, ConfigMaps elsewhere and the status of Networks', async () => {
+    for (const what of [
+      'list nodes',
+      'list pods',
+      'list configmaps',
+      'patch networks --subresource=status',
+    ]) {
+      expect(await call('agent of n1', `auth can-i ${what} -A`)).not.toBe('');
+    }
+    expect(await call('agent of n1', 'create -f -', reportOf('n1', 'tenant'))).toContain('forbidden');
+  });
+
+  describe('to whom RBAC allows everything', () => {
+    beforeAll(async () => {
+      await admin(
+        `create clusterrolebinding thief --clusterrole=cluster-admin --serviceaccount=${AGENTS}:${AGENTS}`,
+      );
+      await eventually('RBAC allows it', async () => {
+        return (await call('agent of n1', 'auth can-i create secrets -n tenant')) === '';
+      });
+    });
+    afterAll(() => admin('delete clusterrolebinding thief'));
+
+    const named = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'n1', namespace: AGENTS } });
+    test.each([
+      ['its ConfigMap in another namespace', 'create -f -', reportOf('n1', 'tenant')],
+      ['a Secret of the name of its node', 'create -f -', named('Secret')],
+      ['an account of the name of its node', 'create -f -', named('ServiceAccount')],
+      ['its Node', 'label node n1 a=b', undefined],
+      ['a Network', 'patch network blue -n tenant --type=merge -p {"spec":{"mtu":1400}}', undefined],
+      ['all reports', `delete --raw /api/v1/namespaces/${AGENTS}/configmaps`, undefined],
+    ])('is refused where it writes %s', async (_, line, input) => {
+      expect(await call('agent of n1', line, input)).toContain(NOT_ITS_NODE);
+    });
+  });
+});
+
+test('a token of the agents’ account that no pod has writes nothing', async () => {
+  expect(await call('token of no pod', APPLY, reportOf('n1'))).toContain(NOT_ITS_NODE);
+});
+
+describe('the status of a Network', () => {
+  const { spec: _, ...blue } = NETWORK;
+  const write = (client: string) =>
+    call(client, `${APPLY} --subresource=status`, { ...blue, status: { vni: 9_000_000 } });
+
+  test('is written by the operator alone, also where a role allows everything', async () => {
+    expect(await write('all of Networks')).toContain(ONLY_OPERATOR);
+    expect(await write('namesake')).toContain(ONLY_OPERATOR);
+    expect(await write('operator')).toBe('');
+  });
+
+  test('is written by an operator that an administrator runs outside of the cluster', async () => {
+    const status = ['patch network blue -n tenant --subresource=status --type=merge'];
+    await admin([...status, '-p {"status":{"vni":9000001}}'].join(' '));
+    expect(await admin('get network blue -n tenant -o jsonpath={.status.vni}')).toBe('9000001');
+  });
+
+  test('is nothing that a tenant has the right to', async () => {
+    expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
+  });
+});
+
+describe('the port of a pod in Neutron', () => {
+  const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+  const named = (key: string) => `[{"name": "blue", "cni-args": {"${key}": "7c0e6a4e-port-of-another"}}]`;
+  const pod = (name: string, annotations: object) => ({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name, namespace: 'tenant', annotations },
+    spec: { containers: [{ name: 'app', image: 'app' }] },
+  });
+  const annotate = (client: string, text: string, ...flags: readonly string[]) => {
+    const patch = JSON.stringify({ metadata: { annotations: { [MULTUS]: text } } });
+    return call(
+      client,
+      ['patch pod blue -n tenant --type=merge', ...flags, '-p'].join(' '),
+      undefined,
+      patch,
+    );
+  };
+
+  beforeAll(async () => {
+    await admin('create serviceaccount default -n tenant').catch(() => {});
+    expect(await call('namesake', 'create -f -', pod('blue', { [MULTUS]: '[{"name": "blue"}]' }))).toBe('');
+    await eventually('the policy is up', async () =>
+      (
+        await call('namesake', 'create -f - --dry-run=server', pod('probe', { [MULTUS]: named('OvnPort') }))
+      ).includes(ONLY_PORTS),
+    );
+  });
+
+  test.each([
+    ['in Multus’ annotation', MULTUS, 'OvnPort'],
+    ['in other letters', MULTUS, 'ovnPORT'],
+    ['as an escape of JSON', MULTUS, '\\u004fvnPort'],
+    ['on the first interface', 'v1.multus-cni.io/default-network', 'OvnPort'],
+  ])('is not named by the author of the pod %s', async (_, annotation, key) => {
+    expect(await call('namesake', 'create -f -', pod('thief', { [annotation]: named(key) }))).toContain(
+      ONLY_PORTS,
+    );
+  });
+
+  test('is not named by a change of the pod, of its status, or by its binding', async () => {
+    expect(await annotate('namesake', named('OvnPort'))).toContain(ONLY_PORTS);
+    expect(await annotate('namesake', named('OvnPort'), '--subresource=status')).toContain(ONLY_PORTS);
+    const binding = {
+      ...{ apiVersion: 'v1', kind: 'Binding' },
+      metadata: { name: 'blue', namespace: 'tenant', annotations: { [MULTUS]: named('OvnPort') } },
+      target: { kind: 'Node', name: 'n1' },
+    };
+    const path = 'create --raw /api/v1/namespaces/tenant/pods/blue/binding -f -';
+    expect(await call('namesake', path, binding)).toContain(ONLY_PORTS);
+  });
+
+  test('is written by the operator, and stays while others change the pod', async () => {
+    expect(await annotate('operator', named('OvnPort'))).toBe('');
+    expect(await call('namesake', 'label pod blue -n tenant a=b')).toBe('');
+    expect(await annotate('namesake', named('OvnPort').replace('7c0e', '8d1f'))).toContain(ONLY_PORTS);
+  });
+});
+
+test('an account of the operator’s name without its right is not fenced', async () => {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any', namespace: 'tenant' } };
+  expect(await call('namesake', 'create -f -', object)).toBe('');
+  const elsewhere = { ...object, metadata: { name: 'any', namespace: 'envoy-initializer' } };
+  expect(await call('operator', 'create -f -', elsewhere)).toContain('envoy-initializer-fence');
+});
+
+describe('a tenant', () => {
+  test('makes, changes and deletes Networks of its namespace', async () => {
+    const own = { ...NETWORK, metadata: { name: 'own', namespace: 'tenant' } };
+    expect(await call('tenant', 'create -f -', own)).toBe('');
+    expect(await call('tenant', 'patch network own -n tenant --type=merge -p {"spec":{"mtu":1400}}')).toBe(
+      '',
+    );
+    expect(await call('tenant', 'delete network own -n tenant --wait=false')).toBe('');
+  });
+
+  test.each([
+    'create net-attach-def -n tenant',
+    'create networks -n default',
+    'list networks -n default',
+    'deletecollection networks -n tenant',
+    'patch networks --subresource=finalizers -n tenant',
+    'get networks --subresource=status -n tenant',
+    'operate networks.operator.samplecrd.k8s.io -n tenant',
+    'get pods -n tenant',
+    'get configmaps -n tenant',
+    'get configmaps -n envoy-initializer-node-agent',
+  ])('may not %s', async (what) => {
+    expect(await call('tenant', `auth can-i ${what}`)).not.toBe('');
+  });
+
+  test.each(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'])(
+    'may %s Networks',
+    async (verb) => {
+      expect(await call('tenant', `auth can-i ${verb} networks -n tenant`)).toBe('');
+    },
+  );
+});
+
+test('no role of Kubernetes has the Networks of tenants by aggregation', async () => {
+  const roles = await Promise.all(
+    ['admin', 'edit', 'view'].map((role) => admin(`get clusterrole ${role} -o yaml`)),
+  );
+  expect(roles.filter((role) => role.includes('samplecrd.k8s.io'))).toEqual([]);
+});

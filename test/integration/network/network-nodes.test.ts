@@ -1,0 +1,358 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { cniConfig } from '../../../src/network/providers/multus/cni-config.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { oldCniConfig } from '../../support/network/old-definitions.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { forbiddenCalls } from '../../support/operator/rights.ts';
+
+jest.setTimeout(120_000);
+
+const AGENTS = 'envoy-initializer-node-agent';
+
+let fixture: OperatorFixture;
+let refused: readonly string[];
+const run = (command: string) => fixture.kubectl(...command.split(' '));
+const condition = (name: string, type: string, field: string) =>
+  run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
+const until = (name: string, type: string, reason: string) =>
+  run(
+    `wait network/${name} --for=jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${reason} --timeout=30s`,
+  );
+const status = (name: string, field: string) => run(`get network ${name} -o jsonpath={.status.${field}}`);
+const nodes = async (name: string) => JSON.parse((await status(name, 'nodes')) || 'null');
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ auditLog: 'Metadata', args: [`--node-agent-namespace=${AGENTS}`] });
+  // Before the rights were there.
+  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/namespace.yaml')}`);
+  refused = await forbiddenCalls(fixture.controlPlane.auditLogPath);
+  await run(`apply -f ${join(projectDirectory(), 'deploy/overlays/node-agent/rbac.yaml')}`);
+  for (const [name, address] of [
+    ['a', '192.0.2.1'],
+    ['b', '192.0.2.2'],
+  ] as const)
+    await addNode(name, address);
+  await run('wait serviceaccount/default --for=create --timeout=30s');
+});
+
+afterAll(async () => {
+  await fixture?.stop();
+});
+
+async function addNode(name: string, address: string): Promise<void> {
+  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  const patch = JSON.stringify({ status: { addresses: [{ type: 'InternalIP', address }] } });
+  await fixture.kubectl('patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch);
+}
+
+async function addNetwork(name: string, cidr: string, gateway: string): Promise<void> {
+  const metadata = { name, namespace: 'default' };
+  await fixture.apply({
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata,
+    spec: { cidr, gateway },
+  });
+}
+
+/** The pod of an agent on the node. Resolves to what its report says of it. */
+async function addAgent(
+  name: string,
+  nodeName: string,
+): Promise<{ readonly name: string; readonly uid: string }> {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: AGENTS },
+    spec: { nodeName, containers: [{ name: 'agent', image: 'agent' }] },
+  });
+  return { name, uid: await run(`get pod ${name} -n ${AGENTS} -o jsonpath={.metadata.uid}`) };
+}
+
+/** A pod on the node, which only Multus knows to be on the Network. */
+async function addPod(name: string, network: string, nodeName: string): Promise<void> {
+  const annotations = { 'k8s.v1.cni.cncf.io/networks': network };
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', annotations },
+    spec: { nodeName, containers: [{ name: 'app', image: 'app' }] },
+  });
+}
+
+const removePod = (name: string) => run(`delete pod ${name} --force --grace-period=0`);
+
+/** Writes what the agent of the node reports. */
+async function report(node: string, said: object): Promise<void> {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: node, namespace: AGENTS, labels: { 'samplecrd.k8s.io/node-report': '' } },
+    data: { report: JSON.stringify(said) },
+  });
+}
+
+const fine = { version: 2, ranges: [], problems: {} };
+
+test('a Network is Ready without any node, and each has a VNI and an MTU in its status', async () => {
+  await addNetwork('blue', '10.20.0.0/24', '10.20.0.1');
+  await addNetwork('green', 'fd00:1::/64', 'fd00:1::1');
+  for (const name of ['blue', 'green']) await until(name, 'Ready', 'Ready');
+  expect(await nodes('blue')).toEqual([]);
+  expect(await condition('blue', 'NodesReady', 'message')).toBe('no node has pods of the Network');
+  expect(await status('blue', 'mtu')).toBe('1450');
+  const vnis = [await status('blue', 'vni'), await status('green', 'vni')];
+  expect(new Set(vnis.map(Number)).size).toBe(2);
+});
+
+test('node agents run on Linux nodes alone, and a Windows node concerns no Network', async () => {
+  for (const os of ['linux', 'windows']) {
+    await addNode(os, '192.0.2.9');
+    await run(`label node ${os} kubernetes.io/os=${os}`);
+  }
+  await run(
+    `apply -n ${AGENTS} -f ${join(projectDirectory(), 'deploy/overlays/node-agent/daemon-set.yaml')}`,
+  );
+  const agents = `daemonset/${AGENTS} -n ${AGENTS}`;
+  await run(`wait ${agents} --for=jsonpath={.status.desiredNumberScheduled}=1 --timeout=30s`);
+  expect(await condition('blue', 'NodesReady', 'status')).toBe('True');
+  await run(`delete ${agents} --cascade=foreground --timeout=30s`);
+  await run('delete node linux windows');
+});
+
+test('a node with a pod of the Network is in its status, and its trouble leaves the Network Ready', async () => {
+  await addPod('one', 'blue', 'a');
+  await until('blue', 'NodesReady', 'NoAgent');
+  expect(await nodes('blue')).toEqual([{ name: 'a', address: '192.0.2.1' }]);
+  expect(await condition('blue', 'NodesReady', 'message')).toBe(
+    'pods on these nodes may not reach the others: a (its node agent has not reported)',
+  );
+  await report('a', { ...fine, problems: { 'default/blue': 'ip -batch - ended with 1' } });
+  await until('blue', 'NodesReady', 'NodeFailed');
+  expect(await condition('blue', 'NodesReady', 'message')).toContain('a (ip -batch - ended with 1)');
+  await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
+  await until('blue', 'NodesReady', 'NodesReady');
+  expect(await nodes('blue')).toEqual([{ name: 'a', address: '198.51.100.1' }]);
+  expect(await condition('blue', 'Ready', 'status')).toBe('True');
+});
+
+test('an agent whose pod is replaced says what it finds', async () => {
+  await addNode('d', '192.0.2.4');
+  await addNetwork('lone', '10.25.0.0/24', '10.25.0.1');
+  await addPod('lonely', 'lone', 'd');
+  await run(`wait serviceaccount/default -n ${AGENTS} --for=create --timeout=30s`);
+  await report('d', { ...fine, pod: await addAgent('agent-1', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
+  await run(`delete pod agent-1 -n ${AGENTS} --force --grace-period=0`);
+  await report('d', { ...fine, pod: await addAgent('agent-2', 'd'), problems: { 'default/lone': 'no' } });
+  await until('lone', 'NodesReady', 'NodeFailed');
+  // The last test waits until the operator has noticed.
+  await run(`delete pod agent-2 -n ${AGENTS} --force --grace-period=0`);
+});
+
+test('a node without pods of a Network changes nothing of it, whatever its agent reports', async () => {
+  const version = () => run('get network blue -o jsonpath={.metadata.resourceVersion}');
+  const before = await version();
+  await addNode('c', '192.0.2.3');
+  await report('c', { ...fine, problems: { 'default/blue': 'no', 'default/green': 'no' } });
+  await run('delete node c');
+  await addPod('other', 'green', 'b');
+  await until('green', 'NodesReady', 'NoAgent');
+  expect(await version()).toBe(before);
+});
+
+test('a range of a node’s other network is refused by name, until the node has it no more', async () => {
+  await report('b', { ...fine, ranges: ['10.30.0.0/16'] });
+  await until('green', 'NodesReady', 'NodesReady');
+  await addNetwork('red', '10.30.7.0/24', '10.30.7.1');
+  await until('red', 'Accepted', 'RangeTaken');
+  expect(await condition('red', 'Accepted', 'message')).toBe(
+    '10.30.7.0/24 overlaps 10.30.0.0/16 of a network of node b: write a range that does not overlap it',
+  );
+  await report('b', fine);
+  await until('red', 'Ready', 'Ready');
+});
+
+test('a node that reports a default route in parts, or all private ranges, refuses no Network its range', async () => {
+  const ranges = ['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
+  await report('b', { ...fine, ranges: [...ranges, '10.31.0.0/16'] });
+  await addNetwork('small', '10.31.7.0/24', '10.31.7.1');
+  await until('small', 'Accepted', 'RangeTaken');
+  await addNetwork('free', '10.32.7.0/24', '10.32.7.1');
+  await until('free', 'Ready', 'Ready');
+  // Two nodes are believed.
+  await report('a', { ...fine, ranges });
+  await addNetwork('late', '10.33.7.0/24', '10.33.7.1');
+  await until('late', 'Accepted', 'RangeTaken');
+  expect(await condition('late', 'Accepted', 'message')).toBe(
+    '10.33.7.0/24 overlaps 10.0.0.0/8 of a network of several nodes: write a range that does not overlap it',
+  );
+  await report('a', fine);
+  await report('b', fine);
+  await until('late', 'Ready', 'Ready');
+  await run('delete network small free late');
+});
+
+test('the default MTU is what fits between all nodes, and stays while pods use the Network', async () => {
+  await report('b', { ...fine, underlay: { address: '192.0.2.2', mtu: 1400 } });
+  await run('wait network/red --for=jsonpath={.status.mtu}=1350 --timeout=30s');
+  expect(await run('get net-attach-def red -o jsonpath={.spec.config}')).toBe(cniConfig('default/red', 1350));
+  expect(await status('blue', 'mtu')).toBe('1450');
+});
+
+test('a definition of the previous release keeps its text until all agents in use are of this one', async () => {
+  const config = () => run('get net-attach-def blue -o jsonpath={.spec.config}');
+  const before = await config();
+  await report('a', { number: 1, table: 'a', networks: {} });
+  await until('blue', 'NodesReady', 'NoAgent');
+  const old = oldCniConfig(
+    'default/blue',
+    { cidr: '10.20.0.0/24', gateway: '10.20.0.1', mtu: 1450 },
+    9_000_000,
+  );
+  const patch = JSON.stringify({ spec: { config: old }, metadata: { labels: null } });
+  await fixture.kubectl('patch', 'net-attach-def', 'blue', '--type=merge', '-p', patch);
+  await eventually('its labels are restored', async () =>
+    (await run('get net-attach-def blue -o jsonpath={.metadata.labels}')).includes(
+      'samplecrd.k8s.io/network',
+    ),
+  );
+  expect(await config()).toBe(old);
+  await report('a', { ...fine, underlay: { address: '198.51.100.1', mtu: 1500 } });
+  await eventually('it has the text of this release', async () => (await config()) === before);
+});
+
+test('a Network that is being deleted lists its nodes until the last pod is gone', async () => {
+  await addPod('two', 'blue', 'b');
+  await eventually('b is listed', async () => (await nodes('blue')).length === 2);
+  await run('delete network blue --wait=false');
+  await until('blue', 'Ready', 'Deleting');
+  await removePod('one');
+  await eventually('a is not listed', async () => (await nodes('blue')).length === 1);
+  await removePod('two');
+  await run('wait network/blue --for=delete --timeout=30s');
+});
+
+describe('a /24', () => {
+  const HOSTS = 253;
+  const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+  const list = (items: readonly object[]) => ({ apiVersion: 'v1', kind: 'List', items });
+
+  /** Creates pods that ask for the Network, and binds them to these nodes in turn when their gates are lifted. */
+  async function bindPods(network: string, names: readonly string[], on: readonly string[]): Promise<void> {
+    const pods = names.map((name) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name,
+        namespace: 'default',
+        labels: { of: network },
+        annotations: { 'samplecrd.k8s.io/network': network },
+      },
+      spec: { containers: [{ name: 'app', image: 'app' }] },
+    }));
+    await fixture.apply(list(pods));
+    await eventually(`the addresses of ${names.length} pods`, async () => {
+      const found = await given(network);
+      return found.filter(({ isGated }) => !isGated).length >= names.length;
+    });
+    const bindings = names.map((name, i) => ({
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name, namespace: 'default' },
+      target: { apiVersion: 'v1', kind: 'Node', name: on[i % on.length] },
+    }));
+    const directory = await mkdtemp(join(tmpdir(), 'bindings-'));
+    await writeFile(join(directory, 'bindings.json'), JSON.stringify(list(bindings)));
+    await run(`create -f ${directory}/bindings.json`);
+    await rm(directory, { recursive: true });
+  }
+
+  async function given(network: string) {
+    const { items } = JSON.parse(await run(`get pods -l of=${network} -o json`)) as {
+      readonly items: readonly {
+        readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+        readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly unknown[] };
+      }[];
+    };
+    return items.map(({ metadata, spec }) => ({
+      ips: (
+        JSON.parse(metadata.annotations[MULTUS] ?? '[]') as readonly { ips?: readonly string[] }[]
+      ).flatMap(({ ips = [] }) => ips),
+      isGated: (spec.schedulingGates?.length ?? 0) > 0,
+      node: spec.nodeName,
+    }));
+  }
+
+  test('has addresses for 253 pods on two nodes, and the next pod is refused one by name', async () => {
+    for (const name of ['a', 'b']) await report(name, fine);
+    await addNetwork('full', '10.40.0.0/24', '10.40.0.1');
+    await until('full', 'Ready', 'Ready');
+    await bindPods(
+      'full',
+      Array.from({ length: HOSTS }, (_, i) => `full-${i}`),
+      ['a', 'b'],
+    );
+    const found = await given('full');
+    const hosts = found.flatMap(({ ips }) => ips).map((ip) => Number(/^10\.40\.0\.(\d+)\/24$/.exec(ip)?.[1]));
+    expect(hosts.toSorted((x, y) => x - y)).toEqual(Array.from({ length: HOSTS }, (_, i) => i + 2));
+    expect(new Set(found.map(({ node }) => node))).toEqual(new Set(['a', 'b']));
+    await eventually('both nodes are in the status', async () => (await nodes('full'))?.length === 2);
+    expect(JSON.parse(await status('full', 'capacity'))).toEqual({ total: HOSTS, allocated: HOSTS });
+
+    await fixture.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'late', namespace: 'default', annotations: { 'samplecrd.k8s.io/network': 'full' } },
+      spec: { containers: [{ name: 'app', image: 'app' }] },
+    });
+    await eventually('the Event of the pod', async () => {
+      const events = await run('events --for pod/late --no-headers');
+      return /AddressesExhausted .*253 of 253 are taken/.test(events);
+    });
+  });
+
+  test('works among 100 nodes with pods on three, whatever the others have', async () => {
+    const names = Array.from({ length: 98 }, (_, i) => `n${i}`);
+    await fixture.apply(list(names.map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }))));
+    const used = ['a', 'b', 'n0'];
+    await report('n0', { ...fine, underlay: { address: '192.0.2.10', mtu: 1500 } });
+    await addNetwork('wide', '10.41.0.0/24', '10.41.0.1');
+    await until('wide', 'Ready', 'Ready');
+    await bindPods(
+      'wide',
+      Array.from({ length: 30 }, (_, i) => `wide-${i}`),
+      used,
+    );
+    await eventually('three nodes', async () => (await nodes('wide'))?.length === 3);
+    await until('wide', 'NodesReady', 'NodesReady');
+    expect(await nodes('wide')).toEqual([
+      { name: 'a', address: '192.0.2.1' },
+      { name: 'b', address: '192.0.2.2' },
+      { name: 'n0', address: '192.0.2.10' },
+    ]);
+    expect(new Set((await given('wide')).flatMap(({ ips }) => ips)).size).toBe(30);
+    expect(JSON.parse(await status('wide', 'capacity')).total).toBe(HOSTS);
+  });
+});
+
+test('a node whose agent is gone is named, although its report is there, until the next agent reports', async () => {
+  await run(
+    'wait network/lone --for=jsonpath={.status.conditions[?(@.type=="NodesReady")].reason}=NoAgent --timeout=90s',
+  );
+  expect(await condition('lone', 'NodesReady', 'message')).toBe(
+    'pods on these nodes may not reach the others: d (the pod of its node agent is gone: agent-2)',
+  );
+  expect(await nodes('lone')).toEqual([{ name: 'd', address: '192.0.2.4' }]);
+  await report('d', { ...fine, pod: await addAgent('agent-3', 'd') });
+  await until('lone', 'NodesReady', 'NodesReady');
+});
+
+test('all of it is within the rights that the overlay gives', async () => {
+  const calls = await forbiddenCalls(fixture.controlPlane.auditLogPath);
+  expect(calls.filter((call) => !refused.includes(call))).toEqual([]);
+});

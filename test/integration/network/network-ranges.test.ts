@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually } from '../../env/eventually.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { forbiddenCalls } from '../../support/operator/rights.ts';
+
+jest.setTimeout(90_000);
+
+let fixture: OperatorFixture;
+const run = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ auditLog: 'Metadata', args: ['--cluster-cidrs=10.210.0.0/16'] });
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+async function addNetwork(name: string, cidr: string, metadata: object = {}): Promise<void> {
+  const gateway = cidr.replace(/0\/.*/, '1');
+  await fixture.apply({
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { name, namespace: 'default', ...metadata },
+    spec: { cidr, gateway },
+  });
+}
+
+async function addNode(name: string, spec: object, address?: string): Promise<void> {
+  await fixture.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name }, spec });
+  if (address !== undefined) await setAddress(name, address);
+}
+
+async function setAddress(node: string, address: string): Promise<void> {
+  const status = JSON.stringify({ status: { addresses: [{ type: 'InternalIP', address }] } });
+  await fixture.kubectl('patch', 'node', node, '--subresource=status', '--type=merge', '-p', status);
+}
+
+/** Waits until the condition is of this status and reason, and returns its message. */
+async function condition(name: string, type: string, wanted: string): Promise<string> {
+  const path = `{.status.conditions[?(@.type=="${type}")]`;
+  let last = '';
+  await eventually(`${type} of ${name} is ${wanted}`, async () => {
+    const found = await run(
+      `get network ${name} -o jsonpath=${path}.status};${path}.reason};${path}.message}`,
+    );
+    const [status, reason, ...message] = found.split(';');
+    last = message.join(';');
+    return `${status} ${reason}` === wanted;
+  });
+  return last;
+}
+
+/** Nothing has been made for it. */
+async function isUnrealised(name: string): Promise<boolean> {
+  const [status, definitions] = [
+    await run(`get network ${name} -o jsonpath={.status.cidr}`),
+    await run('get net-attach-def -o name'),
+  ];
+  return status === '' && !definitions.split('\n').some((line) => line.endsWith(`/${name}`));
+}
+
+const slice = (addresses: readonly string[]) => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: {
+    name: 'kubernetes',
+    namespace: 'default',
+    labels: { 'kubernetes.io/service-name': 'kubernetes' },
+  },
+  addressType: 'IPv4',
+  endpoints: [{ addresses }],
+  ports: [{ name: 'https', port: 6443, protocol: 'TCP' }],
+});
+
+test.each([
+  ['100.64.0.0/24', 'is not inside 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7 (--network-ranges)'],
+  ['10.0.0.0/8', 'is larger than --network-largest allows: use a /16 or smaller'],
+])('the range %s is not allowed', async (cidr, message) => {
+  const name = `not-${cidr.replace(/\W/g, '-')}`;
+  await addNetwork(name, cidr);
+  expect(await condition(name, 'Accepted', 'False RangeNotAllowed')).toContain(message);
+  expect(await isUnrealised(name)).toBe(true);
+});
+
+interface Source {
+  readonly what: string;
+  readonly cidr: string;
+  readonly message: string;
+  readonly take: () => Promise<unknown>;
+  readonly free: () => Promise<unknown>;
+}
+
+const sources: readonly Source[] = [
+  {
+    what: 'a node',
+    cidr: '10.201.0.0/25',
+    message: '10.201.0.0/25 overlaps 10.201.0.3 of node lan',
+    take: () => addNode('lan', {}, '10.201.0.3'),
+    free: () => setAddress('lan', '192.0.2.3').then(() => run('delete node lan')),
+  },
+  {
+    what: 'the pods of a node',
+    cidr: '10.202.0.0/16',
+    message: '10.202.0.0/16 overlaps 10.202.7.0/24 of the pods of node pods',
+    take: () => addNode('pods', { podCIDR: '10.202.7.0/24' }),
+    free: () => run('delete node pods'),
+  },
+  {
+    what: 'the API server',
+    cidr: '10.203.0.0/24',
+    message: '10.203.0.0/24 overlaps 10.203.0.7 of the API server',
+    take: () => fixture.apply(slice(['10.203.0.7'])),
+    free: () => fixture.apply(slice(['192.0.2.7'])),
+  },
+  {
+    what: 'the Services',
+    cidr: '10.204.0.0/24',
+    message: '10.204.0.0/24 overlaps 10.204.0.0/26 of the Services',
+    take: () =>
+      fixture.apply({
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'ServiceCIDR',
+        metadata: { name: 'more' },
+        spec: { cidrs: ['10.204.0.0/26'] },
+      }),
+    free: () => run('delete servicecidr more'),
+  },
+];
+
+test.each(sources)('a range of $what is taken; a live Network keeps it, with a warning', async (source) => {
+  const { what, cidr, message, take, free } = source;
+  const number = sources.indexOf(source);
+  const [live, late] = [`live-${number}`, `late-${number}`];
+  await addNetwork(live, cidr);
+  await condition(live, 'Ready', 'True Ready');
+  await take();
+  expect(await condition(live, 'Accepted', 'True ClusterRange')).toContain(
+    `${message}: pods on the Network cannot reach addresses that are in both ranges`,
+  );
+  await condition(live, 'Ready', 'True Ready');
+  await run(`delete network ${live}`);
+  await addNetwork(late, cidr);
+  const refused = `${message}: write a range that does not overlap it`;
+  expect(await condition(late, 'Accepted', 'False RangeTaken')).toBe(refused);
+  expect(await condition(late, 'Ready', 'False RangeTaken')).toBe(refused);
+  expect(await isUnrealised(late)).toBe(true);
+  await free();
+  await condition(late, 'Ready', 'True Ready');
+  expect(await condition(late, 'Accepted', 'True Accepted')).not.toContain(what);
+});
+
+test('a range of --cluster-cidrs is taken', async () => {
+  await addNetwork('told', '10.210.9.0/24');
+  expect(await condition('told', 'Accepted', 'False RangeTaken')).toContain(
+    '10.210.0.0/16 of --cluster-cidrs',
+  );
+});
+
+test('an edit to a taken range keeps the network that there is', async () => {
+  await addNetwork('edited', '10.211.0.0/24');
+  await condition('edited', 'Ready', 'True Ready');
+  await addNetwork('edited', '10.210.0.0/24');
+  await condition('edited', 'Accepted', 'False RangeTaken');
+  await condition('edited', 'Ready', 'True ChangeRefused');
+  expect(await run('get network edited -o jsonpath={.status.cidr}')).toBe('10.211.0.0/24');
+});
+
+test('a finalizer that the user writes gives no range', async () => {
+  await addNetwork('forged', '10.210.8.0/24', { finalizers: ['samplecrd.k8s.io/network-cleanup'] });
+  await condition('forged', 'Accepted', 'False RangeTaken');
+  expect(await isUnrealised('forged')).toBe(true);
+});
+
+test('a definition that the user writes gives no range', async () => {
+  await addNetwork('worded', '10.210.7.0/24');
+  await condition('worded', 'Accepted', 'False RangeTaken');
+  const uid = await run('get network worded -o jsonpath={.metadata.uid}');
+  const shape = JSON.stringify({ cidr: '10.210.7.0/24', gateway: '10.210.7.1' });
+  const network = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name: 'worded', uid };
+  await fixture.apply({
+    apiVersion: 'k8s.cni.cncf.io/v1',
+    kind: 'NetworkAttachmentDefinition',
+    metadata: {
+      ...{ name: 'worded', namespace: 'default', ownerReferences: [{ ...network, controller: true }] },
+      annotations: { 'samplecrd.k8s.io/network-shape': shape },
+    },
+    spec: { config: '{}' },
+  });
+  // Made after it, so that it was seen when this one is done.
+  await addNetwork('after', '10.212.0.0/24');
+  await condition('after', 'Ready', 'True Ready');
+  await run('patch network worded --type=merge -p {"spec":{"mtu":1400}}');
+  await eventually('it was judged again', async () => {
+    const [generation, observed] = (
+      await run('get network worded -o jsonpath={.metadata.generation};{.status.observedGeneration}')
+    ).split(';');
+    return generation === observed;
+  });
+  expect(await run('get network worded -o jsonpath={.status.cidr}')).toBe('');
+});
+
+test('the range of the demo is free', async () => {
+  await addNetwork('demo', '192.168.0.0/16');
+  await condition('demo', 'Ready', 'True Ready');
+});
+
+test('all of it is within the rights of the operator', async () => {
+  expect(await forbiddenCalls(fixture.controlPlane.auditLogPath)).toEqual([]);
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { NETWORKS } from '../../../src/network/api/resources.ts';
+import { NetworkLab } from '../../support/network/network-lab.ts';
+
+let lab: NetworkLab;
+
+beforeAll(async () => {
+  lab = await NetworkLab.start();
+}, 600_000);
+
+afterAll(() => lab?.stop());
+
+interface Given {
+  readonly name?: string;
+  readonly cidr: string;
+  readonly gateway: string;
+  readonly [field: string]: unknown;
+}
+
+/** Asks the API server whether it would take the Network. */
+function dryRun({ name = 'asked', ...spec }: Given): Promise<unknown> {
+  const object = {
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { name, namespace: 'default' },
+    spec,
+  };
+  return lab.operator.client.create(NETWORKS, object, { dryRun: true });
+}
+
+describe('the API server takes', () => {
+  test.each<[string, Given]>([
+    ['the one of the demo', { cidr: '192.168.0.0/16', gateway: '192.168.0.1' }],
+    ['the smallest of IPv4', { cidr: '10.0.0.0/30', gateway: '10.0.0.2' }],
+    ['the smallest of IPv6', { cidr: 'fd00:1::/126', gateway: 'fd00:1::3' }],
+    ['an IPv6 range', { cidr: 'fd00:1::/64', gateway: 'fd00:1::1', mtu: 1280 }],
+    ['a gateway that ends in 255', { cidr: '10.0.0.0/8', gateway: '10.0.0.255' }],
+    ['a gateway that ends in 0', { cidr: '10.0.0.0/8', gateway: '10.1.0.0' }],
+    ['a range beside loopback', { cidr: '126.0.0.0/8', gateway: '126.0.0.1' }],
+    ['a name of 63 characters', { name: 'a'.repeat(63), cidr: '10.0.0.0/8', gateway: '10.0.0.1' }],
+    [
+      'every field',
+      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'multus', mtu: 68, deletionPolicy: 'Retain' },
+    ],
+    [
+      'both families, and excluded ranges',
+      {
+        cidr: '10.0.0.0/8',
+        gateway: '10.0.0.1',
+        mtu: 1280,
+        secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' },
+        exclude: ['10.0.1.0/24', 'fd00:1::7/128'],
+      },
+    ],
+  ])('%s', async (_, given) => {
+    await expect(dryRun(given)).resolves.toMatchObject({ spec: { cidr: given.cidr } });
+  });
+});
+
+describe('the API server refuses, and says what to write instead', () => {
+  const range = 'spec.cidr: Invalid value: must be an IPv4 or IPv6 range: write one such as';
+  const address = 'spec.gateway: Invalid value: must be an IPv4 or IPv6 address: write one such as';
+  const hostBits = 'spec.cidr: Invalid value: must not have host bits set: write the network address';
+  const canonicalCidr = 'spec.cidr: Invalid value: must be in canonical form: write for example';
+  const canonicalGateway = 'spec.gateway: Invalid value: must be in canonical form: write for example';
+  const tooSmall = 'spec.cidr: Invalid value: leaves no address for a pod: use a /30 or larger';
+  const unusable = 'spec.cidr: Invalid value: must not overlap 0.0.0.0/8, loopback';
+  const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
+  const network = 'spec.gateway: Invalid value: must not be the network address: write another';
+  const broadcast = 'spec.gateway: Invalid value: must not be the broadcast address: write another';
+
+  const both = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
+
+  test.each<[string, string, string]>([
+    ['banana', '10.0.0.1', range],
+    ['10.0.0.0', '10.0.0.1', range],
+    ['10.0.0.0/33', '10.0.0.1', range],
+    ['010.0.0.0/16', '10.0.0.1', range],
+    ['10.0.0/16', '10.0.0.1', range],
+    ['::ffff:10.0.0.0/120', 'fd00::1', range],
+    ['10.0.0.0/16', 'banana', address],
+    ['10.0.0.0/16', '10.0.0.01', address],
+    ['fd00::/64', 'fd00::1%eth0', address],
+    ['10.0.0.5/16', '10.0.0.1', hostBits],
+    ['fd00::1/64', 'fd00::2', hostBits],
+    ['FD00:1::/64', 'fd00:1::1', canonicalCidr],
+    ['fd00:1:0::/64', 'fd00:1::1', canonicalCidr],
+    ['fd00:1::/64', 'FD00:1::1', canonicalGateway],
+    ['10.0.0.0/31', '10.0.0.1', tooSmall],
+    ['10.0.0.1/32', '10.0.0.1', tooSmall],
+    ['fd00::/127', 'fd00::1', tooSmall],
+    ['0.0.0.0/0', '10.0.0.1', unusable],
+    ['::/0', 'fd00::1', unusable],
+    ['0.0.0.0/8', '0.0.0.1', unusable],
+    ['240.0.0.0/8', '240.0.0.1', unusable],
+    ['128.0.0.0/1', '128.0.0.1', unusable],
+    ['127.0.0.0/24', '127.0.0.1', unusable],
+    ['126.0.0.0/7', '126.0.0.1', unusable],
+    ['::/64', '::5', unusable],
+    ['169.254.0.0/16', '169.254.0.1', unusable],
+    ['fe80::/64', 'fe80::1', unusable],
+    ['224.0.0.0/8', '224.0.0.1', unusable],
+    ['ff02::/64', 'ff02::1', unusable],
+    ['10.0.0.0/24', '10.0.1.1', outside],
+    ['10.0.0.0/24', 'fd00::1', outside],
+    ['fd00::/64', '10.0.0.1', outside],
+    ['10.0.0.0/24', '10.0.0.0', network],
+    ['fd00:1::/64', 'fd00:1::', network],
+    ['10.0.0.0/24', '10.0.0.255', broadcast],
+    ['10.0.0.0/9', '10.127.255.255', broadcast],
+    ['192.168.0.0/30', '192.168.0.3', broadcast],
+  ])('%s with gateway %s', async (cidr, gateway, message) => {
+    await expect(dryRun({ cidr, gateway })).rejects.toThrow(message);
+  });
+
+  test.each<[string, Given, string]>([
+    ['an MTU too small for IPv6', { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1279 }, 'write 1280 or more'],
+    [
+      'an MTU too small for IPv4',
+      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', mtu: 67 },
+      'greater than or equal to 68',
+    ],
+    [
+      'another provider',
+      { cidr: '10.0.0.0/8', gateway: '10.0.0.1', provider: 'x' },
+      'supported values: "multus"',
+    ],
+    [
+      'a name with dots',
+      { name: 'a.b', cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
+      'must be a DNS label: write',
+    ],
+    [
+      'a name of 64 characters',
+      { name: 'a'.repeat(64), cidr: '10.0.0.0/8', gateway: '10.0.0.1' },
+      'must be a DNS label: write',
+    ],
+    [
+      'a second range of the same family',
+      { ...both, secondary: { cidr: '10.1.0.0/16', gateway: '10.1.0.1' } },
+      'spec.secondary.cidr: Invalid value: must be of the other family',
+    ],
+    [
+      'a second range with host bits',
+      { ...both, secondary: { cidr: 'fd00:1::1/64', gateway: 'fd00:1::2' } },
+      'spec.secondary.cidr: Invalid value: must not have host bits set',
+    ],
+    [
+      'a second gateway outside',
+      { ...both, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:2::1' } },
+      'spec.secondary.gateway: Invalid value: must be inside spec.secondary.cidr',
+    ],
+    [
+      'an MTU too small for a second range',
+      { ...both, mtu: 1279, secondary: { cidr: 'fd00:1::/64', gateway: 'fd00:1::1' } },
+      'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set',
+    ],
+    [
+      'an exclusion that is no range',
+      { ...both, exclude: ['10.0.0.7'] },
+      'spec.exclude: Invalid value: must be',
+    ],
+  ])('%s', async (_, given, message) => {
+    await expect(dryRun(given)).rejects.toThrow(message);
+  });
+
+  test('a missing gateway', async () => {
+    const object = { metadata: { name: 'asked', namespace: 'default' }, spec: { cidr: '10.0.0.0/8' } };
+    const given = { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', ...object };
+    await expect(lab.operator.client.create(NETWORKS, given, { dryRun: true })).rejects.toThrow(
+      'spec.gateway: Required value',
+    );
+  });
+
+  test('a change of the provider, also from none to one', async () => {
+    const spec = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
+    await lab.createReady('default', 'without', spec);
+    await lab.createReady('default', 'with', {
+      cidr: '10.1.0.0/16',
+      gateway: '10.1.0.1',
+      provider: 'multus',
+    });
+    await expect(lab.edit('default', 'without', { provider: 'multus' })).rejects.toThrow('cannot change');
+    await expect(lab.edit('default', 'with', { provider: 'neutron' })).rejects.toThrow('cannot change');
+    await lab.edit('default', 'without', { gateway: '10.0.0.2' });
+    await lab.edit('default', 'with', { gateway: '10.1.0.2' });
+  });
+});
+
+test('kubectl get shows range, gateway, readiness and, with -o wide, the reason', async () => {
+  const spec = { cidr: '192.168.0.0/16', gateway: '192.168.0.1' };
+  await lab.createReady('default', 'shown', spec);
+  const brief = await lab.kubectl(['get', 'net', 'shown']);
+  expect(brief).toMatch(
+    /^NAME +CIDR +GATEWAY +READY +PODS +AGE\nshown +192\.168\.0\.0\/16 +192\.168\.0\.1 +True +(0 +)?\d+s\n$/,
+  );
+  const wide = await lab.kubectl(['get', 'networks', 'shown', '-o', 'wide']);
+  expect(wide).toMatch(
+    /^NAME +CIDR +GATEWAY +READY +PODS +REASON +AGE\nshown .* +True +(0 +)?Ready +\d+s\n$/,
+  );
+});
+
+test('kubectl get all does not list Networks, so that deleting all deletes none', async () => {
+  expect(await lab.kubectl(['api-resources', '--categories=all', '-o', 'name'])).not.toContain(
+    'networks.samplecrd',
+  );
+});

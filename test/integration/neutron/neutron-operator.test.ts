@@ -1,0 +1,264 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Network } from '../../../src/network/api/types.ts';
+import { eventually } from '../../env/eventually.ts';
+import type { RunningKeystone } from '../../env/neutron/start.ts';
+import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
+import { NeutronLab, noAuth } from '../../support/neutron/neutron-lab.ts';
+import { NEUTRON_SECRET, neutronNetwork, neutronSecret } from '../../support/neutron/neutron-manifests.ts';
+import { OpenStackProxy } from '../../support/neutron/openstack-proxy.ts';
+import { TlsCloud, tlsClouds } from '../../support/neutron/tls-cloud.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+jest.setTimeout(900_000);
+
+const ARGS = ['--leader-elect=false', '--workers=4', '--resync=5s'];
+const { signal } = new AbortController();
+
+const wait = (fixture: OperatorFixture, name: string, what: string) =>
+  fixture.kubectl('wait', `network/${name}`, `--for=${what}`, '--timeout=120s');
+const reason = (type: string, expected: string) =>
+  `jsonpath={.status.conditions[?(@.type=="${type}")].reason}=${expected}`;
+const metric = async (fixture: OperatorFixture, name: string) =>
+  new RegExp(`^${name} (.*)$`, 'm').exec(
+    await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text(),
+  )?.[1];
+
+describeWithNeutron('the operator on a real Neutron with a real Keystone', (environment) => {
+  let lab: NeutronLab;
+  let keystone: RunningKeystone;
+  let cloud: TlsCloud;
+  let fixture: OperatorFixture;
+
+  beforeAll(async () => {
+    lab = await NeutronLab.start(environment, { tokenLifetimeS: 3_600 });
+    if (!lab.neutron.keystone) throw new Error('expected a Keystone');
+    keystone = lab.neutron.keystone;
+    cloud = await TlsCloud.start(lab);
+    fixture = await startOperatorFixture({ args: ARGS });
+  });
+  afterAll(async () => {
+    await fixture?.stop();
+    await cloud?.close();
+    await lab?.stop();
+  });
+
+  test('follows the Secret, and a Network through its life', async () => {
+    await fixture.apply(neutronNetwork('walk', { cidr: '10.30.0.0/24', gateway: '10.30.0.1' }));
+    await wait(fixture, 'walk', reason('Ready', 'ProviderUnavailable'));
+    await told(
+      `Secret ${OPERATOR_NAMESPACE}/${NEUTRON_SECRET} does not exist: write an application credential into it`,
+    );
+    expect(await metric(fixture, 'envoy_initializer_neutron_available')).toBeUndefined();
+
+    const { url } = await cloud.newKeystone();
+    const { certPem } = cloud.authority;
+    const wrong = { id: 'an-id', secret: 'a-wrong-secret' };
+    const credential = await keystone.admin.createApplicationCredential(keystone.user, 'operator');
+    await fixture.apply(neutronSecret(tlsClouds(url, credential, { cacert: '/etc/ssl/ca.pem' })));
+    await told('cacert in clouds.yaml is invalid: expected certificates and no path');
+    await fixture.apply(neutronSecret(tlsClouds(url, credential)));
+    await told('its certificate is not from a trusted authority');
+    await fixture.apply(neutronSecret(tlsClouds(url, wrong), certPem));
+    await told('refuses the application credential');
+    await fixture.apply(neutronSecret(tlsClouds(url, credential), certPem));
+    await wait(fixture, 'walk', 'condition=Ready');
+    const created = await live('walk');
+    expect(created.status).toMatchObject({
+      ...{ cidr: '10.30.0.0/24', gateway: '10.30.0.1', provider: 'neutron' },
+      capacity: { total: 253, allocated: 0 },
+      externalID: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+
+    const spec = { gateway: '10.30.0.9' };
+    await fixture.kubectl('patch', 'network', 'walk', '--type=merge', '-p', JSON.stringify({ spec }));
+    await wait(fixture, 'walk', 'jsonpath={.status.gateway}=10.30.0.9');
+    expect((await live('walk')).status?.externalID).toBe(created.status?.externalID);
+
+    await fixture.kubectl('delete', 'network', 'walk', '--timeout=120s');
+    const events = await fixture.kubectl('events', '--for', 'network/walk');
+    for (const told of ['ProviderUnavailable', 'Created', 'Updated', 'Deleted']) {
+      expect(events).toContain(told);
+    }
+    const log = await readFile(fixture.logFile, 'utf8');
+    expect(log).toContain('credentials of OpenStack read');
+    for (const hidden of [credential.secret, 'a-wrong-secret']) expect(log).not.toContain(hidden);
+  });
+
+  /** What is wrong is to be read in `kubectl describe`. */
+  async function told(message: string): Promise<void> {
+    await eventually(`it is told that ${message}`, async () =>
+      (await fixture.kubectl('describe', 'network', 'walk')).includes(message),
+    );
+  }
+
+  async function live(name: string): Promise<Network> {
+    return JSON.parse(await fixture.kubectl('get', 'network', name, '-o', 'json'));
+  }
+});
+
+describeWithNeutron('the operator on a real Neutron', (environment) => {
+  /** Of which a fifth cannot be, and a tenth wants what others have. */
+  const COUNT = Number(process.env.NEUTRON_CHURN ?? 60);
+  const KILLS = 4;
+  let lab: NeutronLab;
+  let fixture: OperatorFixture;
+  let hung: OpenStackProxy | undefined;
+
+  beforeAll(async () => {
+    lab = await NeutronLab.start(environment);
+    fixture = await startOperatorFixture({ args: ARGS });
+    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
+  });
+  afterAll(async () => {
+    await fixture?.stop();
+    await hung?.close();
+    await lab?.stop();
+  });
+
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `churn-${i}`);
+  const cidrOf = (i: number) => `10.${100 + Math.floor(i / 250)}.${i % 250}`;
+  const isBad = (i: number) => i % 5 === 0;
+  const isOverlapping = (i: number) => i % 10 === 1;
+
+  function churned(i: number): object {
+    // Bad by what only Neutron knows: the CRD would have refused the rest.
+    const mtu = isBad(i) ? { mtu: 9_000 } : {};
+    const range = isOverlapping(i) ? cidrOf(i + 1) : cidrOf(i);
+    return neutronNetwork(`churn-${i}`, { cidr: `${range}.0/25`, gateway: `${range}.1`, ...mtu });
+  }
+
+  async function kill(): Promise<void> {
+    fixture.operator.process.kill('SIGKILL');
+    await fixture.operator.restart();
+  }
+
+  const realNames = async () => (await lab.direct.api().networks({}, signal)).map(({ name }) => name).sort();
+
+  test('keeps one network for each Network through any number of deaths, and none for those that went', async () => {
+    const all = names(COUNT).map((_, i) => churned(i));
+    for (let round = 0; round < KILLS; round++) {
+      await fixture.apply(...all.filter((_, i) => i % KILLS === round || i % 3 === round % 3));
+      await kill();
+      const going = names(COUNT).filter((_, i) => i % 7 === round);
+      await fixture.kubectl('delete', 'network', ...going, '--ignore-not-found', '--wait=false');
+    }
+    const remaining = names(COUNT).filter((_, i) => i % 7 >= KILLS);
+    const gone = names(COUNT).filter((_, i) => i % 7 < KILLS);
+    // Some have been made again meanwhile.
+    await fixture.kubectl('delete', 'network', ...gone, '--ignore-not-found', '--wait=false');
+    await fixture.kubectl('wait', ...gone.map((name) => `network/${name}`), '--for=delete', '--timeout=300s');
+    await fixture.apply(...all.filter((_, i) => i % 7 >= KILLS));
+    const good = remaining.filter((name) => {
+      const i = Number(name.slice(6));
+      // Who overlaps one that is there has lost or won: of the pair exactly one is real.
+      return !isBad(i) && !isOverlapping(i) && !isOverlapping(i - 1);
+    });
+    await fixture.kubectl(
+      ...['wait', ...good.map((name) => `network/${name}`), '--timeout=300s'],
+      '--for=condition=Ready',
+    );
+    await kill();
+    const real = await realNames();
+    expect(new Set(real).size).toBe(real.length);
+    expect(real).toEqual(expect.arrayContaining(good.map((name) => `default/${name}`)));
+    // What a killed process had asked Neutron for may come after its Network went: it is removed as a leftover.
+    await eventually('only Networks that remain have one', async () =>
+      (await realNames()).every((name) => remaining.includes(name.replace('default/', ''))),
+    );
+
+    await fixture.kubectl('delete', 'network', '--all', '--wait=false');
+    await kill();
+    await fixture.kubectl('wait', 'network', '--all', '--for=delete', '--timeout=300s');
+    await eventually('nothing is left of them', async () => (await realNames()).length === 0);
+  });
+
+  test('lets no Network of Multus wait for a Neutron that hangs', async () => {
+    const names = Array.from({ length: 8 }, (_, i) => `slow-${i}`);
+    let hangs: () => void = () => undefined;
+    const hanging = new Promise<void>((resolve) => {
+      hangs = resolve;
+    });
+    hung = await OpenStackProxy.start(lab.neutron.url);
+    const { givenUp, url } = hung;
+    hung.mishap = () => {
+      hangs();
+      return { kind: 'hangs' };
+    };
+    await fixture.apply(neutronSecret(noAuth(url)));
+    const slow = names.map((name, i) =>
+      neutronNetwork(name, { cidr: `10.203.${i}.0/24`, gateway: `10.203.${i}.1` }),
+    );
+    await fixture.apply(...slow);
+    await hanging;
+    const spec = { cidr: '10.204.0.0/24', gateway: '10.204.0.1', provider: 'multus' };
+    const quick = { ...Object(slow[0]), metadata: { namespace: 'default', name: 'quick' }, spec };
+    await fixture.apply(quick);
+    const first = await Promise.race([
+      wait(fixture, 'quick', 'condition=Ready').then(() => 'it is Ready'),
+      givenUp.then(() => 'Neutron was given up'),
+    ]);
+    expect(first).toBe('it is Ready');
+    await fixture.apply(neutronSecret(noAuth(lab.neutron.url)));
+    await fixture.kubectl('delete', 'network', 'quick', ...names, '--timeout=120s');
+  });
+
+  test('waits with a deletion for the ports, and names them', async () => {
+    await fixture.apply(neutronNetwork('held', { cidr: '10.202.0.0/24', gateway: '10.202.0.1' }));
+    await wait(fixture, 'held', 'condition=Ready');
+    const id = await fixture.kubectl('get', 'network', 'held', '-o', 'jsonpath={.status.externalID}');
+    const vm = { network_id: id, name: 'vm-1', device_owner: 'compute:nova' };
+    const { port } = await lab.call('POST', '/ports', { port: vm });
+    await fixture.kubectl('delete', 'network', 'held', '--wait=false');
+    const message = `waits for the ports on its network in Neutron: ${port?.id} (vm-1, compute:nova)`;
+    await eventually('the port is named', async () =>
+      (await fixture.kubectl('describe', 'network', 'held')).includes(message),
+    );
+    expect(await realNames()).toEqual(['default/held']);
+    await lab.call('DELETE', `/ports/${port?.id}`);
+    await wait(fixture, 'held', 'delete');
+    expect(await realNames()).toEqual([]);
+  });
+
+  test('makes what is Ready for others than pods, and tells a pod that asks for it', async () => {
+    const pod = (name: string) => ({
+      ...{ apiVersion: 'v1', kind: 'Pod' },
+      metadata: { namespace: 'default', name, annotations: { 'samplecrd.k8s.io/network': 'no-pods' } },
+      spec: { containers: [{ name: 'app', image: 'busybox' }] },
+    });
+    await fixture.apply(pod('early'));
+    await fixture.apply(neutronNetwork('no-pods', { cidr: '10.201.0.0/24', gateway: '10.201.0.1' }));
+    await wait(fixture, 'no-pods', 'condition=Ready');
+    expect(await fixture.kubectl('get', 'network', 'no-pods', '-o', 'wide')).toMatch(
+      /^no-pods +10\.201\.0\.0\/24 +10\.201\.0\.1 +True +0 +ProviderCannotAttach /m,
+    );
+    await expect(fixture.apply(pod('late'))).rejects.toThrow(
+      'denied the request: ProviderCannotAttach: Network default/no-pods is of provider neutron, and pods cannot attach to its networks: name a Network of provider multus',
+    );
+    await eventually('the pod that came first is told', async () =>
+      / Warning +ProviderCannotAttach +Pod\/early +waits for its Network: ProviderCannotAttach/.test(
+        await fixture.kubectl('events', '--for', 'pod/early'),
+      ),
+    );
+    expect(await fixture.kubectl('get', 'pod', 'early', '-o', 'jsonpath={.spec.schedulingGates}')).toBe(
+      '[{"name":"samplecrd.k8s.io/network"}]',
+    );
+    await fixture.kubectl('delete', 'network', 'no-pods', '--timeout=120s');
+  });
+
+  test('removes what a Network left behind whose finalizer somebody took off', async () => {
+    await fixture.apply(neutronNetwork('left', { cidr: '10.200.0.0/24', gateway: '10.200.0.1' }));
+    await wait(fixture, 'left', 'condition=Ready');
+    fixture.operator.process.kill('SIGKILL');
+    await fixture.kubectl('delete', 'network', 'left', '--wait=false');
+    const patch = '{"metadata":{"finalizers":null}}';
+    await fixture.kubectl('patch', 'network', 'left', '--type=merge', '-p', patch);
+    expect(await realNames()).toEqual(['default/left']);
+    await fixture.operator.restart();
+    await eventually('the leftover is removed', async () => (await realNames()).length === 0);
+    await eventually('the log says so', async () =>
+      (await readFile(fixture.logFile, 'utf8')).includes('removed a leftover network'),
+    );
+  });
+});

@@ -1,0 +1,358 @@
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import { describeWithNeutron } from '../../support/jest/describe-with-neutron.ts';
+import { NeutronLab, nameOf } from '../../support/neutron/neutron-lab.ts';
+
+jest.setTimeout(300_000);
+
+const { signal } = new AbortController();
+
+describeWithNeutron('a real Neutron', (environment) => {
+  let lab: NeutronLab;
+
+  beforeAll(async () => {
+    lab = await NeutronLab.start(environment);
+  });
+  afterEach(async () => {
+    lab.proxy.heal();
+    await lab.clearAll();
+  });
+  afterAll(() => lab?.stop());
+
+  describe('a Network', () => {
+    test('becomes a network with a subnet, marked as ours in the call that creates it', async () => {
+      const network = lab.newNetwork({ mtu: 1400 });
+      const outcome = await lab.ensure(network);
+      const { networks, subnets } = await lab.real(network);
+      expect(outcome).toEqual({
+        kind: 'ready',
+        change: 'created',
+        capacity: 253,
+        externalID: networks[0]?.id,
+      });
+      expect(networks).toMatchObject([
+        { mtu: 1400, tags: ['envoy-initializer', `samplecrd-uid=${network.metadata.uid}`] },
+      ]);
+      expect(subnets).toMatchObject([
+        { cidr: '10.5.0.0/24', gateway: '10.5.0.1', pools: [{ start: '10.5.0.2', end: '10.5.0.254' }] },
+      ]);
+      const posts = lab.proxy.passed.filter(({ method }) => method === 'POST');
+      expect(posts.map(({ url }) => url)).toEqual(['/v2.0/networks', '/v2.0/subnets']);
+    });
+
+    test('that is as it should be takes no request but the lists that all share', async () => {
+      const network = lab.newNetwork();
+      const operator = lab.operator();
+      await lab.ensure(network, operator);
+      lab.proxy.passed.length = 0;
+      expect(await lab.ensure(network, operator)).toMatchObject({ kind: 'ready', change: 'none' });
+      expect(await operator.actual(network, signal)).toEqual({ cidr: '10.5.0.0/24', gateway: '10.5.0.1' });
+      expect(lab.proxy.passed).toEqual([]);
+    });
+
+    const v4 = { cidr: '10.5.0.0/24', gateway: '10.5.0.1' };
+    test.each<[string, Partial<NetworkSpec>, Partial<NetworkSpec>, number]>([
+      ['changes its gateway', v4, { ...v4, gateway: '10.5.0.9' }, 253],
+      ['changes its gateway to the last address', v4, { ...v4, gateway: '10.5.0.254' }, 253],
+      ['shrinks', v4, { cidr: '10.5.0.0/26', gateway: '10.5.0.1' }, 61],
+      ['grows', v4, { cidr: '10.5.0.0/22', gateway: '10.5.3.1' }, 1_021],
+      ['moves', v4, { cidr: '10.6.0.0/24', gateway: '10.6.0.1' }, 253],
+      ['changes its MTU', v4, { ...v4, mtu: 1300 }, 253],
+      ['becomes IPv6', v4, { cidr: 'fd00:5::/112', gateway: 'fd00:5::1' }, 65_534],
+      ['of one address for a pod', v4, { cidr: '10.5.0.0/30', gateway: '10.5.0.1' }, 1],
+    ])('%s in place', async (_, before, after, capacity) => {
+      const network = lab.newNetwork(before);
+      const created = await lab.ensure(network);
+      const edited = { ...network, spec: { ...network.spec, ...after }, status: network.spec };
+      const changed = await lab.ensure(edited);
+      const { cidr, gateway } = edited.spec;
+      expect(changed).toEqual({ ...created, change: 'updated', capacity });
+      expect(await lab.shapes(network)).toEqual([`${cidr} ${gateway}`]);
+      expect((await lab.real(network)).networks[0]?.mtu).toBe(after.mtu ?? 1500);
+      expect(await lab.operator().actual(edited, signal)).toEqual(edited.spec);
+    });
+
+    test('that is deleted takes its network along, and again is content with nothing', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+      expect(await lab.real(network)).toEqual({ networks: [], subnets: [] });
+      expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+    });
+
+    test('that is retained leaves its network behind as nobody’s', async () => {
+      const network = lab.newNetwork({ deletionPolicy: 'Retain' });
+      await lab.ensure(network);
+      expect((await lab.real(network)).networks[0]?.tags).toContain('samplecrd-retain');
+      expect(await lab.remove(network, lab.operator(), true)).toEqual({ kind: 'gone' });
+      const { networks, subnets } = await lab.real(network);
+      expect(networks).toMatchObject([{ description: '', tags: [] }]);
+      expect(subnets).toMatchObject([{ description: '', cidr: '10.5.0.0/24' }]);
+      expect(await lab.operator().actual(network, signal)).toBeUndefined();
+    });
+
+    test('with an MTU that Neutron does not have fails in its words', async () => {
+      const network = lab.newNetwork({ mtu: 9000 });
+      await expect(lab.ensure(network)).rejects.toThrow('Requested MTU is too big, maximum is 1500');
+      expect(await lab.shapes(network)).toEqual([]);
+    });
+  });
+
+  describe('ports', () => {
+    test('keep a network, and are named', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const port = await lab.createPort(network, { name: 'vm-1', device_owner: 'compute:nova' });
+      expect(await lab.remove(network)).toMatchObject({
+        kind: 'blocked',
+        message: `waits for the ports on its network in Neutron: ${port} (vm-1, compute:nova)`,
+      });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+      expect(await lab.operator().usage(network, signal)).toEqual({ pods: [], allocated: 1 });
+      await lab.call('DELETE', `/ports/${port}`);
+      expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+    });
+
+    test('of Neutron itself are in nobody’s way', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      await lab.createPort(network, { device_owner: 'network:dhcp' });
+      expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+    });
+
+    test('let the gateway change, but not the range', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const port = await lab.createPort(network);
+      const regated = { ...network, spec: { ...network.spec, gateway: '10.5.0.200' }, status: network.spec };
+      expect(await lab.ensure(regated)).toMatchObject({ kind: 'ready', change: 'updated' });
+      const moved = { ...network, spec: { cidr: '10.7.0.0/24', gateway: '10.7.0.1' }, status: regated.spec };
+      expect(await lab.ensure(moved)).toMatchObject({
+        kind: 'notReady',
+        reason: 'InUse',
+        message: `keeps 10.5.0.0/24 until these ports are gone: ${port}`,
+        keepsKnown: true,
+      });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.200']);
+      await lab.call('DELETE', `/ports/${port}`);
+      expect(await lab.ensure(moved)).toMatchObject({ kind: 'ready', change: 'updated' });
+      expect(await lab.shapes(network)).toEqual(['10.7.0.0/24 10.7.0.1']);
+    });
+
+    test('that have the address keep a gateway from it, which Neutron would not', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const port = await lab.createPort(network, { fixed_ips: [{ ip_address: '10.5.0.77' }] });
+      const edited = { ...network, spec: { ...network.spec, gateway: '10.5.0.77' } };
+      expect(await lab.ensure(edited)).toMatchObject({
+        reason: 'InUse',
+        message: `a port has the address of gateway 10.5.0.77: delete it first: ${port}`,
+      });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+  });
+
+  describe('what others do', () => {
+    test('a network of the same name is none of ours, and is never touched', async () => {
+      const network = lab.newNetwork();
+      const name = nameOf(network);
+      const { network: theirs } = await lab.call('POST', '/networks', { network: { name } });
+      await lab.call('POST', '/subnets', {
+        subnet: { network_id: theirs?.id, cidr: '10.5.0.0/24', ip_version: 4 },
+      });
+      expect(await lab.ensure(network)).toMatchObject({ change: 'created' });
+      expect((await lab.real(network)).networks).toHaveLength(2);
+      expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+      expect((await lab.real(network)).networks.map(({ id }) => id)).toEqual([theirs?.id]);
+    });
+
+    test('another cluster’s Network of the same key has a network of its own', async () => {
+      const network = lab.newNetwork();
+      const other = { ...network, metadata: { ...network.metadata, uid: 'another-uid' } };
+      await lab.ensure(network);
+      await lab.ensure(other, lab.operator({ cluster: 'another' }));
+      expect(await lab.shapes(network)).toHaveLength(2);
+      await lab.remove(other, lab.operator({ cluster: 'another' }));
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test.each<[string, string, object]>([
+      ['the name', 'networks', { network: { name: 'renamed' } }],
+      ['the mark', 'networks', { network: { description: 'mine now' } }],
+      ['the MTU', 'networks', { network: { mtu: 1000 } }],
+      ['the gateway', 'subnets', { subnet: { gateway_ip: null } }],
+      ['the mark of the subnet', 'subnets', { subnet: { description: '' } }],
+    ])('%s that somebody changed is set right, on the same network', async (_, kind, change) => {
+      const network = lab.newNetwork({ mtu: 1400 });
+      await lab.ensure(network);
+      const { networks, subnets } = await lab.real(network);
+      await lab.call('PUT', `/${kind}/${(kind === 'networks' ? networks : subnets)[0]?.id}`, change);
+      const known = { ...network, status: network.spec };
+      expect(await lab.ensure(known)).toMatchObject({ change: 'restored', externalID: networks[0]?.id });
+      const after = await lab.real(network);
+      expect(after.networks).toMatchObject([{ mtu: 1400, description: networks[0]?.description }]);
+      expect(after.subnets).toMatchObject([{ gateway: '10.5.0.1', description: subnets[0]?.description }]);
+    });
+
+    test('a network that somebody deleted comes back', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      await lab.call('DELETE', `/networks/${(await lab.real(network)).networks[0]?.id}`);
+      expect(await lab.ensure({ ...network, status: network.spec })).toMatchObject({ change: 'restored' });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test('tags and subnets of others stay', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const [found] = (await lab.real(network)).networks;
+      await lab.call('PUT', `/networks/${found?.id}/tags/theirs`);
+      await lab.call('POST', '/subnets', {
+        subnet: { network_id: found?.id, cidr: 'fd00:99::/64', ip_version: 6, name: nameOf(network) },
+      });
+      const edited = { ...network, spec: { cidr: '10.8.0.0/24', gateway: '10.8.0.1' } };
+      await lab.ensure(edited);
+      const { networks, subnets } = await lab.real(network);
+      expect(networks[0]?.tags).toContain('theirs');
+      expect(subnets.map(({ cidr }) => cidr).sort()).toEqual(['10.8.0.0/24', 'fd00:99::/64']);
+    });
+  });
+
+  describe('two operators by mistake', () => {
+    test('that create at once end with one network', async () => {
+      const network = lab.newNetwork();
+      const operators = [lab.operator(), lab.operator(), lab.operator()];
+      await Promise.allSettled(operators.map((operator) => lab.ensure(network, operator)));
+      for (const operator of operators) await lab.ensure(network, operator);
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test('of two networks that came to be keep the one that is used', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const { networks } = await lab.real(network);
+      const { network: second } = await lab.call('POST', '/networks', {
+        network: { name: nameOf(network), description: networks[0]?.description },
+      });
+      await lab.call('POST', '/subnets', {
+        subnet: { network_id: second?.id, cidr: '10.5.0.0/24', ip_version: 4, name: nameOf(network) },
+      });
+      await lab.call('POST', '/ports', { port: { network_id: second?.id } });
+      expect(await lab.ensure(network)).toMatchObject({ kind: 'ready', externalID: second?.id });
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+    });
+
+    test('that want different things end as the last one has it', async () => {
+      const network = lab.newNetwork();
+      await lab.ensure(network);
+      const edited = { ...network, spec: { ...network.spec, gateway: '10.5.0.50' } };
+      await Promise.allSettled([lab.ensure(network), lab.ensure(edited), lab.ensure(network)]);
+      await lab.ensure(edited);
+      expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.50']);
+    });
+
+    test('where one creates while the other deletes leave nothing that is not found', async () => {
+      const network = lab.newNetwork();
+      await Promise.allSettled([lab.ensure(network), lab.remove(network)]);
+      await lab.remove(network);
+      expect(await lab.real(network)).toEqual({ networks: [], subnets: [] });
+    });
+  });
+
+  describe('an operator that dies', () => {
+    const shape = { cidr: '10.5.0.0/24', gateway: '10.5.0.1' };
+    const shrunk = { cidr: '10.5.0.0/26', gateway: '10.5.0.9' };
+
+    /** Runs the step with the connection lost at each of its calls in turn; `after` what remains is looked at. */
+    async function atEachCall(
+      prepare: () => Promise<() => Promise<unknown>>,
+      after: () => Promise<void>,
+    ): Promise<number> {
+      for (let n = 0; ; n++) {
+        for (const kind of ['refused', 'unanswered'] as const) {
+          const step = await prepare();
+          lab.proxy.spoilFrom(n, { kind });
+          await step();
+          const lost = lab.proxy.passed[n];
+          lab.proxy.heal();
+          await after();
+          await lab.clearAll();
+          if (!lost) return n;
+          // To a read it is all the same.
+          if (lost.method === 'GET') break;
+        }
+      }
+    }
+
+    test('between any two calls of a creation has left nothing twice', async () => {
+      let network = lab.newNetwork();
+      const calls = await atEachCall(
+        async () => {
+          network = lab.newNetwork(shape);
+          const operator = lab.operator();
+          return () => lab.ensure(network, operator);
+        },
+        async () => {
+          expect(await lab.ensure(network)).toMatchObject({ kind: 'ready', capacity: 253 });
+          expect(await lab.shapes(network)).toEqual(['10.5.0.0/24 10.5.0.1']);
+        },
+      );
+      expect(calls).toBeGreaterThan(6);
+    });
+
+    test('between any two calls of a change is gone on from', async () => {
+      let network = lab.newNetwork();
+      const calls = await atEachCall(
+        async () => {
+          network = lab.newNetwork(shape);
+          await lab.ensure(network);
+          network = { ...network, spec: { ...network.spec, ...shrunk, mtu: 1400 }, status: shape };
+          const operator = lab.operator();
+          return () => lab.ensure(network, operator);
+        },
+        async () => {
+          expect(await lab.ensure(network)).toMatchObject({ kind: 'ready', capacity: 61 });
+          expect(await lab.shapes(network)).toEqual(['10.5.0.0/26 10.5.0.9']);
+        },
+      );
+      expect(calls).toBeGreaterThan(6);
+    });
+
+    test.each([
+      ['a deletion', false],
+      ['a letting go', true],
+    ])('between any two calls of %s has left nothing of ours', async (_, retain) => {
+      let network = lab.newNetwork();
+      await atEachCall(
+        async () => {
+          network = lab.newNetwork(shape);
+          await lab.ensure(network);
+          const operator = lab.operator();
+          return () => lab.remove(network, operator, retain);
+        },
+        async () => {
+          expect(await lab.remove(network, lab.operator(), retain)).toEqual({ kind: 'gone' });
+          const { networks, subnets } = await lab.real(network);
+          expect(networks).toHaveLength(retain ? 1 : 0);
+          const marks = [...networks, ...subnets].map(({ description }) => description);
+          expect([...marks, ...networks.flatMap(({ tags }) => tags)].filter(Boolean)).toEqual([]);
+        },
+      );
+    });
+
+    test('before it has finished a creation leaves no more to delete than that', async () => {
+      let network = lab.newNetwork();
+      await atEachCall(
+        async () => {
+          network = lab.newNetwork(shape);
+          const operator = lab.operator();
+          return () => lab.ensure(network, operator);
+        },
+        async () => {
+          expect(await lab.remove(network)).toEqual({ kind: 'gone' });
+          expect(await lab.real(network)).toEqual({ networks: [], subnets: [] });
+        },
+      );
+    });
+  });
+});

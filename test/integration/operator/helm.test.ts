@@ -1,0 +1,242 @@
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadAll } from 'js-yaml';
+import { neededBy, render } from '../../../hack/helm/render.ts';
+import { valueName } from '../../../hack/helm/template.ts';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import { findBinaries } from '../../env/control-plane/build.ts';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+import { ensureHelm, findHelm } from '../../env/helm/helm.ts';
+import { must, startOperator } from '../../env/operator.ts';
+import { describeUnless } from '../../support/jest/describe-unless.ts';
+import { Installation } from '../../support/operator/installation.ts';
+import { objectNames } from '../../support/operator/object-names.ts';
+import { uninstalled } from '../../support/operator/uninstall.ts';
+
+const DEPLOY = join(projectDirectory(), 'deploy');
+const CHART = join(DEPLOY, 'helm');
+const COMPONENTS = readdirSync(join(DEPLOY, 'components'));
+
+const program = process.env.TEST_HELM
+  ? await ensureHelm(process.env, process.stderr)
+  : await findHelm(process.env);
+const { kubectl } = await findBinaries(process.env);
+
+interface Manifest extends KubeObject {
+  readonly spec?: {
+    readonly template?: { readonly spec: { readonly containers: readonly { args: string[] }[] } };
+  };
+}
+
+type Objects = Readonly<Record<string, Manifest>>;
+
+/** The objects, with their flags sorted: components add them in any order. */
+function byName(objects: readonly Manifest[]): Objects {
+  return Object.fromEntries(
+    objects.map((object) => {
+      const { namespace = '', name } = object.metadata;
+      for (const container of object.spec?.template?.spec.containers ?? []) container.args.sort();
+      return [`${object.kind}/${namespace}/${name}`, object];
+    }),
+  );
+}
+
+/** With what the chart alone has: Helm keeps the CRD of Networks when it removes the rest. */
+function kept(objects: Objects): Objects {
+  const key = 'CustomResourceDefinition//networks.samplecrd.k8s.io';
+  const crd = objects[key];
+  if (crd === undefined) throw new Error(`expected ${key}, got ${Object.keys(objects)}`);
+  const annotations = { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' };
+  return { ...objects, [key]: { ...crd, metadata: { ...crd.metadata, annotations } } };
+}
+
+describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the Helm chart', () => {
+  let home: string;
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'helm-'));
+  });
+
+  afterAll(async () => {
+    await rm(home, { recursive: true });
+  });
+
+  async function helm(args: readonly string[], kubeconfig = '/dev/null'): Promise<CommandResult> {
+    return await runCommand(program ?? '', args, { HOME: home, KUBECONFIG: kubeconfig }, '');
+  }
+
+  async function succeed(args: readonly string[], kubeconfig?: string): Promise<string> {
+    const { code, stdout, stderr } = await helm(args, kubeconfig);
+    if (code !== 0) throw new Error(`helm ${args.join(' ')}: ${stderr}${stdout}`);
+    return stdout;
+  }
+
+  async function valuesFile(values: object): Promise<string> {
+    const file = join(home, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    return `--values=${file}`;
+  }
+
+  /** The objects of `helm template`. */
+  async function templated(values: object, namespace = 'envoy-initializer'): Promise<Objects> {
+    const args = ['template', 'release', CHART, `--namespace=${namespace}`, await valuesFile(values)];
+    return byName((loadAll(await succeed(args)) as (Manifest | null)[]).filter((object) => object !== null));
+  }
+
+  test('passes helm lint', async () => {
+    expect(await succeed(['lint', '--strict', CHART])).toContain('1 chart(s) linted, 0 chart(s) failed');
+  });
+
+  test('is the default overlay by default, but for the namespace, which Helm creates', async () => {
+    const { stdout } = await runCommand(kubectl, ['kustomize', join(DEPLOY, 'overlays/default')], {}, '');
+    const { 'Namespace//envoy-initializer': _, ...expected } = byName(loadAll(stdout) as Manifest[]);
+    expect(await templated({})).toEqual(kept(expected));
+  });
+
+  test.each([
+    ...COMPONENTS.map((name) => [...neededBy(name), name]),
+    COMPONENTS,
+    ['repair', 'rollout', 'networks'],
+  ])('with %s %s %s is what kustomize makes with these components', async (...names) => {
+    const components = Object.fromEntries(names.map((name) => [valueName(name), true]));
+    const expected = await render(kubectl, names, 'mesh-system');
+    const objects = [...expected.values()].flatMap((text) => loadAll(text) as Manifest[]);
+    expect(await templated({ components }, 'mesh-system')).toEqual(kept(byName(objects)));
+  });
+
+  test('fills values in', async () => {
+    const pod = {
+      imagePullSecrets: [{ name: 'registry' }],
+      priorityClassName: 'system-cluster-critical',
+      tolerations: [{ operator: 'Exists' }],
+    };
+    const objects = await templated({
+      ...pod,
+      image: 'registry.example.com/e@sha256:abc',
+      replicas: 3,
+      extraArgs: ['--log-level=debug', '--resync=1m'],
+      resources: { limits: { memory: '1Gi' } },
+      components: { networks: true, repair: true, gatewayApi: true },
+      template: { config: 'containers: []\n', 'config.small': 'containers: []\n' },
+    });
+    const image = 'registry.example.com/e@sha256:abc';
+    expect(objects['Deployment/envoy-initializer/envoy-initializer']).toMatchObject({
+      spec: {
+        replicas: 3,
+        template: {
+          spec: {
+            ...pod,
+            containers: [
+              {
+                image,
+                args: [
+                  '--log-level=debug',
+                  '--node-agent-namespace=envoy-initializer-node-agent',
+                  '--repair=evict',
+                  '--resync=1m',
+                  'serve',
+                ],
+                resources: { limits: { memory: '1Gi' } },
+              },
+            ],
+          },
+        },
+      },
+    });
+    const agent = objects['DaemonSet/envoy-initializer-node-agent/envoy-initializer-node-agent'];
+    expect(agent).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            imagePullSecrets: pod.imagePullSecrets,
+            priorityClassName: 'system-node-critical',
+            containers: [{ image }],
+          },
+        },
+      },
+    });
+    expect(objects['ConfigMap/envoy-initializer/envoy-initializer']).toMatchObject({
+      metadata: { annotations: { 'helm.sh/resource-policy': 'keep' } },
+      data: { config: 'containers: []\n', 'config.small': 'containers: []\n' },
+    });
+    expect(objects['CustomResourceDefinition//httproutes.gateway.networking.k8s.io']).toMatchObject({
+      metadata: { annotations: { 'helm.sh/resource-policy': 'keep' } },
+    });
+  });
+
+  test('refuses values that it does not have', async () => {
+    const faults = {
+      components: { repairs: true },
+      extraArgs: ['debug'],
+      template: { confg: '' },
+      replica: 1,
+    };
+    const { code, stderr } = await helm(['template', 'release', CHART, await valuesFile(faults)]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("at '/components': additional properties 'repairs' not allowed");
+    expect(stderr).toContain("at '/extraArgs/0': 'debug' does not match pattern");
+    expect(stderr).toContain("at '/template': additional properties 'confg' not allowed");
+    expect(stderr).toContain("at '': additional properties 'replica' not allowed");
+    const alone = await helm(['template', 'release', CHART, '--set=components.neutronPods=true']);
+    expect(alone.stderr).toContain('components.neutronPods is true: set components.networks=true, too');
+  });
+
+  describe('on a control plane', () => {
+    let starting: Promise<ControlPlane>;
+    let controlPlane: ControlPlane;
+    let installation: Installation;
+    let before: readonly string[];
+    const release = ['envoy-initializer', '--namespace=envoy-initializer'];
+    const run = async (command: string) => (await must(controlPlane, command.split(' '))).stdout;
+    const argsOf = (kind: string) =>
+      run(`get ${kind} -n envoy-initializer -o jsonpath={.items[*].spec.template.spec.containers[0].args}`);
+
+    beforeAll(async () => {
+      starting = startControlPlane();
+      controlPlane = await starting;
+      installation = new Installation(controlPlane);
+      before = await objectNames(controlPlane);
+    });
+
+    afterAll(async () => {
+      await (await starting).stop();
+    });
+
+    test('is installed, and the operator runs with it', async () => {
+      await succeed(['install', ...release, CHART, '--create-namespace'], controlPlane.kubeconfigPath);
+      const log = join(controlPlane.directory, 'operator.log');
+      await startOperator(controlPlane, { log, ownCertificates: true, isInstalled: true });
+      await installation.untilWritten();
+    });
+
+    test('is upgraded and rolled back, and takes nothing back that the operator or a user wrote', async () => {
+      await installation.changeTemplate();
+      const before = await installation.written();
+      const repair = ['--set=components.repair=true', '--set=components.networks=true'];
+      await succeed(['upgrade', ...release, CHART, ...repair], controlPlane.kubeconfigPath);
+      expect(await argsOf('deployments')).toContain('--repair=evict');
+      expect(await run('get clusterroles -o name')).toContain('envoy-initializer-repair');
+      expect(await installation.written()).toEqual(before);
+      await succeed(['rollback', ...release, '1'], controlPlane.kubeconfigPath);
+      expect(await argsOf('deployments')).not.toContain('--repair=evict');
+      expect(await run('get clusterroles -o name')).not.toContain('envoy-initializer-repair');
+      expect(await installation.written()).toEqual(before);
+    });
+
+    test('leaves Networks and their CRD when Helm uninstalls it, and nothing after uninstall', async () => {
+      await run(`apply -f ${join(DEPLOY, 'examples/example-network.yaml')}`);
+      await succeed(['uninstall', ...release], controlPlane.kubeconfigPath);
+      expect(await run('get networks -A -o name')).toBe('network.samplecrd.k8s.io/example-network\n');
+      expect(await run('get deployments,mutatingwebhookconfigurations -A -o name')).toBe('');
+      await uninstalled(controlPlane.kubeconfigPath, '--force');
+      await run('delete namespace envoy-initializer');
+      expect((await objectNames(controlPlane)).filter((name) => !before.includes(name))).toEqual([]);
+    });
+  });
+});

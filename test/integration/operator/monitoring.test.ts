@@ -1,0 +1,274 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { load } from 'js-yaml';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { runCommand } from '../../env/control-plane/run-command.ts';
+import { eventually } from '../../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { OPT_IN, STATUS } from '../../support/injection/demo.ts';
+import { describeWithPrometheus } from '../../support/jest/describe-with-prometheus.ts';
+import { HttpsClient } from '../../support/kube/https-client.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { RunningPrometheus } from '../../support/operator/running-prometheus.ts';
+
+const file = (name: string) => join(projectDirectory(), name);
+const ALERTS = file('deploy/monitoring/alerts.yaml');
+
+/** A line of the log: what, by which controller, of which object. */
+const RECONCILED = 'reconciled network default/network-1';
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+}
+
+const dashboard: Dashboard = JSON.parse(await readFile(file('deploy/monitoring/dashboard.json'), 'utf8'));
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ title, expr })),
+);
+
+describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promtool }) => {
+  let starting: Promise<OperatorFixture>;
+  let fixture: OperatorFixture;
+  let prometheus: RunningPrometheus;
+  let client: HttpsClient;
+  const scraped = async () => await (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+  const stop = new AbortController();
+  let load: Promise<void> = Promise.resolve();
+
+  beforeAll(async () => {
+    starting = startOperatorFixture({ args: ['--policy=auto'] });
+    fixture = await starting;
+    prometheus = await RunningPrometheus.start(program, fixture.controlPlane, {
+      target: fixture.operator.metricsUrl,
+      rules: ALERTS,
+    });
+    client = new HttpsClient(Number(new URL(fixture.operator.webhookUrl).port), fixture.operator.caPem);
+    await fixture.apply(
+      secretOfAnOpenStackThatIsAway(),
+      ...[1, 2, 3].map((number) => network(number)),
+      network(4, { provider: 'neutron' }),
+    );
+    await eventually('pods are admitted', async () => Boolean(await fixture.apply(pod('missed'))));
+    // Its namespace opts in only now.
+    await fixture.kubectl('label', 'namespace', 'default', `${OPT_IN}=true`);
+    load = keepBusy();
+  });
+
+  afterAll(async () => {
+    stop.abort();
+    await load;
+    client?.disconnect();
+    await (await starting).stop();
+  });
+
+  /** Pods that only the webhook can inject, one that has no faults of its own to be skipped for, and a change of a Network. */
+  async function keepBusy(): Promise<void> {
+    for (let i = 0; !stop.signal.aborted; i++) {
+      await fixture.apply(
+        pod(`injected-${i}`, { annotations: { [`${OPT_IN}-cpu-request`]: '10m' } }),
+        pod(`skipped-${i}`, { annotations: { [STATUS]: 'copied from another' } }),
+        network(1, { gateway: `10.1.0.${(i % 200) + 1}` }),
+      );
+      await client.call('/validate', 'no review');
+    }
+  }
+
+  test.each(queries)('$title: $expr', async ({ expr }) => {
+    const asked = expr.replaceAll('$__rate_interval', '30s');
+    expect(asked).not.toContain('$');
+    await eventually('it has a value', async () =>
+      (await prometheus.query(asked)).some(({ value: [, value] }) => Number.isFinite(Number(value))),
+    );
+  });
+
+  test('the alerts are those for what is wrong', async () => {
+    const expected = ['EnvoyInitializerNeutronUnavailable', 'EnvoyInitializerPodsWithoutSidecar'];
+    await eventually(`${expected} are about to fire`, async () => {
+      const alerts = await prometheus.alerts();
+      return expected.every((name) => alerts.includes(name));
+    });
+    // Neutron makes a reconcile fail now and then.
+    const others = (await prometheus.alerts()).filter((name) => !expected.includes(name));
+    expect(others.filter((name) => name !== 'EnvoyInitializerReconcilesFail')).toEqual([]);
+  });
+
+  test('docs/operations.md has each metric, its type and its labels, and no other', async () => {
+    const text = await readFile(file('docs/operations.md'), 'utf8');
+    const documented = [...text.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \| (.*?) ?\|/gm)].map(
+      ([, name = '', type, labels = '']) => ({
+        name,
+        type,
+        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label).sort(),
+      }),
+    );
+    await eventually('Neutron has been looked for', async () =>
+      (await scraped()).includes('envoy_initializer_neutron_available 0'),
+    );
+    const told = metricsOf(await scraped()).filter(({ name }) => !/^(process|nodejs)_/.test(name));
+    expect(documented.map(({ name, type }) => `${name} ${type}`).sort()).toEqual(
+      told.map(({ name, type }) => `${name} ${type}`).sort(),
+    );
+    // A counter that has counted nothing yet shows no labels.
+    for (const { name, labels } of told.filter((each) => each.labels.length > 0)) {
+      expect({ name, labels }).toEqual({
+        name,
+        labels: documented.find((each) => each.name === name)?.labels,
+      });
+    }
+  });
+
+  test('the log tells of every reconcile and request once it is told to, and no longer', async () => {
+    const setLevel = async (body: string) => {
+      const answer = await fetch(`${fixture.operator.metricsUrl}/debug/log-level`, { method: 'PUT', body });
+      expect([answer.status, await answer.text()]).toEqual([200, `${body}\n`]);
+    };
+    const lines = async () =>
+      (await readFile(fixture.logFile, 'utf8'))
+        .split('\n')
+        .slice(0, -1)
+        .map((line): Record<string, unknown> => JSON.parse(line));
+    expect((await lines()).filter(({ level }) => level === 'debug')).toEqual([]);
+    await setLevel('debug');
+    await eventually('both are told of', async () => {
+      const told = await lines();
+      return (
+        told.some(({ msg, controller, key }) => `${msg} ${controller} ${key}` === RECONCILED) &&
+        told.some(
+          ({ msg, path }) => msg === 'request to the API server' && `${path}`.includes('/networks/network-1'),
+        )
+      );
+    });
+    await setLevel('info');
+    await eventually('pods are decided, and nothing else is told', async () => {
+      const told = await lines();
+      const since = told.slice(told.findLastIndex(({ level }) => level === 'debug') + 1);
+      return since.filter(({ msg }) => msg === 'pod decided').length > 10;
+    });
+    expect(await readFile(fixture.logFile, 'utf8')).not.toContain(PASSWORD);
+  });
+
+  test('promtool finds nothing in our metrics to complain of', async () => {
+    const ours = metricsTextWithout(await scraped(), /^(process|nodejs)_/);
+    expect(await runCommand(promtool, ['check', 'metrics'], {}, ours)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+});
+
+describeWithPrometheus('the alert rules', ({ promtool }) => {
+  test('are clean, by promtool', async () => {
+    const { code, stdout, stderr } = await runCommand(
+      promtool,
+      ['check', 'rules', '--lint-fatal', ALERTS],
+      {},
+      '',
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  const TESTS = file('deploy/monitoring/alerts.test.yaml');
+
+  test('pass their unit tests', async () => {
+    expect(await runCommand(promtool, ['test', 'rules', TESTS], {}, '')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test('pass them as well beside a node agent that is busy and failing', async () => {
+    const { tests, ...rest } = load(await readFile(TESTS, 'utf8')) as {
+      readonly tests: readonly { readonly input_series: readonly object[] }[];
+    };
+    const beside = {
+      ...rest,
+      rule_files: [ALERTS],
+      tests: tests.map((each) => ({ ...each, input_series: [...each.input_series, ...NODE_AGENT] })),
+    };
+    const directory = await mkdtemp(join(tmpdir(), 'alerts-'));
+    try {
+      const path = join(directory, 'test.yaml');
+      await writeFile(path, JSON.stringify(beside));
+      expect(await runCommand(promtool, ['test', 'rules', path], {}, '')).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});
+
+/** What Prometheus scrapes of a node agent, whose requests fail and whose event loop stands still. */
+const NODE_AGENT = Object.entries({
+  'envoy_initializer_build_info{instance="other agent",version="1"}': '1x200',
+  'rest_client_requests_total{method="GET",code="200",instance="other agent"}': '0+100000x200',
+  'rest_client_requests_total{method="GET",code="500",instance="other agent"}': '0+100000x200',
+  'nodejs_eventloop_lag_p99_seconds{instance="other agent"}': '9x200',
+  'workqueue_depth{name="network",controller="network",instance="other agent"}': '9000x200',
+  'controller_runtime_reconcile_total{controller="network",result="success",instance="other agent"}':
+    '0+100000x200',
+  'controller_runtime_reconcile_errors_total{controller="network",instance="other agent"}': '0+100000x200',
+  'envoy_initializer_cache_last_contact_timestamp_seconds{resource="networks",instance="other agent"}':
+    '0+60x200',
+  'envoy_initializer_cache_synced{resource="networks",instance="other agent"}': '1x200',
+}).map(([series, values]) => ({ series, values }));
+
+const PASSWORD = 'not-for-the-log';
+const METADATA = { namespace: 'default' };
+
+function pod(name: string, metadata: object = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...METADATA, name, ...metadata },
+    spec: { containers: [{ name: 'app', image: 'busybox', env: [{ name: 'PASSWORD', value: PASSWORD }] }] },
+  };
+}
+
+function network(number: number, spec: object = {}): object {
+  return {
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { ...METADATA, name: `network-${number}` },
+    spec: { cidr: `10.${number}.0.0/24`, gateway: `10.${number}.0.1`, ...spec },
+  };
+}
+
+function secretOfAnOpenStackThatIsAway(): object {
+  const auth = {
+    auth_url: 'http://127.0.0.1:9/v3',
+    application_credential_id: 'an-id',
+    application_credential_secret: 'a-secret',
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: OPERATOR_NAMESPACE, name: 'envoy-initializer-neutron' },
+    stringData: { 'clouds.yaml': JSON.stringify({ clouds: { openstack: { auth } } }) },
+  };
+}
+
+/** Each metric of a scrape, with the labels that any of its samples has. */
+function metricsOf(text: string): { name: string; type: string; labels: readonly string[] }[] {
+  return [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => {
+    const samples = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'));
+    const labels = [...samples].flatMap(([, inner = '']) =>
+      [...inner.matchAll(/(\w+)="/g)].map(([, label = '']) => label),
+    );
+    return { name, type, labels: [...new Set(labels)].filter((label) => label !== 'le').sort() };
+  });
+}
+
+/** A scrape without the metrics of these names. */
+function metricsTextWithout(text: string, names: RegExp): string {
+  const lines = text.split('\n').filter((line) => !names.test(line.replace(/^# (HELP|TYPE) /, '')));
+  return lines.join('\n');
+}

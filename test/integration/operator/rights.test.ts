@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadAll } from 'js-yaml';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
+import { must } from '../../env/operator.ts';
+import { walkOperator } from '../../support/operator/operator-walk.ts';
+import {
+  type Call,
+  fencedCalls,
+  forbiddenCalls,
+  type Grant,
+  grantsOf,
+  operatorCalls,
+  unusedGrants,
+} from '../../support/operator/rights.ts';
+
+const OWNERS = 'OwnerReferencesPermissionEnforcement asks it of who gives an object an owner';
+const LISTS =
+  'informers list where the API server does not stream what there is (WatchList, before 1.34), and after a 410';
+
+const APPLIED = 'server-side apply asks for it where there is nothing yet, and is a patch in the audit log';
+const ALL_PODS = 'what all-pods has beside it, which must be removed where it is all pods no more';
+const POLICIES = 'mutatingadmissionpolicies.admissionregistration.k8s.io';
+const TENANT_ROLE = 'envoy-initializer-network-tenant';
+const BINDINGS = 'mutatingadmissionpolicybindings.admissionregistration.k8s.io';
+const POLICY = 'envoy.initializer.kubernetes.io';
+
+/** What deploy/base grants and no call may need here, and why it is granted all the same. */
+const MAY_GO_UNUSED: ReadonlyMap<string, string> = new Map<string, string>([
+  ['delete mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
+  ['delete validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', OWNERS],
+  [
+    'get network-attachment-definitions.k8s.cni.cncf.io',
+    'a Network that goes before the cache shows what it became: a moment that no test can choose',
+  ],
+  ['list configmaps envoy', LISTS],
+  ['list controllerrevisions.apps', LISTS],
+  ['list endpointslices.discovery.k8s.io kubernetes', LISTS],
+  ['list endpointslices.discovery.k8s.io', LISTS],
+  ['list ipamclaims.k8s.cni.cncf.io', LISTS],
+  ['list services', LISTS],
+  ['list configmaps envoy-initializer', LISTS],
+  ['list configmaps envoy-routes', LISTS],
+  ['list httproutes.gateway.networking.k8s.io', LISTS],
+  ['list mutatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
+  ['list namespaces', LISTS],
+  ['list network-attachment-definitions.k8s.cni.cncf.io', LISTS],
+  ['list networks.samplecrd.k8s.io', LISTS],
+  ['list nodes', LISTS],
+  ['list pods', LISTS],
+  ['list secrets envoy-initializer-neutron', LISTS],
+  ['list secrets envoy-initializer-tls', LISTS],
+  ['list servicecidrs.networking.k8s.io', LISTS],
+  ['list validatingwebhookconfigurations.admissionregistration.k8s.io envoy-initializer', LISTS],
+  ...[`${POLICIES} ${POLICY}`, `${POLICIES} namespace.${POLICY}`].map(
+    (of) => [`create ${of}`, APPLIED] as const,
+  ),
+  ...[`${BINDINGS} ${POLICY}`, `${BINDINGS} namespace.${POLICY}`].map(
+    (of) => [`create ${of}`, APPLIED] as const,
+  ),
+  ...['create', 'patch', 'delete'].map((verb) => [`${verb} ${BINDINGS} all.${POLICY}`, ALL_PODS] as const),
+  [`list ${POLICIES}`, LISTS],
+  [`list ${BINDINGS}`, LISTS],
+  ['update networks/finalizers.samplecrd.k8s.io', OWNERS],
+  ['operate networks.operator.samplecrd.k8s.io', 'admission policies know the operator by it'],
+]);
+
+let controlPlane: ControlPlane;
+let calls: readonly Call[];
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane({ auditLog: 'Metadata' });
+  await walkOperator(controlPlane);
+  calls = await operatorCalls(controlPlane.auditLogPath);
+});
+
+afterAll(async () => {
+  await controlPlane?.stop();
+});
+
+/** What the roles of an overlay grant, of one kind. */
+async function granted(overlay: string, kind: 'Role' | 'ClusterRole'): Promise<readonly Grant[]> {
+  const directory = join(projectDirectory(), 'deploy/overlays', overlay);
+  const { stdout } = await must(controlPlane, ['kustomize', directory]);
+  const objects = loadAll(stdout) as {
+    kind: string;
+    metadata: { name: string };
+    rules: Parameters<typeof grantsOf>[0];
+  }[];
+  // The operator does not have the role for tenants.
+  const own = objects.filter((each) => each.kind === kind && each.metadata.name !== TENANT_ROLE);
+  return own.flatMap(({ rules }) => grantsOf(rules));
+}
+
+describe('the operator, on a walk through all that it does', () => {
+  test('needs no right that it has not', async () => {
+    expect(calls.length).toBeGreaterThan(50);
+    expect(await forbiddenCalls(controlPlane.auditLogPath)).toEqual([]);
+  });
+
+  test('is refused nothing by the fence', async () => {
+    expect(await fencedCalls(controlPlane.auditLogPath)).toEqual([]);
+  });
+
+  test('has no right that it does not need, but those that are listed, and with the reason', async () => {
+    const inNamespace = calls.filter(({ namespace }) => namespace === 'envoy-initializer');
+    const [everywhere, inside] = [await granted('default', 'ClusterRole'), await granted('default', 'Role')];
+    const unused = [...unusedGrants(everywhere, calls), ...unusedGrants(inside, inNamespace)];
+    expect(unused.filter((grant) => !MAY_GO_UNUSED.has(grant))).toEqual([]);
+    const names = new Set(unusedGrants([...everywhere, ...inside], []));
+    expect([...MAY_GO_UNUSED.keys()].filter((grant) => !names.has(grant))).toEqual([]);
+  });
+
+  test('may write no policy where an overlay does without', async () => {
+    const grants = await granted('without-policies', 'ClusterRole');
+    const ofPolicies = grants.filter(({ resource }) => resource.includes('admissionpolic'));
+    expect(new Set(ofPolicies.map(({ verb }) => verb))).toEqual(new Set(['list', 'watch', 'delete']));
+  });
+
+  test('has no right that a wildcard gives', async () => {
+    const all = [...(await granted('default', 'ClusterRole')), ...(await granted('default', 'Role'))];
+    expect(all.filter(({ verb, resource }) => `${verb} ${resource}`.includes('*'))).toEqual([]);
+  });
+});

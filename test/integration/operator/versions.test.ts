@@ -1,0 +1,250 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { minorOf, readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+jest.setTimeout(120_000);
+
+/**
+ * What the operator does with the Kubernetes of `KUBERNETES`, such as 1.31. `make versions` runs it with each version
+ * and writes docs/install.md. Titles are rows of the table there.
+ */
+const module = await readChosenModule(process.env);
+const minor = Number(minorOf(module).split('.')[1]);
+const ACCOUNT = `system:serviceaccount:${OPERATOR_NAMESPACE}:envoy-initializer`;
+const asOperator = [`--as=${ACCOUNT}`, '--as-group=system:masters'];
+
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+const path = (file: string) => join(projectDirectory(), file);
+
+/** A test whose title is a row of the table, and which holds from this minor version on. */
+function row(
+  title: string,
+  { since = 0 }: { readonly since?: number },
+  run: (holds: boolean) => Promise<void>,
+) {
+  test(title, async () => {
+    await run(minor >= since);
+    const file = process.env.VERSIONS_RESULTS;
+    const result = { version: module.kubernetesVersion, title, holds: minor >= since };
+    if (file) await appendFile(file, `${JSON.stringify(result)}\n`);
+  });
+}
+
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+}
+const logged = async (): Promise<readonly LogLine[]> =>
+  (await readFile(fixture.logFile, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+/** A user who may write all that the policies hold, but not operate Networks, as an administrator may. */
+const asEditor = ['--as=editor'];
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture({ ownCertificates: true, args: ['--policy=auto'] });
+  const resources = 'networks.samplecrd.k8s.io,networks.samplecrd.k8s.io/status,pods';
+  await kubectl(`create clusterrole editor --verb=get,patch --resource=${resources}`);
+  await kubectl('create clusterrolebinding editor --clusterrole=editor --user=editor');
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+/** The names of the pod's containers; or the refusal. */
+async function admitted(namespace: string, labels: object, spec: object = {}, flags: readonly string[] = []) {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { generateName: 'pod-', namespace, labels },
+    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
+  };
+  const { code, stdout, stderr } = await fixture.controlPlane.kubectl(
+    ['create', '-o', 'json', '-f', '-', ...flags],
+    { input: JSON.stringify(pod) },
+  );
+  if (code !== 0) return stderr;
+  const { initContainers = [], containers } = JSON.parse(stdout).spec;
+  const names = (list: readonly { name: string; restartPolicy?: string }[]) =>
+    list.map(({ name, restartPolicy }) => (restartPolicy ? `${name} (${restartPolicy})` : name));
+  return [...names(initContainers), ...names(containers)];
+}
+
+async function refusal(...args: readonly string[]): Promise<string> {
+  const { stderr } = await fixture.controlPlane.kubectl(args);
+  return stderr;
+}
+
+row('the operator starts without a warning', {}, async () => {
+  const lines = await logged();
+  expect(lines).toContainEqual(
+    expect.objectContaining({ msg: 'connected to the API server', version: module.kubernetesVersion }),
+  );
+  expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+});
+
+row('pods get their sidecar', {}, async () => {
+  expect(await admitted('default', { [OPT_IN]: 'true' })).toEqual(['app', 'envoy']);
+  expect(await admitted('default', {})).toEqual(['app']);
+});
+
+row('pods that finish get a native sidecar', {}, async () => {
+  expect(await admitted('default', { [OPT_IN]: 'true' }, { restartPolicy: 'Never' })).toEqual([
+    'envoy (Always)',
+    'app',
+  ]);
+});
+
+row('a bad template is refused', {}, async () => {
+  const patch = JSON.stringify({ data: { config: 'containers: [{name: a, imag: b}]' } });
+  const target = ['configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`];
+  expect(await refusal('patch', ...target, '--type=merge', `--patch=${patch}`)).toContain(
+    'did you mean image?',
+  );
+});
+
+// Our schema is that of the newest version. The API server refuses fields that it does not know.
+test('templates may use the fields of this version, and no newer ones', async () => {
+  const config = 'containers: [{name: envoy, image: a:1}]\nvolumes: [{name: run, emptyDir: {mode: 448}}]\n';
+  const patch = JSON.stringify({ data: { config } });
+  const target = ['configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`];
+  const answer = await refusal('patch', ...target, '--type=merge', `--patch=${patch}`, '--dry-run=server');
+  if (minor >= 37) expect(answer).not.toMatch(/unknown field/);
+  else expect(answer).toMatch(/unknown field.*emptyDir\.mode/);
+});
+
+row('a misplaced opt-in is warned of', {}, async () => {
+  await eventually('the policy warns', async () => {
+    const { stderr } = await fixture.controlPlane.kubectl(['apply', '--dry-run=server', '-f', '-'], {
+      input: JSON.stringify({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'habit', annotations: { [OPT_IN]: 'true' } },
+        spec: {
+          selector: { matchLabels: { app: 'habit' } },
+          template: {
+            metadata: { labels: { app: 'habit' } },
+            spec: { containers: [{ name: 'app', image: 'busybox' }] },
+          },
+        },
+      }),
+    });
+    return stderr.includes('of the Deployment itself, which its pods never see');
+  });
+});
+
+row('pods wait for their Networks and get addresses', {}, async () => {
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'asks', annotations: { 'samplecrd.k8s.io/network': 'blue' } },
+    spec: { containers: [{ name: 'app', image: 'busybox' }] },
+  });
+  expect(await kubectl('get pod asks -o jsonpath={.spec.schedulingGates[*].name}')).not.toBe('');
+  await fixture.apply({
+    apiVersion: 'samplecrd.k8s.io/v1',
+    kind: 'Network',
+    metadata: { name: 'blue' },
+    spec: { cidr: '10.20.0.0/24', gateway: '10.20.0.1' },
+  });
+  await kubectl('wait network/blue --for=condition=Ready --timeout=30s');
+  await eventually('its gate is lifted', async () => {
+    const pod = await kubectl('get pod asks -o json');
+    return !pod.includes('"schedulingGates"') && pod.includes('10.20.0.');
+  });
+});
+
+row('a bad Network is refused', {}, async () => {
+  expect(await refusal('apply', '-f', path('deploy/examples/bad-network.yaml'))).toMatch(
+    /spec\.gateway.*must be inside spec\.cidr/,
+  );
+});
+
+row('only the operator writes the status of Networks', {}, async () => {
+  const write = [
+    'network',
+    'blue',
+    '--subresource=status',
+    '--type=merge',
+    '--patch={"status":{"conditions":[]}}',
+    ...asEditor,
+  ];
+  expect(await refusal('patch', ...write, '--dry-run=server')).toContain(
+    'only envoy-initializer may write the status of a Network',
+  );
+});
+
+row('only the operator changes addresses of pods', {}, async () => {
+  const change = ['pod', 'asks', 'k8s.v1.cni.cncf.io/networks=other', '--overwrite', '--dry-run=server'];
+  expect(await refusal('annotate', ...change, ...asEditor)).toContain('only the operator may change it');
+});
+
+row('the fence refuses what the operator does not need', {}, async () => {
+  expect(await refusal('create', 'namespace', 'stolen', '--dry-run=server', ...asOperator)).toContain(
+    'the account of envoy-initializer may not CREATE namespaces',
+  );
+});
+
+row('HTTPRoutes reach sidecars', {}, async () => {
+  await kubectl(`apply --server-side -k ${path('deploy/overlays/gateway-api')}`);
+  await kubectl(`apply --server-side --force-conflicts -k ${path('deploy/transparent')}`);
+  const labels = { [OPT_IN]: 'true' };
+  const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'clients', labels, annotations },
+  });
+  await kubectl('wait --for=create serviceaccount/default --namespace=clients --timeout=30s');
+  await eventually('a pod has the template', async () => {
+    await admitted('clients', {});
+    return (await kubectl('get pods --namespace=clients -o yaml')).includes('envoy-routes');
+  });
+  // Each alone: kubectl 1.31 does not read several JSON documents.
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
+  });
+  const matches = [{ path: { type: 'PathPrefix', value: '/first' } }];
+  await fixture.apply({
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name: 'web' },
+    spec: {
+      parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+      rules: [{ matches, backendRefs: [{ name: 'web', port: 80 }] }],
+    },
+  });
+  await eventually('the route is in the file', async () =>
+    (await kubectl('get configmap envoy-routes --namespace=clients -o json')).includes('/first'),
+  );
+});
+
+row('lists come as streams (WatchList)', { since: 34 }, async (holds) => {
+  const audit = (await readFile(fixture.controlPlane.auditLogPath, 'utf8')).split('\n');
+  const streams = audit.filter((line) => line.includes('sendInitialEvents=true') && line.includes(ACCOUNT));
+  expect(streams.length).toBeGreaterThan(0);
+  expect(streams.some((line) => line.includes('"code":200'))).toBe(holds);
+});
+
+row('admission policies inject pods while no replica runs', { since: 36 }, async (holds) => {
+  if (holds) {
+    await kubectl(
+      'wait --for=create mutatingadmissionpolicybinding/envoy.initializer.kubernetes.io --timeout=30s',
+    );
+  }
+  fixture.operator.process.kill('SIGKILL');
+  await fixture.operator.process.exited;
+  const result = await admitted('default', { [OPT_IN]: 'true' });
+  expect(result).toEqual(holds ? ['app', 'envoy'] : expect.stringContaining('failed calling webhook'));
+});

@@ -1,0 +1,372 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
+import { containers, nameOf, type Pod } from '../../../src/podspec/pod.ts';
+import { eventually } from '../../env/eventually.ts';
+import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
+import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
+import { connect } from '../../support/operator/api-access.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
+
+const KEY = 'initializer.kubernetes.io/envoy';
+const POLICY = 'envoy.initializer.kubernetes.io';
+const NAMES = [POLICY, `namespace.${POLICY}`];
+
+let starting: Promise<OperatorFixture>;
+let fixture: OperatorFixture;
+let count = 0;
+
+beforeAll(async () => {
+  starting = startOperatorFixture({ args: ['--policy=auto'] });
+  fixture = await starting;
+  for (const [name, labels] of [
+    ['plain', {}],
+    ['opted-in', { [KEY]: 'true' }],
+  ] as const) {
+    await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+    if (!fixture.controlPlane.hasControllerManager) continue;
+    await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', `-n=${name}`, '--timeout=30s');
+  }
+}, 300_000);
+
+afterAll(async () => {
+  await (await starting).stop();
+});
+
+interface PodInit {
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+  readonly spec?: Record<string, unknown>;
+}
+
+function podOf({ namespace = 'plain', labels = {}, annotations = {}, spec = {} }: PodInit) {
+  count += 1;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${count}`, namespace, labels, annotations },
+    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
+  };
+}
+
+/** The names of the containers with which the pod is admitted; or why it is refused. */
+async function admitted(init: PodInit, ...args: readonly string[]): Promise<readonly string[] | string> {
+  const { code, stdout, stderr } = await fixture.controlPlane.kubectl(
+    ['create', '-o', 'json', ...args, '-f', '-'],
+    { input: JSON.stringify(podOf(init)) },
+  );
+  if (code !== 0) return stderr;
+  const { containers, initContainers = [] } = JSON.parse(stdout).spec;
+  return [...initContainers, ...containers].map(({ name }: { name: string }) => name);
+}
+
+/** What the API server has of our policies: names and resourceVersions. */
+async function policies(kind = 'mutatingadmissionpolicy'): Promise<Record<string, string>> {
+  const list = JSON.parse(await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', 'json'));
+  return Object.fromEntries(
+    list.items.map(({ metadata }: { metadata: { name: string; resourceVersion: string } }) => [
+      metadata.name,
+      metadata.resourceVersion,
+    ]),
+  );
+}
+
+const asking = { annotations: { [KEY]: 'true' } };
+const exists = (kind: string) => async () =>
+  NAMES.join() ===
+  Object.keys(await policies(kind))
+    .sort()
+    .join();
+
+describe('while an operator leads', () => {
+  test('there are a policy and its binding for each webhook, owned by the namespace of the operator', async () => {
+    await eventually('the policies are there', exists('mutatingadmissionpolicy'));
+    await eventually('their bindings are there', exists('mutatingadmissionpolicybinding'));
+    const owner = await fixture.kubectl(
+      'get',
+      'namespace',
+      OPERATOR_NAMESPACE,
+      '-o',
+      'jsonpath={.metadata.uid}',
+    );
+    for (const kind of ['mutatingadmissionpolicy', 'mutatingadmissionpolicybinding']) {
+      const path = 'jsonpath={.items[*].metadata.ownerReferences[*].uid}';
+      const owners = await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', path);
+      expect(owners.split(' ')).toEqual([owner, owner]);
+    }
+  });
+
+  test.each([
+    ['a policy that is deleted', 'mutatingadmissionpolicy', undefined],
+    ['a binding that is deleted', 'mutatingadmissionpolicybinding', undefined],
+    ['a policy that is changed', 'mutatingadmissionpolicy', { spec: { failurePolicy: 'Fail' } }],
+    [
+      'a policy that somebody adds to',
+      'mutatingadmissionpolicy',
+      {
+        spec: { matchConstraints: { objectSelector: { matchLabels: { never: 'true' } } } },
+      },
+    ],
+    ['a label that is removed', 'mutatingadmissionpolicybinding', { metadata: { labels: { app: null } } }],
+  ])('%s is restored', async (_, kind, patch) => {
+    const spec = async () => {
+      const { items } = JSON.parse(
+        await fixture.kubectl('get', kind, '-l', 'app=envoy-initializer', '-o', 'json'),
+      );
+      return items.map((item: { spec: unknown }) => item.spec);
+    };
+    const before = await spec();
+    await fixture.kubectl(
+      ...(patch ? ['patch', '--type=merge', `--patch=${JSON.stringify(patch)}`] : ['delete']),
+      ...[kind, POLICY],
+    );
+    await eventually('it is as before', async () => JSON.stringify(await spec()) === JSON.stringify(before));
+  });
+});
+
+describe('while every operator is dead', () => {
+  beforeAll(async () => {
+    fixture.operator.process.kill();
+    await fixture.operator.process.exited;
+    await eventually('the policies are in effect', async () =>
+      isInjected(await admitted(asking, '--dry-run=server')),
+    );
+  });
+
+  test.each<[string, PodInit, readonly string[]]>([
+    ['by its annotation', asking, ['app', 'envoy']],
+    ['by its label', { labels: { [KEY]: 'true' } }, ['app', 'envoy']],
+    ['by its namespace', { namespace: 'opted-in' }, ['app', 'envoy']],
+    ['as a native one, if it is to end', { ...asking, spec: { restartPolicy: 'Never' } }, ['envoy', 'app']],
+  ])('a pod gets its sidecar %s', async (_, init, names) => {
+    expect(await admitted(init)).toEqual(names);
+  });
+
+  test.each<[string, PodInit]>([
+    ['says nothing', {}],
+    ['opts out of its namespace', { namespace: 'opted-in', annotations: { [KEY]: 'false' } }],
+    [
+      'wants an image of its own, in a namespace that opts in',
+      {
+        namespace: 'opted-in',
+        annotations: { [`${KEY}-image`]: 'mine' },
+      },
+    ],
+  ])('a pod that %s is admitted as it is', async (_, init) => {
+    expect(await admitted(init)).toEqual(['app']);
+  });
+
+  test.each<[string, PodInit]>([
+    ['wants an image of its own', { annotations: { [KEY]: 'true', [`${KEY}-image`]: 'mine' } }],
+    ['conflicts with the template', { ...asking, spec: { volumes: [{ name: 'envoy-conf', emptyDir: {} }] } }],
+    [
+      'lays something over the template',
+      {
+        ...asking,
+        spec: {
+          containers: [
+            { name: 'app', image: 'busybox' },
+            { name: 'envoy', image: 'auto' },
+          ],
+        },
+      },
+    ],
+    [
+      'has but the status of an injected one',
+      {
+        annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'envoy') },
+      },
+    ],
+    [
+      'has but a part of what its status says',
+      {
+        annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf('containers', 'app', 'envoy') },
+      },
+    ],
+    [
+      'has a status that names nothing',
+      {
+        annotations: { [KEY]: 'true', [`${KEY}-status`]: '{"version":1,"templates":[],"added":{}}' },
+      },
+    ],
+    [
+      'has a status that is none',
+      { annotations: { [KEY]: 'true', [`${KEY}-status`]: '"added":{"containers":["app"]' } },
+    ],
+  ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
+    expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
+  });
+
+  test('a copy of an injected pod is admitted, with the one sidecar that it has', async () => {
+    expect(await admitted({ ...asking, ...copyOf('containers') })).toEqual(['app', 'envoy']);
+    expect(await admitted({ ...asking, ...copyOf('initContainers') })).toEqual(['envoy', 'app']);
+  });
+
+  testWithControllerManager('a Deployment scales', async () => {
+    const labels = { app: 'scaled', [KEY]: 'true' };
+    await fixture.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'scaled', namespace: 'plain' },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: 'scaled' } },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'app', image: 'busybox' }] } },
+      },
+    });
+    await fixture.kubectl('scale', '--replicas=5', 'deployment/scaled', '-n=plain');
+    await eventually('five pods have their sidecar', async () => {
+      const path = 'jsonpath={range .items[*]}{.spec.containers[*].name}{"\\n"}{end}';
+      const names = await fixture.kubectl('get', 'pods', '-n=plain', '-l', 'app=scaled', '-o', path);
+      return names.trim() === Array(5).fill('app envoy').join('\n');
+    });
+  });
+});
+
+describe('with an operator again', () => {
+  beforeAll(() => fixture.operator.restart());
+
+  test('pods that are created while the template changes have one sidecar each, the old or the new', async () => {
+    const api = connect(fixture.controlPlane.kubeconfigPath);
+    const seen = new Set<string>();
+    const done = new AbortController();
+    let created = 0;
+    const one = async (init: PodInit) => {
+      const pod = podOf(init);
+      const answer = await dryRunPod(api.client, pod.metadata.namespace, pod);
+      seen.add(
+        answer.accepted
+          ? containers(answer.pod as Pod)
+              .map(nameOf)
+              .join(' ')
+          : answer.error.message,
+      );
+      created += 1;
+    };
+    const creations = (async () => {
+      const under: Promise<void>[] = [];
+      while (!done.signal.aborted) {
+        under.push(one(under.length % 2 === 0 ? asking : { namespace: 'opted-in' }));
+        await pause(50);
+      }
+      await Promise.all(under);
+    })();
+    try {
+      for (const name of ['second', 'third', 'envoy']) {
+        await useTemplate(DEMO_TEMPLATE.replace('name: envoy', `name: ${name}`));
+        await eventually(`pods get ${name}`, async () => seen.has(`app ${name}`));
+        const enough = created + 40;
+        await eventually('others are created after them', async () => created >= enough);
+      }
+    } finally {
+      done.abort();
+      await creations;
+      await api.close();
+    }
+    expect([...seen].sort()).toEqual(['app envoy', 'app second', 'app third']);
+  });
+
+  test('a policy skips the pods that the API server refuses with the template, and the webhook says so', async () => {
+    const resizing = 'resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]';
+    await useTemplate(DEMO_TEMPLATE.replace('args:', `${resizing}\n    args:`));
+    const condition = JSON.stringify('object.spec.?restartPolicy == optional.of("Never")').slice(1, -1);
+    const policy = ['get', 'mutatingadmissionpolicy', POLICY, '-o', 'json'] as const;
+    await eventually('the policy has the condition', async () =>
+      (await fixture.kubectl(...policy)).includes(condition),
+    );
+    const once = { ...asking, spec: { restartPolicy: 'Never' } };
+    await eventually('it is in effect', async () => `${await admitted(once, '--dry-run=server')}` === 'app');
+    expect(await admitted(asking)).toEqual(['app', 'envoy']);
+    await useTemplate(DEMO_TEMPLATE);
+    await eventually('it fits again', async () => isInjected(await admitted(once, '--dry-run=server')));
+  });
+
+  test('a template that a policy cannot have leaves all to the webhook, and one that it can is a policy again', async () => {
+    const long = JSON.stringify('x'.repeat(100_001));
+    await useTemplate(DEMO_TEMPLATE.replace('args:', `workingDir: ${long}\n    args:`));
+    await eventually('there are no policies', async () => Object.keys(await policies()).length === 0);
+    expect(await admitted(asking, '--dry-run=server')).toEqual(['app', 'envoy']);
+    await useTemplate(DEMO_TEMPLATE);
+    await eventually('there are policies again', exists('mutatingadmissionpolicy'));
+  });
+
+  test('what is as it should be is not written', async () => {
+    await fixture.kubectl('annotate', 'mutatingadmissionpolicy', POLICY, 'note=touched');
+    await fixture.kubectl(
+      'annotate',
+      'mutatingadmissionpolicybinding',
+      `namespace.${POLICY}`,
+      'note=touched',
+    );
+    const before = [await policies(), await policies('mutatingadmissionpolicybinding')];
+    await fixture.kubectl('delete', 'mutatingadmissionpolicy', `namespace.${POLICY}`);
+    await eventually('the deleted one is restored', exists('mutatingadmissionpolicy'));
+    const [after = {}, bindings] = [await policies(), await policies('mutatingadmissionpolicybinding')];
+    expect([after[POLICY], bindings]).toEqual([before[0]?.[POLICY], before[1]]);
+  });
+});
+
+describe('without', () => {
+  test('there are none with --policy=off', async () => {
+    const { controlPlane, operator, logFile: log } = fixture;
+    operator.process.kill();
+    await operator.process.exited;
+    const other = await startOperator(controlPlane, { log, args: ['--policy=off'] });
+    await eventually('policies and bindings are gone', async () => {
+      const all = [await policies(), await policies('mutatingadmissionpolicybinding')];
+      return all.every((each) => Object.keys(each).length === 0);
+    });
+    expect(await admitted(asking, '--dry-run=server')).toEqual(['app', 'envoy']);
+    other.process.kill();
+    await other.process.exited;
+  });
+
+  testWithControllerManager('there are none once the namespace of the operator is gone', async () => {
+    await startOperator(fixture.controlPlane, { log: fixture.logFile });
+    await eventually('the policies are there', exists('mutatingadmissionpolicy'));
+    await fixture.kubectl('delete', 'namespace', OPERATOR_NAMESPACE);
+    await eventually('they are gone', async () => Object.keys(await policies()).length === 0);
+    await eventually('the bindings are gone', async () => {
+      return Object.keys(await policies('mutatingadmissionpolicybinding')).length === 0;
+    });
+  });
+});
+
+async function useTemplate(config: string): Promise<void> {
+  const patch = JSON.stringify({ data: { config } });
+  await fixture.kubectl(
+    'patch',
+    'configmap',
+    'envoy-initializer',
+    `-n=${OPERATOR_NAMESPACE}`,
+    '--type=merge',
+    '-p',
+    patch,
+  );
+}
+
+function statusOf(kind: string, ...names: readonly string[]): string {
+  return JSON.stringify({
+    version: 1,
+    templates: [{ name: 'config', sha256: 'old' }],
+    added: { [kind]: names },
+  });
+}
+
+function copyOf(kind: 'containers' | 'initContainers') {
+  const [app, envoy] = [
+    { name: 'app', image: 'busybox' },
+    { name: 'envoy', image: 'envoyproxy/envoy' },
+  ];
+  return {
+    annotations: { [KEY]: 'true', [`${KEY}-status`]: statusOf(kind, 'envoy') },
+    spec:
+      kind === 'containers' ? { containers: [app, envoy] } : { containers: [app], initContainers: [envoy] },
+  };
+}
+
+function isInjected(names: readonly string[] | string): boolean {
+  return Array.isArray(names) && names.includes('envoy');
+}

@@ -1,0 +1,178 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { ENVOY_CONFIGURATIONS } from '../../../src/sidecar/envoy/configurations.ts';
+import { READINESS_PORT } from '../../../src/sidecar/envoy/parts.ts';
+import { NO_ROUTES } from '../../../src/sidecar/envoy/routed.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { startEnvoy } from '../../support/routing/envoy-process.ts';
+
+const configurations = (names: readonly string[]) => names.map((name) => join('deploy', 'envoy', name));
+const APP = '{"address":"127.0.0.1","port_value":8080}';
+
+describeWithEnvoy('with a real Envoy', (envoy) => {
+  const afterwards: (() => unknown)[] = [];
+
+  afterEach(async () => {
+    for (const undo of afterwards.splice(0).reverse()) await undo();
+  });
+
+  async function application(name: string): Promise<string> {
+    const server = createServer((request, response) => {
+      response.setHeader('app', name).setHeader('client', request.headers['x-forwarded-for'] ?? '');
+      response.end(request.url);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    afterwards.push(() => close(server));
+    return `{"address":"127.0.0.1","port_value":${(server.address() as AddressInfo).port}}`;
+  }
+
+  /** The command line as people call it, with Envoy on the PATH. */
+  function lint(...files: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    const args = [join(projectDirectory(), 'dist/main.js'), 'lint', '--envoy', ...files];
+    const env = {
+      ...process.env,
+      NODE_OPTIONS: '',
+      PATH: `${dirname(envoy)}${delimiter}${process.env.PATH}`,
+    };
+    return new Promise((resolve) => {
+      execFile(process.execPath, args, { cwd: projectDirectory(), env }, (error, stdout, stderr) => {
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+      });
+    });
+  }
+
+  test('every configuration of deploy/envoy is one that it starts with', async () => {
+    const { code, stdout, stderr } = await lint(...configurations(Object.keys(ENVOY_CONFIGURATIONS)));
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^no problems: .* \(Envoy \d+\.\d+\.\d+ accepts it\)\n$/);
+    expect(code).toBe(0);
+  });
+
+  test('lint says what Envoy has against one that the rules let pass, and where', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-lint-test-'));
+    afterwards.push(() => rm(directory, { recursive: true }));
+    const file = join(directory, 'envoy.json');
+    await writeFile(file, '{"static_resources": {},\n "stats_flush_interval": "often"}');
+    const { code, stdout } = await lint(file);
+    expect(stdout).toMatch(
+      /envoy\.json:2:3: .*: stats_flush_interval: Envoy \d+\.\d+\.\d+ refuses the configuration: .*duration must start/,
+    );
+    expect(code).toBe(1);
+  });
+
+  test('the default one passes on to the application what comes to port 80, and says when it is ready', async () => {
+    const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['envoy.json'] ?? {}, {
+      [APP]: await application('web'),
+    });
+    afterwards.push(proxy.stop);
+    const response = await fetch(`${proxy.url(80)}/some/where?a=b`);
+    expect(await response.text()).toBe('/some/where?a=b');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      server: 'envoy',
+      app: 'web',
+      client: expect.stringMatching(/^[\d.]+$/),
+    });
+    expect((await fetch(`${proxy.url(READINESS_PORT)}/stats`)).status).toBe(404);
+    // The access log is written every few seconds.
+    await eventually('the request is in the access log', async () =>
+      proxy.output.some((line) => line.includes('"GET /some/where?a=b HTTP/1.1" 200')),
+    );
+  });
+
+  test('a connection to the application that is idle is closed by Envoy, so no request meets its end', async () => {
+    const server = createServer((_, response) => response.end());
+    // It never closes one itself.
+    server.keepAliveTimeout = 0;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    afterwards.push(() => close(server));
+    const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['envoy.json'] ?? {}, {
+      [APP]: `{"address":"127.0.0.1","port_value":${(server.address() as AddressInfo).port}}`,
+    });
+    afterwards.push(proxy.stop);
+    const connected = once(server, 'connection');
+    expect((await fetch(proxy.url(80))).status).toBe(200);
+    const [socket] = await connected;
+    await once(socket, 'end');
+  });
+
+  test.each(['envoy.json', 'transparent.json'])(
+    '%s says that it is not ready while it is drained, and goes on serving',
+    async (name) => {
+      const routes = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
+      afterwards.push(() => rm(routes, { recursive: true }));
+      await writeFile(join(routes, 'rds.json'), NO_ROUTES);
+      const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS[name] ?? {}, {
+        [APP]: await application('web'),
+        '/etc/envoy-routes': routes,
+      });
+      afterwards.push(proxy.stop);
+      const ready = async () => (await fetch(`${proxy.url(READINESS_PORT)}/ready`)).status;
+      // The kubelet mounts an annotation that is not there as an empty file.
+      for (const [drain, status] of [
+        ['', 200],
+        ['100', 503],
+        ['', 200],
+      ] as const) {
+        await mount(proxy.directory, { 'drain/drain': drain });
+        await eventually(`/ready answers ${status}`, async () => (await ready()) === status);
+        if (name === 'envoy.json') expect((await fetch(proxy.url(80))).status).toBe(200);
+      }
+    },
+  );
+
+  test('the canary follows the weights of its directory, and fails no request meanwhile', async () => {
+    const weights = await mkdtemp(join(tmpdir(), 'envoy-initializer-weights-'));
+    afterwards.push(() => rm(weights, { recursive: true }));
+    await shift(weights, { app_v1: 100, app_v2: 0 });
+    const proxy = await startEnvoy(envoy, ENVOY_CONFIGURATIONS['canary.json'] ?? {}, {
+      '{"address":"app-v1","port_value":8080}': await application('v1'),
+      '{"address":"app-v2","port_value":8080}': await application('v2'),
+      '/etc/envoy-weights': weights,
+    });
+    afterwards.push(proxy.stop);
+    const ask = async () => {
+      const response = await fetch(proxy.url(80));
+      expect(response.status).toBe(200);
+      return response.headers.get('app');
+    };
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, ask)))).toEqual(new Set(['v1']));
+    await shift(weights, { app_v1: 0, app_v2: 100 });
+    await eventually('all requests go to the new version', async () =>
+      (await Promise.all(Array.from({ length: 20 }, ask))).every((version) => version === 'v2'),
+    );
+  });
+});
+
+function shift(directory: string, weights: Readonly<Record<string, number>>): Promise<void> {
+  return mount(
+    directory,
+    Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`canary.${name}`, `${weight}`])),
+  );
+}
+
+/** As the kubelet updates a volume's directory: a new one, and a link that is renamed to it. */
+async function mount(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const next = await mkdtemp(join(directory, 'state-'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(next, name)), { recursive: true });
+    await writeFile(join(next, name), text);
+  }
+  await symlink(next, join(directory, '..data_tmp'));
+  await rename(join(directory, '..data_tmp'), join(directory, '..data'));
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+}

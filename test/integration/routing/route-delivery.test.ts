@@ -1,0 +1,605 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { OPT_IN } from '../../support/injection/demo.ts';
+import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
+
+jest.setTimeout(120_000);
+
+const PROGRAMMED = 'initializer.kubernetes.io/Programmed';
+/** Of the one pod that is said to run: loopback, for no other process. */
+const ADDRESS = '127.15.2.1';
+const OURS = 'initializer.kubernetes.io/envoy-routes';
+let fixture: OperatorFixture;
+const kubectl = (line: string) => fixture.kubectl(...line.split(' '));
+
+beforeAll(async () => {
+  fixture = await startOperatorFixture();
+  const transparent = join(projectDirectory(), 'deploy/transparent');
+  await fixture.kubectl('apply', '--server-side', '--force-conflicts', '-k', transparent);
+}, 600_000);
+
+afterAll(() => fixture?.stop());
+
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+
+async function namespace(name: string): Promise<void> {
+  const labels = { [OPT_IN]: 'true' };
+  const annotations = { 'initializer.kubernetes.io/envoy-templates': 'transparent' };
+  await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } });
+  if (fixture.controlPlane.hasControllerManager) {
+    await kubectl(`wait --for=create serviceaccount/default --namespace=${name} --timeout=30s`);
+  }
+}
+
+const pod = (inNamespace: string) =>
+  eventually(`a pod with the template is in ${inNamespace}`, async () => {
+    await kubectl(`delete pod a --namespace=${inNamespace} --ignore-not-found --wait=false --force`);
+    const metadata = { name: 'a', namespace: inNamespace };
+    await fixture.apply({ apiVersion: 'v1', kind: 'Pod', metadata, spec: SPEC });
+    return (await kubectl(`get pod a --namespace=${inNamespace} -o yaml`)).includes('envoy-routes');
+  });
+
+const service = (name: string, inNamespace: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: inNamespace },
+  spec: { ports: [{ port: 80 }], selector: { app: name } },
+});
+
+const route = (name: string, inNamespace: string, backend: string, metadata: object = {}) => ({
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  metadata: { name, namespace: inNamespace, ...metadata },
+  spec: {
+    parentRefs: [{ group: '', kind: 'Service', name: 'web' }],
+    rules: [
+      {
+        matches: [{ path: { type: 'PathPrefix', value: `/${name}` } }],
+        backendRefs: [{ name: backend, port: 80 }],
+      },
+    ],
+  },
+});
+
+const file = async (inNamespace: string): Promise<string> => {
+  const { stdout } = await fixture.controlPlane.kubectl([
+    ...`get configmap envoy-routes --namespace=${inNamespace} -o json --ignore-not-found`.split(' '),
+  ]);
+  return stdout === '' ? '' : JSON.parse(stdout).data?.['rds.json'];
+};
+
+interface Parent {
+  readonly controllerName: string;
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly message: string;
+  }[];
+}
+const parents = async (name: string, inNamespace: string): Promise<readonly Parent[]> =>
+  JSON.parse(await kubectl(`get httproute ${name} --namespace=${inNamespace} -o json`)).status?.parents ?? [];
+const condition = async (type: string, name: string, inNamespace: string) =>
+  (await parents(name, inNamespace))
+    .filter(({ controllerName }) => controllerName === OURS)
+    .flatMap(({ conditions }) => conditions)
+    .find((each) => each.type === type);
+
+async function cli(...args: readonly string[]) {
+  const terminal = new MemoryTerminal({});
+  const kubeconfig = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+  const code = await runCli(['node', 'envoy-initializer', ...args, ...kubeconfig], terminal);
+  return { code, text: `${terminal.stdout}${terminal.stderr}` };
+}
+
+test('without the CRD there are no routes, and with it there are at once', async () => {
+  await namespace('clients');
+  await pod('clients');
+  expect(await file('clients')).toBe('');
+  const overlay = join(projectDirectory(), 'deploy/overlays/gateway-api');
+  await fixture.kubectl('apply', '--server-side', '-k', overlay);
+  await eventually('the file is there', async () => (await file('clients')).includes('"domains":["*"]'));
+});
+
+test('a route reaches the file of each namespace with clients, and its status says so', async () => {
+  await fixture.apply(service('web', 'default'), service('web-2', 'default'));
+  await fixture.apply(route('first', 'default', 'web-2'));
+  await eventually('the route is in the file', async () => (await file('clients')).includes('/first'));
+  await eventually(
+    'it is accepted',
+    async () => (await condition('Accepted', 'first', 'default'))?.status === 'True',
+  );
+  expect(await condition(PROGRAMMED, 'first', 'default')).toMatchObject({ message: '0 of 0 sidecars' });
+  const events = await kubectl('get events.events.k8s.io --namespace=default -o yaml');
+  expect(events).toContain('reason: NoSidecar');
+});
+
+test('a backend that is missing is said, and is found when it comes', async () => {
+  await fixture.apply(route('second', 'default', 'late'));
+  await eventually(
+    'it is not resolved',
+    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'False',
+  );
+  await fixture.apply(service('late', 'default'));
+  await eventually(
+    'it is resolved',
+    async () => (await condition('ResolvedRefs', 'second', 'default'))?.status === 'True',
+  );
+});
+
+test('entries of other controllers stay', async () => {
+  const other = {
+    parentRef: { name: 'gateway' },
+    controllerName: 'example.com/other',
+    conditions: [
+      {
+        type: 'Accepted',
+        status: 'True',
+        reason: 'Accepted',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  };
+  await fixture.kubectl(
+    ...'patch httproute first --namespace=default --subresource=status --type=json -p'.split(' '),
+    JSON.stringify([{ op: 'replace', path: '/status/parents', value: [other] }]),
+  );
+  await eventually('ours is back', async () => (await parents('first', 'default')).length === 2);
+  expect((await parents('first', 'default'))[0]).toMatchObject({ controllerName: 'example.com/other' });
+});
+
+test('a foreign edit and a deletion of the file are repaired', async () => {
+  const before = await file('clients');
+  // Without the policy that refuses both.
+  await kubectl('delete validatingadmissionpolicybinding envoy-initializer-routes');
+  const patch = 'patch configmap envoy-routes --namespace=clients --type=merge -p';
+  await eventually('the policy is gone', async () => {
+    const edit = [...patch.split(' '), '{"data":{"rds.json":"{}"}}'];
+    return (await fixture.controlPlane.kubectl(edit)).code === 0;
+  });
+  await eventually('the edit is repaired', async () => (await file('clients')) === before);
+  await kubectl('delete configmap envoy-routes --namespace=clients');
+  await eventually('the deletion is repaired', async () => (await file('clients')) === before);
+});
+
+test('a running sidecar is touched when its routes change, and counts when it has taken them', async () => {
+  await namespace('running');
+  await pod('running');
+  let mounted = 'none';
+  const server = createServer((_, response) => response.end(mounted));
+  await new Promise<void>((resolve) => server.listen(15_021, ADDRESS, resolve));
+  try {
+    // Its Envoy is older than the ConfigMap `envoy` of the namespace.
+    const running = { startedAt: '2026-01-01T00:00:00Z' };
+    const container = {
+      name: 'envoy',
+      ready: true,
+      restartCount: 0,
+      image: 'envoy',
+      imageID: '',
+      state: { running },
+    };
+    const ready = {
+      phase: 'Running',
+      podIP: ADDRESS,
+      podIPs: [{ ip: ADDRESS }],
+      initContainerStatuses: [container],
+    };
+    const patch = 'patch pod a --namespace=running --subresource=status --type=merge -p';
+    await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: ready }));
+    await eventually('it is behind', async () =>
+      ((await condition(PROGRAMMED, 'first', 'default'))?.message ?? '').startsWith('0 of 1'),
+    );
+    await eventually('it is touched', async () =>
+      (await kubectl('get pod a --namespace=running -o yaml')).includes(
+        'initializer.kubernetes.io/envoy-routes: ',
+      ),
+    );
+    mounted = /"inline_string":"([0-9a-f]+)"/.exec(await file('running'))?.[1] ?? '';
+    await eventually('it has the routes', async () => {
+      const programmed = await condition(PROGRAMMED, 'first', 'default');
+      return programmed?.status === 'True' && programmed.message === '1 of 1 sidecars';
+    });
+    await fixture.apply(route('fourth', 'default', 'web-2'));
+    await eventually('a new route is not there yet', async () =>
+      ((await condition(PROGRAMMED, 'fourth', 'default'))?.message ?? '').startsWith('0 of 1'),
+    );
+    expect(await condition(PROGRAMMED, 'first', 'default')).toMatchObject({ status: 'True' });
+    mounted = /"inline_string":"([0-9a-f]+)"/.exec(await file('running'))?.[1] ?? '';
+    await eventually(
+      'it is there',
+      async () => (await condition(PROGRAMMED, 'fourth', 'default'))?.status === 'True',
+    );
+    await fixture.kubectl(
+      ...['wait', 'httproute/fourth', '--namespace=default', '--timeout=30s'],
+      `--for=jsonpath={.status.parents[0].conditions[?(@.type=="${PROGRAMMED}")].status}=True`,
+    );
+    const scrape = async () => (await fetch(`${fixture.operator.metricsUrl}/metrics`)).text();
+    // The copy of the ConfigMap `envoy` comes after the file.
+    await eventually('its configuration is older', async () =>
+      (await scrape()).includes('envoy_initializer_routes_sidecars_with_older_configuration 1\n'),
+    );
+    const metrics = await scrape();
+    expect(metrics).toContain('envoy_initializer_routes_sidecars_behind 0');
+    expect(metrics).toMatch(/envoy_initializer_routes_programmed_seconds_count [1-9]/);
+    expect(await cli('drift', '-n', 'running')).toMatchObject({
+      code: 1,
+      text: expect.stringMatching(/^running +a +old-configuration +<none>$/m),
+    });
+    expect((await cli('check', 'pod/a', '-n', 'running')).text).toContain(
+      '! old-configuration: pod a has an older configuration of Envoy than the ConfigMap envoy, which Envoy reads only when it starts: recreate it',
+    );
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await kubectl('delete namespace running --wait=false');
+  }
+});
+
+test('a ConfigMap without the label is left to its owner', async () => {
+  await namespace('mine');
+  await kubectl('create configmap envoy-routes --namespace=mine --from-literal=rds.json=mine');
+  await pod('mine');
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=mine -o yaml')).includes('reason: RoutesNotOurs'),
+  );
+  expect(await file('mine')).toBe('mine');
+});
+
+test('the file is there before the configuration that the first pod waits for', async () => {
+  await namespace('new');
+  await pod('new');
+  const created = async (name: string) =>
+    JSON.parse(await kubectl(`get configmap ${name} --namespace=new -o json`)).metadata;
+  await eventually(
+    'the copy is there',
+    async () =>
+      (await fixture.controlPlane.kubectl(['get', 'configmap', 'envoy', '--namespace=new'])).code === 0,
+  );
+  const [routes, envoy] = [await created('envoy-routes'), await created('envoy')];
+  expect(Number(routes.resourceVersion)).toBeLessThan(Number(envoy.resourceVersion));
+});
+
+const grpcRoute = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'GRPCRoute',
+  metadata: { name: 'rpc', namespace: 'default' },
+  spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }] },
+};
+
+const grpcRouteDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'grpcroutes.gateway.networking.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/4958' },
+  },
+  spec: {
+    group: 'gateway.networking.k8s.io',
+    names: { kind: 'GRPCRoute', plural: 'grpcroutes' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+test('kubectl apply of a route that does nothing, or not all that it says, warns its author', async () => {
+  const apply = async (...objects: readonly object[]) => {
+    const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+    const { code, stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input });
+    return { code, warnings: stderr.split('\n').filter((line) => line !== '') };
+  };
+  const none = { code: 0, warnings: [] };
+  const missing = { ...route('warned', 'default', 'nobody') };
+  expect(await apply(missing)).toEqual({
+    code: 0,
+    warnings: ['Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist'],
+  });
+  // The older version is the same route.
+  const older = { ...missing, apiVersion: 'gateway.networking.k8s.io/v1beta1' };
+  const changed = {
+    ...older,
+    spec: { ...older.spec, rules: [{ backendRefs: [{ name: 'nobody', port: 81 }] }] },
+  };
+  expect((await apply(changed)).warnings).toEqual([
+    'Warning: BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
+  ]);
+  // The Service comes just before its route.
+  expect(await apply(service('just-now', 'default'), route('warned', 'default', 'just-now'))).toEqual(none);
+  expect(await apply(route('twice', 'default', 'web-2'), { ...route('warned', 'default', 'web-2') })).toEqual(
+    none,
+  );
+  await eventually(
+    'the operator has seen it',
+    async () => (await condition('Accepted', 'twice', 'default')) !== undefined,
+  );
+  // Also where both are of the same second.
+  const copy = {
+    ...route('twice', 'default', 'web-2'),
+    metadata: { name: 'twice-more', namespace: 'default' },
+  };
+  expect(await apply(copy)).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: RuleNeverMatches: rules[0] gets no request with path below "/twice": default/twice rules[0] has the same match and comes first',
+    ],
+  });
+  await namespace('lonely');
+  const consumer = { ...copy, metadata: { name: 'consumer', namespace: 'lonely' } };
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  expect(await apply({ ...consumer, spec: { ...consumer.spec, parentRefs, rules: [{}] } })).toEqual({
+    code: 0,
+    warnings: [
+      'Warning: NoBackend: rules[0]: no backend has a weight above 0, so requests get 500',
+      'Warning: NoSidecar: no running pod follows this route: its clients need the template transparent',
+    ],
+  });
+  // A route for a Gateway is no business of ours.
+  const gateway = { ...missing, spec: { ...missing.spec, parentRefs: [{ name: 'gateway' }] } };
+  expect(await apply({ ...gateway, metadata: { name: 'gateway', namespace: 'default' } })).toEqual(none);
+  await kubectl('delete httproute warned twice twice-more gateway --namespace=default');
+});
+
+test('check says what a route does, and which rule takes a request', async () => {
+  const check = (...args: readonly string[]) => cli('check', ...args);
+  await fixture.apply(route('lost', 'default', 'nobody'));
+  expect(await check('httproute/first', '-n', 'default')).toEqual({
+    code: 1,
+    text: expect.stringContaining(
+      '! no-ready-endpoints: Service default/web-2 has no ready endpoint: its share of requests gets 503',
+    ),
+  });
+  await fixture.apply({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-2-a', namespace: 'default', labels: { 'kubernetes.io/service-name': 'web-2' } },
+    addressType: 'IPv4',
+    ports: [{ port: 80 }],
+    endpoints: [
+      { addresses: ['10.9.9.1'], conditions: { ready: true } },
+      { addresses: ['10.9.9.2'], conditions: { ready: false } },
+    ],
+  });
+  const report = await check('httproute/first', '-n', 'default');
+  expect(report.text).toMatch(
+    /Service default\/web port 80: applies to clients in all namespaces except lonely.*\n.*Service default\/web-2 has 1 ready endpoint\n[\s\S]*in use by /,
+  );
+  expect(report.text).not.toContain('no-ready-endpoints');
+  await fixture.apply(grpcRouteDefinition);
+  await kubectl('wait crd/grpcroutes.gateway.networking.k8s.io --for=condition=Established');
+  await eventually('a GRPCRoute can be made', async () => {
+    const made = await fixture.controlPlane.kubectl(['apply', '-f', '-'], {
+      input: JSON.stringify(grpcRoute),
+    });
+    return made.code === 0;
+  });
+  expect((await check('httproute/first', '-n', 'default')).text).toContain(
+    '! grpc-route: GRPCRoute default/rpc is for Service default/web, too. Sidecars follow HTTPRoutes only',
+  );
+  await kubectl('delete crd grpcroutes.gateway.networking.k8s.io');
+  expect(await check('httproute/lost', '-n', 'default')).toEqual({
+    code: 1,
+    text: expect.stringContaining(
+      '! BackendNotFound: rules[0].backendRefs[0]: Service default/nobody does not exist',
+    ),
+  });
+  expect(await check('httproute/none', '-n', 'default')).toEqual({
+    code: 2,
+    text: expect.stringContaining('httproute/none does not exist in namespace default'),
+  });
+  const asked = await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first/x');
+  expect(asked).toEqual({
+    code: 0,
+    text: expect.stringContaining(
+      'default/first rules[0] matches path below "/first": 100 % to default/web-2:80',
+    ),
+  });
+  expect(asked.text).toContain('default/lost rules[0] is not used: path is "/first/x", not below "/lost"');
+  expect(await check('pod/a', '-n', 'clients', '--to', 'http://elsewhere/')).toEqual({
+    code: 0,
+    text: expect.stringContaining('no Service has the name or address elsewhere'),
+  });
+  // Without capture, a pod gets nothing of it.
+  const containers = [{ name: 'app', image: 'app' }];
+  const plain = (name: string, metadata: object) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', ...metadata },
+    spec: { containers },
+  });
+  await fixture.apply(plain('bare', {}), plain('plain', { labels: { [OPT_IN]: 'true' } }));
+  for (const [name, why] of [
+    ['bare', '! no-sidecar: the pod has no sidecar'],
+    ['plain', '! no-capture: the sidecar (template config) does not capture the requests of the pod'],
+  ] as const) {
+    expect(await check(`pod/${name}`, '-n', 'default', '--to', 'http://web/first')).toEqual({
+      code: 1,
+      text: expect.stringContaining(why),
+    });
+  }
+  const exclude = 'initializer.kubernetes.io/envoy-exclude-outbound-ports';
+  await kubectl(`annotate pod a --namespace=clients ${exclude}=80`);
+  expect((await check('pod/a', '-n', 'clients', '--to', 'http://web.default/first')).text).toContain(
+    '! excluded-port: port 80 bypasses the sidecar',
+  );
+  await kubectl(`annotate pod a --namespace=clients ${exclude}-`);
+  await kubectl('delete httproute lost --namespace=default');
+});
+
+test('a tenant reaches no other with its routes, and keeps none from theirs', async () => {
+  await namespace('tenant');
+  await pod('tenant');
+  await eventually('the tenant has a file', async () => (await file('tenant')) !== '');
+  const parentRefs = [{ group: '', kind: 'Service', name: 'web', namespace: 'default' }];
+  const consumer = {
+    ...route('consumer', 'tenant', 'web-2'),
+    metadata: { name: 'consumer', namespace: 'tenant' },
+  };
+  await fixture.apply({ ...consumer, spec: { ...consumer.spec, parentRefs } });
+  await eventually('the tenant has its route', async () =>
+    (await file('tenant')).includes('"tenant/consumer'),
+  );
+  // Compiled, each would take seconds.
+  const value = 'a{1,333}'.repeat(120);
+  const matches = Array.from({ length: 8 }, (_, i) => ({
+    path: { type: 'RegularExpression', value: `/${i}${value}` },
+  }));
+  const rules = Array.from({ length: 8 }, () => ({ matches, backendRefs: [{ name: 'web-2', port: 80 }] }));
+  await fixture.apply(service('web', 'tenant'), {
+    ...route('giant', 'tenant', 'web-2'),
+    spec: { parentRefs: [{ group: '', kind: 'Service', name: 'web' }], rules },
+  });
+  await eventually('it is refused', async () => {
+    const accepted = await condition('Accepted', 'giant', 'tenant');
+    return accepted?.status === 'False' && accepted.message.includes('is too large');
+  });
+  await fixture.apply(route('after', 'default', 'web-2'));
+  await eventually('others go on', async () => (await file('clients')).includes('/after'));
+  expect(await file('clients')).not.toContain('consumer');
+  // The port is none of the Service.
+  const ported = { ...route('ported', 'default', 'web-2') };
+  const [parent] = ported.spec.parentRefs;
+  const warned = await fixture.apply({
+    ...ported,
+    spec: { ...ported.spec, parentRefs: [{ ...parent, port: 81 }] },
+  });
+  expect(warned.stderr).toBe('Warning: NoMatchingParent: Service default/web has no port 81\n');
+  expect(await file('clients')).not.toContain('/ported');
+  await kubectl('delete httproute after ported --namespace=default');
+});
+
+test('a tenant with more routes than a file has room for takes none from others', async () => {
+  const paths = (name: string, rule: number) =>
+    Array.from({ length: 64 }, (_, i) => ({
+      path: { type: 'Exact', value: `/${name}/${rule}/${i}/${'x'.repeat(1000)}` },
+    }));
+  const large = ['l0', 'l1', 'l2', 'l3', 'l4', 'l5'].map((name) => {
+    const made = route(name, 'tenant', 'web');
+    const rules = [0, 1].map((rule) => ({
+      matches: paths(name, rule),
+      backendRefs: [{ name: 'web', port: 80 }],
+    }));
+    return { ...made, spec: { ...made.spec, rules } };
+  });
+  await fixture.apply(service('web', 'tenant'), ...large);
+  await eventually('the status says so', async () => {
+    const programmed = await condition(PROGRAMMED, 'l0', 'tenant');
+    return (
+      programmed?.status === 'False' &&
+      /so the \d+ bytes of routes in namespace tenant are left out/.test(programmed.message)
+    );
+  });
+  await fixture.apply(route('after', 'default', 'web-2'));
+  await eventually('others go on', async () => (await file('clients')).includes('"/after"'));
+  expect(await file('clients')).not.toContain('tenant/web');
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=clients -o yaml')).includes(
+      'reason: RoutesTooLarge',
+    ),
+  );
+  await eventually(
+    'the routes of others are in use',
+    async () => (await condition(PROGRAMMED, 'after', 'default'))?.status === 'True',
+  );
+  const asked = await cli('check', 'pod/a', '-n', 'clients', '--to', 'http://web.tenant/');
+  expect(asked).toMatchObject({ code: 1, text: expect.stringContaining('! RoutesTooLarge: ') });
+  await kubectl('delete httproute --all --namespace=tenant');
+  await kubectl('delete httproute after --namespace=default');
+});
+
+test('a status in our name that is not ours is written again', async () => {
+  const forged = (await parents('first', 'default')).map((parent) => ({
+    ...parent,
+    conditions: parent.conditions.map((each) => ({ ...each, status: 'False', message: 'forged' })),
+  }));
+  const patch = 'patch httproute first --namespace=default --subresource=status --type=merge -p';
+  await fixture.kubectl(...patch.split(' '), JSON.stringify({ status: { parents: forged } }));
+  await eventually(
+    'it is right',
+    async () => (await condition('Accepted', 'first', 'default'))?.status === 'True',
+  );
+});
+
+test('an immutable ConfigMap is said, and is made again once it is deleted', async () => {
+  await fixture.kubectl('apply', '-f', join(projectDirectory(), 'deploy/base/routes-file.yaml'));
+  await eventually('the policy refuses an edit of the file', async () => {
+    const edit = 'patch configmap envoy-routes --namespace=clients --type=merge -p'.split(' ');
+    const { stderr } = await fixture.controlPlane.kubectl([...edit, '{"data":{"rds.json":"{}"}}']);
+    return stderr.includes('which only the account of envoy-initializer may write');
+  });
+  await namespace('frozen');
+  const labels = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
+  await fixture.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'envoy-routes', namespace: 'frozen', labels },
+    immutable: true,
+    data: { 'rds.json': '{}' },
+  });
+  await pod('frozen');
+  await eventually('an Event says so', async () =>
+    (await kubectl('get events.events.k8s.io --namespace=frozen -o yaml')).includes(
+      'is immutable: delete it',
+    ),
+  );
+  expect(await file('frozen')).toBe('{}');
+  await kubectl('delete configmap envoy-routes --namespace=frozen');
+  await eventually('the routes are there', async () => (await file('frozen')).includes('/first'));
+});
+
+test('a Service that is made again has its new address in the file, and not that which another took', async () => {
+  const address = () => kubectl('get service web-2 --namespace=default -o jsonpath={.spec.clusterIP}');
+  const before = await address();
+  expect(await file('clients')).toContain(`"${before}:80"`);
+  await kubectl('delete service web-2 --namespace=default');
+  const taker = service('taker', 'default');
+  await fixture.apply({ ...taker, spec: { ...taker.spec, clusterIP: before } }, service('web-2', 'default'));
+  const after = await address();
+  await eventually('the address is the new one', async () => {
+    const text = await file('clients');
+    return text.includes(`"${after}:80"`) && !text.includes(`"${before}:80"`);
+  });
+});
+
+test('an operator that was killed goes on where it was', async () => {
+  fixture.operator.process.kill('SIGKILL');
+  await fixture.operator.process.exited;
+  await fixture.apply(route('third', 'default', 'web-2'));
+  await kubectl('delete httproute second --namespace=default');
+  await fixture.operator.restart();
+  await eventually('the file is right', async () => {
+    const text = await file('clients');
+    return text.includes('/third') && !text.includes('/second') && text.includes('/first');
+  });
+});
+
+test('the definition of routes is removed and comes again while the operator runs', async () => {
+  const definition = 'crd/httproutes.gateway.networking.k8s.io';
+  await kubectl(`delete ${definition}`);
+  await eventually('its routes are gone', async () => !(await file('clients')).includes('default/'));
+  await fixture.kubectl(
+    'apply',
+    '--server-side',
+    '-k',
+    join(projectDirectory(), 'deploy/overlays/gateway-api'),
+  );
+  await kubectl(`wait ${definition} --for=condition=Established --timeout=30s`);
+  await eventually('a route can be made', async () => {
+    const input = JSON.stringify(route('again', 'default', 'web-2'));
+    return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;
+  });
+  await eventually('the route is there', async () => (await file('clients')).includes('/again'), {
+    boundMs: 60_000,
+  });
+});

@@ -1,0 +1,373 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
+import { compileRoutes, type RoutingInput } from '../../../src/routing/compile.ts';
+import { explainRequest } from '../../../src/routing/explain.ts';
+import type { HTTPRouteMatch, HTTPRouteRule } from '../../../src/routing/http-route.ts';
+import { ENVOY_CONFIGURATIONS } from '../../../src/sidecar/envoy/configurations.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { eventually } from '../../env/eventually.ts';
+import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
+import { goldenCases } from '../../support/jest/golden-case.ts';
+import { matches, NAMESPACES, requests, routingInputs } from '../../support/routing/arbitrary-routes.ts';
+import { routeFor, routingInput, servicesOf } from '../../support/routing/routes.ts';
+import { type Asked, RoutingLab } from '../../support/routing/routing-lab.ts';
+
+describeWithEnvoy('routes in a real Envoy', (envoy) => {
+  describe('that only checks them', () => {
+    let directory: string;
+
+    beforeAll(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-routes-'));
+    });
+
+    afterAll(async () => {
+      await rm(directory, { recursive: true });
+    });
+
+    /** transparent.json with routes in the place of the file that has them. Rejects if Envoy refuses it. */
+    async function validate(text: string): Promise<void> {
+      const [resource] = JSON.parse(text).resources;
+      const { '@type': _, ...routes } = resource;
+      const file = join(directory, 'envoy.json');
+      const configuration = withRoutes(ENVOY_CONFIGURATIONS['transparent.json'] ?? {}, routes);
+      // The layer of the drain: its directory has to be there.
+      await writeFile(file, JSON.stringify(configuration).replaceAll('/etc/envoy/', `${directory}/`));
+      await promisify(execFile)(envoy, [
+        '--mode',
+        'validate',
+        '--config-path',
+        file,
+        '--disable-hot-restart',
+      ]);
+    }
+
+    test.each(goldenCases('routes'))('accepts those of test/golden/routes/%s', async (name) => {
+      const path = join(projectDirectory(), 'test/golden/routes', name, 'input.yaml');
+      const input = routingInput(await readFile(path, 'utf8'));
+      const compilation = compileRoutes(input);
+      for (const namespace of ['office', 'elsewhere']) await validate(compilation.file(namespace).text);
+    });
+
+    test('accepts any', async () => {
+      await fc.assert(
+        fc.asyncProperty(routingInputs, fc.constantFrom(...NAMESPACES), async (input, namespace) => {
+          await validate(compileRoutes(input).file(namespace).text);
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    test('refuses what is not valid, in the same place', async () => {
+      const { text } = compileRoutes({ routes: [], services: new Map() }).file('');
+      await validate(text);
+      await expect(validate(text.replace('"prefix":"/"', '"safe_regex":{"regex":"("}'))).rejects.toThrow();
+    });
+  });
+
+  describe('that serves', () => {
+    let lab: RoutingLab;
+    let echo: string;
+
+    beforeAll(async () => {
+      lab = await RoutingLab.start(envoy);
+      echo = `127.0.1.1:${lab.port}`;
+    });
+
+    afterAll(async () => {
+      await lab?.stop();
+    });
+
+    const at = (number: number) => `::ffff:127.0.1.${number}`;
+
+    /** Services shop/echo, shop/v2 to shop/v9, and one that nobody listens for. */
+    function services() {
+      const dead = lab.service('shop', 'dead', 10, 1);
+      const versions = [2, 3, 4, 5, 6, 7, 8, 9].map((number) => lab.service('shop', `v${number}`, number));
+      return servicesOf([lab.service('shop', 'echo', 1), ...versions, dead]);
+    }
+
+    const to = (name: string, more: object = {}) => ({ name, port: name === 'dead' ? 1 : lab.port, ...more });
+
+    function apply(...rules: readonly HTTPRouteRule[]) {
+      return lab.apply({ routes: [routeFor('shop/r', 'shop/echo', rules)], services: services() }, 'client');
+    }
+
+    /** How often each status or backend comes up. */
+    async function count(times: number, asked: Asked = {}): Promise<ReadonlyMap<string | number, number>> {
+      const counts = new Map<string | number, number>();
+      for (let i = 0; i < times; i++) {
+        const { status, seen } = await lab.ask(echo, asked);
+        const key = seen?.at ?? status;
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+      return counts;
+    }
+
+    test('sends what no route is about to where it was going', async () => {
+      await apply({ backendRefs: [to('v2')] });
+      const { status, seen } = await lab.ask(`127.0.1.3:${lab.port}`);
+      expect({ status, at: seen?.at }).toEqual({ status: 200, at: at(3) });
+    });
+
+    test('obeys a change, and goes on with the last routes that were valid', async () => {
+      await apply({ backendRefs: [to('v2')] });
+      expect((await lab.ask(echo)).seen?.at).toBe(at(2));
+      const { version } = await apply({ backendRefs: [to('v3')] });
+      expect((await lab.ask(echo)).seen?.at).toBe(at(3));
+      const rejections = () => lab.statistic('rds.outbound.update_rejected');
+      const before = await rejections();
+      const broken = compileRoutes({ routes: [], services: new Map() }).file('').text;
+      await lab.write(broken.replace('"path":"/ready"', '"safe_regex":{"regex":"("}'));
+      await eventually('Envoy has refused the routes', async () => (await rejections()) > before);
+      expect((await lab.ask(echo)).seen?.at).toBe(at(3));
+      // Both are in one resource, so a version is never that of routes that are not in use.
+      expect(await lab.version()).toBe(version);
+    });
+
+    test('lets a client forge neither destination nor backend', async () => {
+      await apply({ backendRefs: [to('v2')] });
+      const other = `127.0.1.4:${lab.port}`;
+      const forged = [
+        'x-envoy-initializer-destination',
+        'x-envoy-initializer-mirror',
+        'x-envoy-original-dst-host',
+      ];
+      for (const value of [other, echo, 'readiness', '*']) {
+        for (const name of [...forged, 'host']) {
+          const headers = [[name, value]] as const;
+          const routed = await lab.ask(echo, { headers });
+          const direct = await lab.ask(`127.0.1.3:${lab.port}`, { headers });
+          expect({ name, value, routed: routed.seen?.at, direct: direct.seen?.at }).toEqual({
+            name,
+            value,
+            routed: at(2),
+            direct: at(3),
+          });
+          expect(routed.seen?.headers).not.toHaveProperty('x-envoy-initializer-destination');
+          expect(direct.seen?.headers).not.toHaveProperty('x-envoy-initializer-destination');
+        }
+      }
+    });
+
+    test('does not send a request elsewhere if its backend has nobody', async () => {
+      await apply({ backendRefs: [to('dead')] });
+      const { status, body } = await lab.ask(echo);
+      expect(status).toBe(503);
+      expect(body).toContain('retried');
+    });
+
+    test('shares requests by weights, and answers 500 for the share of a backend that does not exist', async () => {
+      await apply(
+        {
+          matches: [{ path: { value: '/split' } }],
+          backendRefs: [to('v2', { weight: 3 }), to('v3'), to('v4', { weight: 0 })],
+        },
+        { matches: [{ path: { value: '/half' } }], backendRefs: [to('v2'), to('gone')] },
+      );
+      const split = await count(400, { path: '/split' });
+      expect([...split.keys()].sort()).toEqual([at(2), at(3)]);
+      // More than six standard deviations.
+      expect(Math.abs((split.get(at(2)) ?? 0) - 300)).toBeLessThan(60);
+      const half = await count(400, { path: '/half' });
+      expect([...half.keys()].sort()).toEqual([500, at(2)].sort());
+      expect(Math.abs((half.get(500) ?? 0) - 200)).toBeLessThan(65);
+    });
+
+    test('answers 404 if no rule matches, and 500 for a rule that is invalid', async () => {
+      const [some] = [{ value: '/some' }];
+      await apply(
+        { matches: [{ path: some }], backendRefs: [to('v2')] },
+        { matches: [{ path: { value: '/none' } }] },
+        { matches: [{ path: { value: '/zero' } }], backendRefs: [to('v2', { weight: 0 })] },
+        { matches: [{ path: { value: '/filter' } }], filters: [{ type: 'CORS' }], backendRefs: [to('v2')] },
+        {
+          matches: [{ path: { type: 'RegularExpression', value: '(' }, method: 'POST' }],
+          backendRefs: [to('v2')],
+        },
+      );
+      const statusOf = async (asked: Asked) => (await lab.ask(echo, asked)).status;
+      expect(await statusOf({ path: '/other' })).toBe(404);
+      for (const path of ['/none', '/zero', '/filter/x']) expect(await statusOf({ path })).toBe(500);
+      expect(await statusOf({ path: '/else', method: 'POST' })).toBe(500);
+    });
+
+    test('mirrors to all mirrors, by their share, and the copy is as the request', async () => {
+      await apply({
+        filters: [
+          { type: 'RequestMirror', requestMirror: { backendRef: to('v3') } },
+          { type: 'RequestMirror', requestMirror: { backendRef: to('v4'), percent: 0 } },
+          { type: 'RequestMirror', requestMirror: { backendRef: to('gone') } },
+        ],
+        backendRefs: [to('v2')],
+      });
+      lab.requests.splice(0);
+      await lab.ask(echo, { path: '/m', headers: [['x-a', '1']] });
+      await eventually('the copy is there', async () => lab.requests.length === 2);
+      const [first, second] = [...lab.requests].sort((a, b) => (a.at < b.at ? -1 : 1));
+      expect([first?.at, second?.at]).toEqual([at(2), at(3)]);
+      expect(second?.headers.host).toBe('a.test');
+      expect(Object.keys(second?.headers ?? {}).filter((name) => name.includes('initializer'))).toEqual([]);
+    });
+
+    test.each([
+      ['/prefix', '/one', '/prefix/two?a=b', '/one/two?a=b'],
+      ['/prefix', '/one/', '/prefix/two', '/one/two'],
+      ['/prefix', '/one', '/prefix', '/one'],
+      ['/prefix', '/one', '/prefix/', '/one/'],
+      ['/prefix', '/', '/prefix/two', '/two'],
+      ['/prefix', '', '/prefix', '/'],
+      ['/prefix', '', '/prefix?a', '/?a'],
+      ['/a.b+(c)', '/', '/a.b+(c)/d', '/d'],
+      ['/', '/one', '/two', '/one/two'],
+      ['/', '/', '/two', '/two'],
+    ])('replaces the prefix %s with "%s": %s is %s', async (prefix, replacePrefixMatch, path, expected) => {
+      const modifier = { path: { type: 'ReplacePrefixMatch', replacePrefixMatch } } as const;
+      await apply({
+        matches: [{ path: { value: prefix } }],
+        filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'b.test', ...modifier } }],
+        backendRefs: [to('v2')],
+      });
+      const { seen } = await lab.ask(echo, { path });
+      expect([seen?.url, seen?.headers.host]).toEqual([expected, 'b.test']);
+      await apply({
+        matches: [{ path: { value: prefix } }],
+        filters: [{ type: 'RequestRedirect', requestRedirect: modifier }],
+      });
+      const { status, headers } = await lab.ask(echo, { path, headers: [['Host', 'a.test']] });
+      expect([status, headers.location]).toEqual([302, `http://a.test:${lab.port}${expected}`]);
+    });
+
+    test('replaces the whole path and keeps the query', async () => {
+      const path = { type: 'ReplaceFullPath', replaceFullPath: '/a%20b' } as const;
+      await apply({ filters: [{ type: 'URLRewrite', urlRewrite: { path } }], backendRefs: [to('v2')] });
+      expect((await lab.ask(echo, { path: '/x/y?a=/b' })).seen?.url).toBe('/a%20b?a=/b');
+      await apply({
+        filters: [{ type: 'RequestRedirect', requestRedirect: { path, scheme: 'https', statusCode: 308 } }],
+      });
+      const { status, headers } = await lab.ask(echo, { path: '/x/y?a=/b', headers: [['Host', 'a.test:1']] });
+      expect([status, headers.location]).toEqual([308, 'https://a.test:443/a%20b?a=/b']);
+    });
+
+    test('changes headers as they are written, of requests and responses', async () => {
+      const set = [{ name: 'X-Set', value: '100% %REQ(host)%' }];
+      const add = [{ name: 'x-added', value: 'two' }];
+      await apply({
+        filters: [
+          { type: 'RequestHeaderModifier', requestHeaderModifier: { set, add, remove: ['x-gone'] } },
+          { type: 'ResponseHeaderModifier', responseHeaderModifier: { set, remove: ['given'] } },
+        ],
+        backendRefs: [
+          to('v2', {
+            filters: [
+              {
+                type: 'RequestHeaderModifier',
+                requestHeaderModifier: { set: [{ name: 'x-v', value: '2' }] },
+              },
+            ],
+          }),
+        ],
+      });
+      const { headers, seen } = await lab.ask(echo, {
+        headers: [
+          ['x-set', 'a'],
+          ['x-added', 'one'],
+          ['x-gone', 'a'],
+        ],
+      });
+      expect(seen?.headers).toMatchObject({ 'x-set': '100% %REQ(host)%', 'x-added': 'one, two', 'x-v': '2' });
+      expect(seen?.headers).not.toHaveProperty('x-gone');
+      expect(headers['x-set']).toBe('100% %REQ(host)%');
+      expect(headers).not.toHaveProperty('given');
+    });
+
+    test.each([{ request: '100ms' }, { backendRequest: '100ms' }])(
+      'answers 504 after the timeout %j',
+      async (timeouts) => {
+        await apply({ timeouts, backendRefs: [to('v2')] });
+        expect((await lab.ask(echo, { path: '/hang' })).status).toBe(504);
+      },
+    );
+
+    test('finds the host by an address of IPv6', async () => {
+      const six = {
+        metadata: { namespace: 'shop', name: 'six' },
+        spec: { clusterIPs: ['fd00::7', '::1'], ports: [{ port: lab.port }] },
+      };
+      const back = {
+        metadata: { namespace: 'shop', name: 'back' },
+        spec: { clusterIPs: ['::1'], ports: [{ port: lab.port }] },
+      };
+      const input: RoutingInput = {
+        routes: [routeFor('shop/r', 'shop/six', [{ backendRefs: [{ name: 'back', port: lab.port }] }])],
+        services: servicesOf([six, back]),
+      };
+      await lab.apply(input, 'client');
+      expect((await lab.ask(`[fd00::7]:${lab.port}`)).seen?.at).toBe('::1');
+    });
+
+    test('sends generated requests where explainRequest says', async () => {
+      const found = new Map<string, number>();
+      const ruleMatches = fc.array(fc.array(matches, { minLength: 1, maxLength: 3 }), {
+        minLength: 1,
+        maxLength: 8,
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          ruleMatches,
+          fc.array(requests, { minLength: 10, maxLength: 10 }),
+          async (lists, asked) => {
+            const rules = lists.map(
+              (each: readonly HTTPRouteMatch[], index): HTTPRouteRule => ({
+                matches: each,
+                backendRefs: [to(`v${index + 2}`)],
+              }),
+            );
+            const input = { routes: [routeFor('shop/r', 'shop/echo', rules)], services: services() };
+            await lab.apply(input, 'client');
+            const [port] = compileRoutes(input).ports('client');
+            for (const request of asked) {
+              const verdicts = port
+                ? explainRequest(port, { ...request, headers: { host: 'a.test', ...request.headers } })
+                : [];
+              const winner = verdicts.find(({ wins }) => wins)?.entry.rule;
+              const { status, seen } = await lab.ask(echo, {
+                ...request,
+                headers: Object.entries(request.headers),
+              });
+              expect({ request, lists, went: seen?.at ?? status }).toEqual({
+                request,
+                lists,
+                went: winner === undefined ? 404 : at(winner + 2),
+              });
+              const kind = winner === undefined ? 'none' : 'some';
+              found.set(kind, (found.get(kind) ?? 0) + 1);
+            }
+          },
+        ),
+        { numRuns: 60 },
+      );
+      expect(Math.min(found.get('none') ?? 0, found.get('some') ?? 0)).toBeGreaterThan(30);
+    });
+  });
+});
+
+/** The value with a configuration in the place of each reference to the file of routes. */
+function withRoutes(value: JsonValue, routes: JsonObject): JsonObject {
+  const visit = (each: JsonValue): JsonValue => {
+    if (isArray(each)) return each.map(visit);
+    if (!isObject(each)) return each;
+    return Object.fromEntries(
+      Object.entries(each).map(([key, item]) =>
+        key === 'rds' ? ['route_config', routes] : [key, visit(item)],
+      ),
+    );
+  };
+  const visited = visit(value);
+  return isObject(visited) ? visited : {};
+}

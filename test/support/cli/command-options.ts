@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { COMMANDS as ENTRIES } from '../../../src/cli/commands.ts';
+import { MemoryTerminal } from './memory-terminal.ts';
+
+const context = { terminal: new MemoryTerminal(), ended: () => {} };
+
+/** Each command of the binary, with its options. */
+export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
+  await Promise.all(
+    ENTRIES.map(async ({ name, load }) => {
+      const command = new Command(name);
+      await load(command, context);
+      return [name, command] as const;
+    }),
+  ),
+);
+
+/** The flags of a command, short and long; undefined where there is no such command. */
+export function optionsOf(command: string): readonly string[] | undefined {
+  if (command.startsWith('-')) return [];
+  const options = COMMANDS[command]?.options;
+  return options && [...options.flatMap(({ short, long }) => [short ?? '', long ?? '']), '-h', '--help'];
+}

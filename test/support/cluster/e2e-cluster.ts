@@ -1,0 +1,49 @@
+import type { Cluster } from '../../env/cluster/cluster.ts';
+import { type ClusterOptions, startCluster } from '../../env/cluster/start-cluster.ts';
+import { type CommandResult, runCommand } from '../../env/control-plane/run-command.ts';
+import { uninstalled } from '../operator/uninstall.ts';
+
+/** Where the suites that run in any cluster make what they make. */
+export const TEST_NAMESPACES = ['e2e-install', 'e2e-load', 'e2e-fleet', 'e2e-copies'] as const;
+
+/** A cluster with the operator's image on its nodes: one of our own, or the one that E2E_KUBECONFIG names. */
+export interface E2eCluster {
+  readonly kubeconfigPath: string;
+  /** All that takes root on the node; undefined where the cluster is somebody else's. */
+  readonly own: Cluster | undefined;
+  kubectl(args: readonly string[], options?: { readonly input?: string }): Promise<CommandResult>;
+  /** Somebody else's cluster goes on, without the operator and what the tests have made. */
+  stop(): Promise<void>;
+}
+
+/** The kubeconfig of a cluster that is not ours, as kind and minikube make one, where the user names it. */
+export const foreignKubeconfig = process.env.E2E_KUBECONFIG || undefined;
+
+/** Starts a cluster of our own as the options say, unless there is somebody else's. */
+export async function startE2eCluster(options: ClusterOptions): Promise<E2eCluster> {
+  if (foreignKubeconfig !== undefined) return foreignCluster(foreignKubeconfig);
+  const own = await startCluster(options);
+  return {
+    own,
+    kubeconfigPath: own.kubeconfigPath,
+    kubectl: (args, input) => own.kubectl(args, input),
+    stop: () => own.stop(),
+  };
+}
+
+/** By the user's own kubectl. */
+function foreignCluster(kubeconfigPath: string): E2eCluster {
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, KUBECONFIG: kubeconfigPath };
+  const kubectl: E2eCluster['kubectl'] = (args, { input = '' } = {}) =>
+    runCommand('kubectl', args, env, input);
+  return {
+    own: undefined,
+    kubeconfigPath,
+    kubectl,
+    async stop() {
+      await uninstalled(kubeconfigPath, '--force');
+      await kubectl(['delete', 'namespace', ...TEST_NAMESPACES, '--ignore-not-found']);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { expect } from '@jest/globals';
+import type { JsonObject } from '../../../src/json/json.ts';
+import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
+import { type Injection, inject } from '../../../src/sidecar/inject.ts';
+import { applyRfc6902 } from './rfc6902.ts';
+
+type Injected = Extract<Injection, { outcome: 'injected' }>;
+
+/**
+ * The result of an injection, after checking what holds for every one: the given pod has not changed, a
+ * second applier makes the same pod of the patch, and injecting that pod again changes nothing.
+ */
+export function injectChecked(input: DecideInput): Injected {
+  const before = structuredClone(input.pod);
+  const result = inject(input);
+  expect(input.pod).toEqual(before);
+  if (result.outcome !== 'injected') throw new Error(`${result.outcome}: ${JSON.stringify(result.skip)}`);
+  expect(applyRfc6902(input.pod, result.operations)).toEqual(result.pod);
+  const again = inject({ ...input, pod: result.pod });
+  expect(again).toMatchObject({ outcome: 'skipped', skip: { reason: 'already-injected' } });
+  return result;
+}
+
+export const specOf = (pod: JsonObject) => pod.spec as JsonObject;
+export const metadataOf = (pod: JsonObject) => pod.metadata as JsonObject;
+export const namesOf = (list: unknown) => (list as readonly JsonObject[]).map(({ name }) => name);

@@ -1,0 +1,9 @@
+import type { WebhookMetrics } from '../../../src/kube/admission/webhook-metrics.ts';
+
+/** For webhooks whose calls nobody counts. */
+export const NO_WEBHOOK_METRICS: WebhookMetrics = {
+  inFlight() {},
+  answered() {},
+  refused() {},
+  watchConnections() {},
+};

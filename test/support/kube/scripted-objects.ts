@@ -1,0 +1,48 @@
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import { decodeObject, type Resource } from '../../../src/kube/api/resource.ts';
+import { failure } from './scripted-server.ts';
+
+export interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export const configMaps: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+  decode: decodeObject,
+};
+
+/** A ConfigMap of the namespace `shop`, whose UID is its name unless given. */
+export function configMap(name: string, resourceVersion: number, metadata: object = {}): ConfigMap {
+  return {
+    metadata: { namespace: 'shop', name, uid: name, resourceVersion: `${resourceVersion}`, ...metadata },
+  };
+}
+
+export function listOf(resourceVersion: number, items: readonly unknown[], token?: string): object {
+  const metadata = { resourceVersion: `${resourceVersion}`, ...(token && { continue: token }) };
+  return { kind: 'ConfigMapList', apiVersion: 'v1', metadata, items };
+}
+
+export const added = (object: KubeObject) => ({ type: 'ADDED', object });
+export const modified = (object: KubeObject) => ({ type: 'MODIFIED', object });
+export const deleted = (object: KubeObject) => ({ type: 'DELETED', object });
+export const failed = (code: number, status: object = {}) => ({
+  type: 'ERROR',
+  object: failure(code, status),
+});
+
+export function bookmark(resourceVersion: number, annotations?: object): object {
+  return {
+    type: 'BOOKMARK',
+    object: { kind: 'ConfigMap', metadata: { resourceVersion: `${resourceVersion}`, annotations } },
+  };
+}
+
+/** The bookmark after the last of the initial events (KEP-3157). */
+export function initialEventsEnd(resourceVersion: number): object {
+  return bookmark(resourceVersion, { 'k8s.io/initial-events-end': 'true' });
+}

@@ -1,0 +1,335 @@
+import { applyPatch, type Operation } from 'fast-json-patch';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
+import type { KubeObject } from '../../../src/kube/api/object.ts';
+import type { Resource } from '../../../src/kube/api/resource.ts';
+import { Store } from '../../../src/kube/cache/store.ts';
+import type { ObjectRef } from '../../../src/kube/client/client.ts';
+import type { Subnet } from '../../../src/network/api/subnet.ts';
+import type { Network } from '../../../src/network/api/types.ts';
+import { AddressBooks } from '../../../src/network/pods/address-books.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim } from '../../../src/network/pods/ipam-claims.ts';
+import { OPEN_ACCESS } from '../../../src/network/pods/network-access.ts';
+import {
+  addressesOn,
+  isGated,
+  isRelevant,
+  type NetworkPod,
+  networkPods,
+  POD_INDEXERS,
+} from '../../../src/network/pods/network-pods.ts';
+import { NetworkUsers } from '../../../src/network/pods/network-users.ts';
+import { PodAddresses } from '../../../src/network/pods/pod-addresses.ts';
+import { PodGates } from '../../../src/network/pods/pod-gates.ts';
+
+const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const KEY = 'default/blue';
+const PODS = networkPods(OPEN_ACCESS);
+const { signal } = new AbortController();
+
+/** What happens to a write: it is lost before or after its effect, or other things happen first. */
+export type Fate = 'done' | 'dropped' | 'answer lost' | (() => Promise<void>);
+
+interface ApiPod {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly schedulingGates: readonly { readonly name: string }[];
+  };
+}
+
+interface ApiClaim {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+  readonly spec: { readonly network: string };
+  readonly status?: { readonly ips: readonly string[] };
+}
+
+/** An event of a watch: without an object, the one of this key is deleted. */
+type WatchEvent = { readonly key: string } & ({ readonly pod?: ApiPod } | { readonly claim?: ApiClaim });
+
+/** An API server with pods on one Network, and replicas of the operator whose caches lag behind it. */
+export class AddressWorld {
+  readonly network: Network;
+  readonly pods = new Map<string, ApiPod>();
+  readonly claims = new Map<string, ApiClaim>();
+  /** Addresses of pods that all replicas knew, and that were deleted while their node did not respond, by node. */
+  readonly lost = new Map<string, string[]>();
+  readonly events: WatchEvent[] = [];
+  readonly away = new Set<string>();
+  readonly notices: string[] = [];
+  fate: Fate = 'done';
+  /** Where the scheduler puts a pod without a gate. */
+  readonly #nodes = new Map<string, string>();
+  #version = 0;
+  #leader: Replica;
+  readonly replicas: readonly Replica[];
+
+  constructor(ranges: Subnet & Pick<Network['spec'], 'exclude'>) {
+    this.network = {
+      metadata: { name: 'blue', namespace: 'default', uid: 'blue' },
+      spec: ranges,
+      status: { ...ranges, provider: 'multus' },
+    };
+    this.replicas = [new Replica(this), new Replica(this)];
+    this.#leader = this.replicas[0] ?? new Replica(this);
+  }
+
+  get leader(): Replica {
+    return this.#leader;
+  }
+
+  /** A replica begins a term, the same one again or another. */
+  lead(index: number): void {
+    this.#leader = this.replicas[index % this.replicas.length] ?? this.#leader;
+    this.#leader.addresses.startTerm();
+  }
+
+  create(
+    name: string,
+    options: { ips?: readonly string[]; claim?: string; isGated: boolean; node: string },
+  ): void {
+    const key = `default/${name}`;
+    if (this.pods.has(key)) return;
+    const { ips, claim, isGated, node } = options;
+    this.#nodes.set(key, node);
+    const element = {
+      name: 'blue',
+      ...(ips && { ips }),
+      ...(claim !== undefined && { 'ipam-claim-reference': claim }),
+    };
+    const text = ips || claim !== undefined ? JSON.stringify([element]) : 'blue';
+    const annotations = { [MULTUS]: text, ...(isGated && { [GATE]: text }) };
+    this.#store(key, {
+      metadata: { name, namespace: 'default', uid: `u${this.#version}`, resourceVersion: '', annotations },
+      spec: { schedulingGates: isGated ? [{ name: GATE }] : [] },
+    });
+  }
+
+  createClaim(name: string): void {
+    if (this.claims.has(`default/${name}`)) return;
+    const metadata = { name, namespace: 'default', uid: `c${this.#version}`, resourceVersion: '' };
+    this.#storeClaim({ metadata, spec: { network: 'blue' } });
+  }
+
+  deleteClaim(name: string): void {
+    if (this.claims.delete(`default/${name}`))
+      this.events.push({ key: `default/${name}`, claim: undefined } as never);
+  }
+
+  delete(name: string): void {
+    const key = `default/${name}`;
+    const pod = this.pods.get(key);
+    if (!pod) return;
+    this.pods.delete(key);
+    this.events.push({ key });
+    const { nodeName = '' } = pod.spec;
+    // A replica that has not seen the addresses cannot keep them.
+    const isSeen = this.replicas.every(({ pods }) => {
+      const cached = pods.get(key);
+      return (
+        cached?.metadata.uid === pod.metadata.uid && addressesOn(cached, KEY).size > 0 && !isGated(cached)
+      );
+    });
+    if (!this.away.has(nodeName) || !isSeen) return;
+    this.lost.set(nodeName, [...(this.lost.get(nodeName) ?? []), ...addressesOf(pod)]);
+  }
+
+  goAway(node: string): void {
+    this.away.add(node);
+  }
+
+  comeBack(node: string): void {
+    this.away.delete(node);
+    this.lost.delete(node);
+    for (const { books } of this.replicas) books.nodeChanged(node);
+  }
+
+  /** Every address of a live pod without a gate, and of lost pods; one twice if two have it. */
+  inUse(): readonly string[] {
+    return [...[...this.pods.values()].flatMap(addressesOf), ...[...this.lost.values()].flat()];
+  }
+
+  claimedIps(): readonly string[] {
+    return [...this.claims.values()].flatMap(({ status }) => status?.ips ?? []);
+  }
+
+  async patchPod(key: string, operations: readonly Operation[]): Promise<ApiPod> {
+    return this.#write(() => {
+      const pod = this.pods.get(key);
+      if (!pod) throw refusal(404);
+      let patched: ApiPod;
+      try {
+        patched = applyPatch(structuredClone(pod), structuredClone([...operations]), true).newDocument;
+      } catch {
+        throw refusal(422);
+      }
+      return this.#store(key, patched);
+    });
+  }
+
+  async patchClaim(key: string, patch: ApiClaim): Promise<ApiClaim> {
+    return this.#write(() => {
+      const claim = this.claims.get(key);
+      if (!claim) throw refusal(404);
+      const { uid, resourceVersion } = claim.metadata;
+      if (patch.metadata.uid !== uid || patch.metadata.resourceVersion !== resourceVersion)
+        throw refusal(409);
+      return this.#storeClaim({ ...claim, ...(patch.status && { status: patch.status }) });
+    });
+  }
+
+  async #write<T>(effect: () => T): Promise<T> {
+    const fate = this.fate;
+    this.fate = 'done';
+    if (fate === 'dropped') throw refusal(500);
+    if (typeof fate === 'function') await fate();
+    const result = effect();
+    if (fate === 'answer lost') throw refusal(500);
+    return result;
+  }
+
+  #store(key: string, pod: ApiPod): ApiPod {
+    this.#version += 1;
+    const isGated = pod.spec.schedulingGates.length > 0;
+    const stored = {
+      metadata: { ...pod.metadata, resourceVersion: `${this.#version}` },
+      spec: isGated ? pod.spec : { ...pod.spec, nodeName: this.#nodes.get(key) ?? '' },
+    };
+    this.pods.set(key, stored);
+    this.events.push({ key, pod: stored });
+    return stored;
+  }
+
+  #storeClaim(claim: ApiClaim): ApiClaim {
+    this.#version += 1;
+    const stored = { ...claim, metadata: { ...claim.metadata, resourceVersion: `${this.#version}` } };
+    const key = `default/${claim.metadata.name}`;
+    this.claims.set(key, stored);
+    this.events.push({ key, claim: stored });
+    return stored;
+  }
+}
+
+/** A replica of the operator: its caches, its books, and what it does as the leader. */
+export class Replica {
+  readonly pods = new Store<NetworkPod>(POD_INDEXERS);
+  readonly claims = new Store<IpamClaim>(CLAIM_INDEXERS);
+  readonly books: AddressBooks;
+  readonly addresses: PodAddresses;
+  readonly #world: AddressWorld;
+  readonly #gates: PodGates;
+  #seen = 0;
+
+  constructor(world: AddressWorld) {
+    this.#world = world;
+    this.books = new AddressBooks({
+      pods: this.pods,
+      claims: this.claims,
+      networks: { get: (key) => (key === KEY ? world.network : undefined) },
+      gives: () => true,
+      isAway: (node) => world.away.has(node),
+      onFreed: () => undefined,
+    });
+    const client = {
+      get: async <T extends KubeObject>(resource: Resource<T>, { namespace, name }: ObjectRef) => {
+        const pod = world.pods.get(`${namespace}/${name}`);
+        if (!pod) throw refusal(404);
+        return resource.decode(pod);
+      },
+      jsonPatch: async <T extends KubeObject>(
+        resource: Resource<T>,
+        { namespace, name }: ObjectRef,
+        operations: readonly Operation[],
+      ) => resource.decode(await world.patchPod(`${namespace}/${name}`, operations)),
+      mergePatch: async <T extends KubeObject>(
+        resource: Resource<T>,
+        { namespace, name }: ObjectRef,
+        patch: unknown,
+      ) => resource.decode(await world.patchClaim(`${namespace}/${name}`, patch as ApiClaim)),
+      list: async <I>(resource: Resource<KubeObject>, _: object, read: (item: unknown) => I) => {
+        const all = resource.kind === 'Pod' ? world.pods : world.claims;
+        return {
+          items: [...all.values()].map((item) => read(item)),
+          resourceVersion: '',
+          continue: undefined,
+        };
+      },
+    };
+    // A client can also list without a reader, which nobody does here.
+    this.addresses = new PodAddresses({ client: client as never, books: this.books, access: OPEN_ACCESS });
+    this.#gates = new PodGates({
+      client,
+      books: this.books,
+      addresses: this.addresses,
+      ports: { serves: () => false, fill: async (_, text) => ({ text }) },
+      pods: this.pods,
+      users: new NetworkUsers(this.pods, this.books),
+      stateOf: () => ({ kind: 'ready' }),
+      access: OPEN_ACCESS,
+      events: { event: (_, { reason, note }) => world.notices.push(`${reason}: ${note}`) },
+      metrics: { addressTaken: () => undefined },
+    });
+  }
+
+  /** Hands some of the events to the caches, and their handlers. */
+  catchUp(events = Number.POSITIVE_INFINITY): void {
+    const end = Math.min(this.#seen + events, this.#world.events.length);
+    for (; this.#seen < end; this.#seen += 1) {
+      const event = this.#world.events[this.#seen];
+      if (event && 'claim' in event) this.#onClaim(event.key, event.claim);
+      else if (event) this.#onPod(event.key, 'pod' in event ? event.pod : undefined);
+    }
+  }
+
+  /** A reconcile of a pod. A failure is retried, some time. */
+  async reconcile(name: string): Promise<void> {
+    await this.#gates.reconcile(`default/${name}`, signal).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+    });
+  }
+
+  #onPod(key: string, pod: ApiPod | undefined): void {
+    const known = this.pods.get(key);
+    const decoded = pod && PODS.decode(pod);
+    const current = decoded && isRelevant(decoded) ? decoded : undefined;
+    if (known && known.metadata.uid !== current?.metadata.uid) {
+      this.pods.delete(key);
+      this.books.deleted(known);
+    }
+    if (!current) return;
+    this.pods.set(current);
+    this.books.changed(current, known?.metadata.uid === current.metadata.uid ? known : undefined);
+  }
+
+  #onClaim(key: string, claim: ApiClaim | undefined): void {
+    const known = this.claims.get(key);
+    const current = claim && IPAM_CLAIMS.decode(claim);
+    if (known && known.metadata.uid !== current?.metadata.uid) {
+      this.claims.delete(key);
+      this.books.claimChanged(known);
+    }
+    if (!current) return;
+    this.claims.set(current);
+    this.books.claimChanged(current);
+  }
+}
+
+function addressesOf(pod: ApiPod): readonly string[] {
+  const decoded = PODS.decode(pod);
+  return decoded.gate === undefined ? [...addressesOn(decoded, KEY)] : [];
+}
+
+function refusal(status: number): ApiError {
+  return new ApiError({ status, reason: '', message: `${status}`, retryAfterMs: undefined, causes: [] });
+}

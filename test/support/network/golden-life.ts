@@ -1,0 +1,47 @@
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
+import { parseYaml } from '../../../src/json/yaml.ts';
+import type { NetworkSpec } from '../../../src/network/api/types.ts';
+import type { NetworkModel } from './network-model.ts';
+
+/** One thing that happens in the life of a Network: its name, and what goes with it. */
+export interface LifeStep {
+  readonly name: string;
+  readonly value: JsonValue;
+}
+
+/** What a step of a golden case does. */
+export type StepActions = Readonly<Record<string, (value: JsonValue) => void | Promise<void>>>;
+
+/** The steps of a golden case: a list in YAML, whose items have one key each. */
+export function stepsOf(text: string): readonly LifeStep[] {
+  const parsed = parseYaml(text);
+  if ('error' in parsed) throw new Error(parsed.error);
+  if (!isArray(parsed.value)) throw new Error('expected a list of steps');
+  return parsed.value.map((step) => {
+    const [entry, ...others] = isObject(step) ? Object.entries(step) : [];
+    if (!entry || others.length > 0) throw new Error('expected a step with one key');
+    return { name: entry[0], value: entry[1] };
+  });
+}
+
+/** Does the step, by the actions of the family or by those that every family has. */
+export async function takeStep(model: NetworkModel, step: LifeStep, own: StepActions): Promise<void> {
+  const actions: StepActions = {
+    create: (spec) => model.create(spec as JsonObject & NetworkSpec),
+    change: (spec) => model.edit(spec as Partial<NetworkSpec>),
+    delete: () => model.delete(),
+    wreck: () => model.wreck(),
+    ...own,
+  };
+  const action = Object.hasOwn(actions, step.name) ? actions[step.name] : undefined;
+  if (!action) throw new Error(`expected one of ${Object.keys(actions).join(', ')}, got ${step.name}`);
+  await action(step.value);
+}
+
+/** The conditions of the Network's status, one line each. */
+export function conditionLines({ network }: NetworkModel): readonly string[] {
+  if (!network) return [];
+  return (network.status?.conditions ?? []).map(
+    ({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`,
+  );
+}

@@ -1,0 +1,281 @@
+import jsonpatch from 'fast-json-patch';
+import type { ObjectKey } from '../../../src/kube/api/object.ts';
+import { MutationCache } from '../../../src/kube/cache/mutation-cache.ts';
+import type { Reconcile } from '../../../src/kube/controller/controller.ts';
+import { NETWORKS } from '../../../src/network/api/resources.ts';
+import type { Network, NetworkSpec } from '../../../src/network/api/types.ts';
+import { DeletionReconciler } from '../../../src/network/controller/deletion-reconciler.ts';
+import { NetworkWriter, type NetworkWriterOptions } from '../../../src/network/controller/network-writer.ts';
+import { NormalReconciler } from '../../../src/network/controller/normal-reconciler.ts';
+import { ProviderRegistry } from '../../../src/network/controller/provider-registry.ts';
+import { networkReconcile } from '../../../src/network/controller/reconcile.ts';
+import { StatusThrottle } from '../../../src/network/controller/status-throttle.ts';
+import { StatusWriter } from '../../../src/network/controller/status-writer.ts';
+import { RangeAllocator } from '../../../src/network/ipam/range-allocator.ts';
+import { type KnownNode, nodesInUse } from '../../../src/network/nodes/nodes-in-use.ts';
+import { MultusProvider } from '../../../src/network/providers/multus/multus.ts';
+import { networkOwner } from '../../../src/network/providers/multus/multus-attachment.ts';
+import { NeutronProvider } from '../../../src/network/providers/neutron/neutron.ts';
+import type { NeutronApi } from '../../../src/network/providers/neutron/neutron-api.ts';
+import { NeutronGarbageCollector } from '../../../src/network/providers/neutron/neutron-garbage-collector.ts';
+import { NeutronStore } from '../../../src/network/providers/neutron/neutron-store.ts';
+import { memoryLog } from '../kube/memory-log.ts';
+import { FakeNeutron } from '../neutron/fake-neutron.ts';
+import { FakeClock } from '../time/fake-clock.ts';
+import { FakeAttachments, refusal } from './fake-attachments.ts';
+
+const { signal } = new AbortController();
+
+/** A call that did not come to its end as seen from here; `done` says whether it did over there. */
+export interface Mishap {
+  /** Of which of the calls from now on, from 0. */
+  readonly nth: number;
+  readonly done: boolean;
+  /** The process dies of it; else the call fails. */
+  readonly dies: boolean;
+}
+
+export interface NetworkModelOptions {
+  /** How the operator calls the fake Neutron; directly unless given. */
+  readonly neutronApi?: (fake: FakeNeutron) => NeutronApi;
+}
+
+interface Operator {
+  readonly reconcile: Reconcile;
+  readonly garbageCollector: NeutronGarbageCollector;
+}
+
+/** One Network in a cluster and both its backends, all in memory; and an operator that can be made to fail or die at any call. */
+export class NetworkModel {
+  readonly key: ObjectKey = 'default/a';
+  readonly attachments = new FakeAttachments();
+  readonly neutron = new FakeNeutron();
+  /** Live pods that are attached. */
+  pods: readonly ObjectKey[] = [];
+  /** The nodes on which they run. */
+  nodesOfPods: readonly string[] = [];
+  /** What is known of the nodes; undefined without node agents. */
+  known: ReadonlyMap<string, KnownNode> | undefined;
+  /** What the Events said, as `REASON: NOTE`. */
+  readonly events: string[] = [];
+  readonly #clock = new FakeClock();
+  readonly #neutronApi: NeutronApi;
+  #network: Network | undefined;
+  #version = 0;
+  #uids = 0;
+  #mishap: Mishap | undefined;
+  #calls = 0;
+  #isDead = false;
+  #operator: Operator;
+
+  constructor({ neutronApi }: NetworkModelOptions = {}) {
+    this.#neutronApi = neutronApi?.(this.neutron) ?? this.neutron.api;
+    this.neutron.through = (call) => this.#through(async () => call());
+    this.#operator = this.#newOperator();
+  }
+
+  get network(): Network | undefined {
+    return this.#network;
+  }
+
+  create(spec: NetworkSpec): void {
+    if (this.#network) return;
+    const metadata = { namespace: 'default', name: 'a', uid: `uid-${++this.#uids}`, generation: 1 };
+    this.#store({ metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec });
+  }
+
+  /** As by a merge patch: null removes a field. */
+  edit(spec: Partial<NetworkSpec>): void {
+    const network = this.#network;
+    if (!network || network.metadata.deletionTimestamp) return;
+    const generation = (network.metadata.generation ?? 0) + 1;
+    const { provider } = network.spec;
+    const fields = Object.entries({ ...network.spec, ...spec, ...(provider && { provider }) });
+    const next = Object.fromEntries(fields.filter(([, value]) => value !== null)) as unknown as NetworkSpec;
+    this.#store({ ...network, metadata: { ...network.metadata, generation }, spec: next });
+  }
+
+  delete(): void {
+    if (!this.#network) return;
+    const metadata = { ...this.#network.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
+    this.#store({ ...this.#network, metadata });
+  }
+
+  /** By hand, and whatever the operator still has to do. */
+  dropFinalizers(): void {
+    if (!this.#network) return;
+    this.#store({ ...this.#network, metadata: { ...this.#network.metadata, finalizers: [] } });
+  }
+
+  /** Somebody deletes the real networks. */
+  wreck(): void {
+    this.attachments.live.clear();
+    this.neutron.networks.clear();
+    this.neutron.subnets.clear();
+  }
+
+  /** One reconcile, and a look at what was left behind, with the mishap on the way. Returns what it failed with. */
+  async reconcile(mishap?: Mishap): Promise<unknown> {
+    this.#mishap = mishap;
+    this.#calls = 0;
+    this.#isDead = false;
+    this.attachments.sync();
+    try {
+      await this.#operator.reconcile(this.key, signal);
+      await this.#operator.garbageCollector.check(signal);
+      return undefined;
+    } catch (error) {
+      // Retried by the next one.
+      return error;
+    } finally {
+      this.#mishap = undefined;
+      if (this.#isDead) this.#operator = this.#newOperator();
+      this.#clock.advance(60_000);
+      this.#collectGarbage();
+    }
+  }
+
+  /** The shapes of the real networks, in whatever backend: `CIDR GATEWAY`. */
+  real(): readonly string[] {
+    const { networks, subnets } = this.neutron;
+    // A definition has no range: node agents take it from the status.
+    const inMultus = [...this.attachments.live.values()].map(() => {
+      const { cidr, gateway } = this.#network?.status ?? {};
+      return `${cidr} ${gateway}`;
+    });
+    const inNeutron = [...networks.keys()].map((id) => {
+      const own = [...subnets.values()].filter(({ networkId }) => networkId === id);
+      return own.map(({ cidr, gateway }) => `${cidr} ${gateway}`).join(' and ');
+    });
+    return [...inMultus, ...inNeutron];
+  }
+
+  /** A new process of the operator, which knows nothing. */
+  #newOperator(): Operator {
+    const { attachments } = this;
+    const api = () => this.#neutronApi;
+    const client = this.#client();
+    const lister = { get: (key: ObjectKey) => (key === this.key ? this.#network : undefined) };
+    const store = new NeutronStore({ api, clock: this.#clock });
+    const clusterId = async () => 'cluster';
+    const provider = new NeutronProvider({ api, store, clusterId });
+    const multus = new MultusProvider({
+      client,
+      networks: attachments.networks,
+      attachments: attachments.attachments,
+      usageOf: (network) => ({
+        pods: this.pods,
+        nodes: nodesInUse(network, this.nodesOfPods, this.known && ((name) => this.#knownNode(name))),
+      }),
+      defaultMtu: () => 1450,
+    });
+    const providers = new ProviderRegistry([multus, provider], 'multus');
+    const copies = new MutationCache<Network>(lister);
+    const writer = new NetworkWriter({ client, copies });
+    const statusWriter = new StatusWriter({
+      writer,
+      events: { event: (_, { reason, note }) => this.events.push(`${reason}: ${note}`) },
+      now: () => new Date(0),
+      throttle: new StatusThrottle(this.#clock),
+    });
+    const allocator = new RangeAllocator(providers, () => {});
+    const parts = { allocator, writer, statusWriter };
+    const reconcile = networkReconcile({
+      copies,
+      providers,
+      normalReconciler: new NormalReconciler(parts),
+      deletionReconciler: new DeletionReconciler(parts),
+    });
+    const garbageCollector = new NeutronGarbageCollector({
+      client,
+      store,
+      provider,
+      clusterId,
+      known: lister.get,
+      metrics: { available: () => {} },
+      log: memoryLog().log,
+    });
+    return { reconcile, garbageCollector };
+  }
+
+  /** Requests to the API server, for Networks by this model and for attachments by that of theirs. */
+  #client(): NetworkWriterOptions['client'] & FakeAttachments['client'] {
+    const { client } = this.attachments;
+    return {
+      ...client,
+      get: (resource, ref, options) =>
+        this.#through(async () => {
+          if (resource.plural !== NETWORKS.plural) return client.get(resource, ref, options);
+          if (!this.#network) throw refusal(404, 'NotFound');
+          return resource.decode(this.#network);
+        }),
+      create: (...args) => this.#through(() => client.create(...args)),
+      delete: (...args) => this.#through(() => client.delete(...args)),
+      jsonPatch: (resource, ref, operations, options) =>
+        this.#through(async () => {
+          if (resource.plural !== NETWORKS.plural) {
+            return client.jsonPatch(resource, ref, operations, options);
+          }
+          if (!this.#network) throw refusal(404, 'NotFound');
+          try {
+            const { newDocument } = jsonpatch.applyPatch(
+              structuredClone(this.#network),
+              [...operations],
+              true,
+            );
+            return resource.decode(this.#store(newDocument));
+          } catch {
+            throw refusal(422, 'Invalid');
+          }
+        }),
+      mergePatch: (resource, _, patch) =>
+        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
+      apply: (resource, _, patch) =>
+        this.#through(async () => resource.decode(this.#merge(patch as Partial<Network>))),
+    };
+  }
+
+  #merge({ metadata, status }: Partial<Network>): Network {
+    const network = this.#network;
+    if (!network) throw refusal(404, 'NotFound');
+    if (metadata?.resourceVersion !== network.metadata.resourceVersion) throw refusal(409, 'Conflict');
+    return this.#store({
+      ...network,
+      metadata: { ...network.metadata, ...metadata },
+      ...(status && { status }),
+    });
+  }
+
+  #store(network: Network): Network {
+    const stored = {
+      ...network,
+      metadata: { ...network.metadata, resourceVersion: String(++this.#version).padStart(6, '0') },
+    };
+    const { deletionTimestamp, finalizers } = stored.metadata;
+    this.#network = deletionTimestamp && !finalizers?.length ? undefined : stored;
+    return stored;
+  }
+
+  #knownNode(name: string): KnownNode {
+    return this.known?.get(name) ?? { internalIp: undefined, report: undefined };
+  }
+
+  /** What the garbage collector does once an owner is gone. */
+  #collectGarbage(): void {
+    for (const attachment of this.attachments.live.values()) {
+      const owner = networkOwner(attachment);
+      if (!owner || owner.uid === this.#network?.metadata.uid) continue;
+      const metadata = { ...attachment.metadata, deletionTimestamp: '2026-01-01T00:00:02Z' };
+      this.attachments.store({ ...attachment, metadata });
+    }
+  }
+
+  async #through<R>(call: () => Promise<R>): Promise<R> {
+    if (this.#isDead) throw new Error('the process is dead');
+    const mishap = this.#calls++ === this.#mishap?.nth ? this.#mishap : undefined;
+    if (!mishap) return call();
+    this.#isDead = mishap.dies;
+    if (mishap.done) await call();
+    throw new Error(mishap.dies ? 'the process is dead' : 'the call failed');
+  }
+}

@@ -1,0 +1,108 @@
+import { EventEmitter, once } from 'node:events';
+import { pino } from 'pino';
+import { type KubeObject, keyOf } from '../../../src/kube/api/object.ts';
+import type { Resource } from '../../../src/kube/api/resource.ts';
+import { type Selection, SharedInformers } from '../../../src/kube/cache/shared-informers.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
+import { Discovery } from '../../../src/kube/client/discovery.ts';
+import { loadKubeConfig } from '../../../src/kube/client/kubeconfig/load-config.ts';
+import { Transport } from '../../../src/kube/client/transport.ts';
+import { Controller } from '../../../src/kube/controller/controller.ts';
+import { ReconcileHistory } from '../../../src/kube/controller/reconcile-history.ts';
+import type { EventDetails } from '../../../src/kube/events/events.ts';
+import { USER_AGENT } from '../../../src/kube/util/version.ts';
+import { systemClock } from '../../../src/kube/workqueue/clock.ts';
+import { exponentialLimiter } from '../../../src/kube/workqueue/rate-limiters.ts';
+import { WorkQueue } from '../../../src/kube/workqueue/rate-limiting-queue.ts';
+import { cachedNetwork, NETWORKS } from '../../../src/network/api/resources.ts';
+import type { Network } from '../../../src/network/api/types.ts';
+import { setUpNetworkController } from '../../../src/network/controller/controller.ts';
+import { NETWORK_INDEXERS } from '../../../src/network/providers/index.ts';
+import { multus } from '../../../src/network/providers/multus/index.ts';
+import type { Usage } from '../../../src/network/providers/provider.ts';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+
+/** The Network controller at work, as `serve` wires it, with its Events kept in a list. */
+export interface NetworkOperator {
+  readonly client: KubeClient;
+  /** Resolves once every key was reconciled at least once more. */
+  reconciledAgain(keys: readonly string[]): Promise<void>;
+  /** Reasons of the Events on the object, oldest first. */
+  reasonsFor(key: string): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface NetworkOperatorOptions {
+  readonly resyncMs?: number;
+  readonly usageOf?: (network: Network) => Usage;
+}
+
+export async function startNetworkOperator(
+  controlPlane: Pick<ControlPlane, 'kubeconfigPath'>,
+  { resyncMs = 30_000, usageOf }: NetworkOperatorOptions = {},
+): Promise<NetworkOperator> {
+  const clock = systemClock;
+  const config = loadKubeConfig({ kubeconfig: controlPlane.kubeconfigPath, master: undefined });
+  const transport = new Transport(config, clock, USER_AGENT);
+  const client = new KubeClient({ transport, clock });
+  const informers = new SharedInformers({ client, clock, onError: () => () => {} });
+  const networks = informers.informer(NETWORKS, { transform: cachedNetwork, indexers: NETWORK_INDEXERS });
+  const queue = new WorkQueue<string>({ clock, limiter: exponentialLimiter({ baseMs: 5, maxMs: 1_000 }) });
+  const notices: { readonly key: string; readonly notice: EventDetails }[] = [];
+  const reconciled = new EventEmitter().setMaxListeners(0);
+  const log = pino({ level: 'silent' });
+  const discovery = new Discovery({ client, clock, log });
+  const manager = {
+    leaderClient: client,
+    served: (resource: Resource<KubeObject>) => discovery.follow(resource),
+    informer: <T extends KubeObject>(resource: Resource<T>, selection?: Selection<T>) =>
+      informers.informer(resource, selection),
+  };
+  const provider = multus.setUp(manager, {
+    networks: networks.lister,
+    enqueue: (key) => queue.add(key),
+    usageOf,
+    defaultMtu: () => 1450,
+  });
+  const { reconcile } = setUpNetworkController({
+    client,
+    networks,
+    queue,
+    events: { event: (regarding, notice) => notices.push({ key: keyOf(regarding), notice }) },
+    clock,
+    now: () => new Date(),
+    resyncMs,
+    defaultProvider: 'multus',
+    providers: [provider],
+  });
+  const controller = new Controller({
+    name: 'network',
+    queue,
+    reconcile: async (key, signal) => {
+      const result = await reconcile(key, signal);
+      reconciled.emit(key);
+      return result;
+    },
+    workers: 2,
+    history: new ReconcileHistory({ wallClock: Date.now }),
+    log,
+    clock,
+  });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const watching = Promise.all([informers.run(signal), discovery.run(signal)]);
+  await networks.waitForSync(signal);
+  const running = controller.run(signal);
+  return {
+    client,
+    reconciledAgain: async (keys) => {
+      await Promise.all(keys.map((key) => once(reconciled, key)));
+    },
+    reasonsFor: (key) => notices.filter((entry) => entry.key === key).map(({ notice }) => notice.reason),
+    stop: async () => {
+      stopping.abort();
+      await Promise.all([running, watching]);
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import type { ObjectKey } from '../../../src/kube/api/object.ts';
+import type { Subnet } from '../../../src/network/api/subnet.ts';
+import { bridgeName } from '../../../src/network/providers/multus/cni-config.ts';
+
+/** The CNI configuration as the previous release wrote it: with a range, and on several nodes with a VNI. */
+export function oldCniConfig(key: ObjectKey, { cidr, gateway, mtu }: Subnet, vni?: number): string {
+  const ipam = { type: vni === undefined ? 'host-local' : 'envoy-initializer-ipam' };
+  const plugin = {
+    ...{ type: 'bridge', bridge: bridgeName(key), isGateway: true, forceAddress: true, ipMasq: true },
+    ...{ hairpinMode: true, ...(mtu !== undefined && { mtu }), capabilities: { ips: true, mac: true } },
+    ipam: { ...ipam, ranges: [[{ subnet: cidr, gateway }]], routes: [] },
+    ...(vni !== undefined && { vni }),
+  };
+  return JSON.stringify({ cniVersion: '1.0.0', name: key.replace('/', '.'), plugins: [plugin] });
+}

@@ -1,0 +1,833 @@
+import { cniConfig } from '../../../src/network/providers/multus/cni-config.ts';
+import { attachmentFor, attachmentWith } from '../../../src/network/providers/multus/multus-attachment.ts';
+import { ovsConfig } from '../../../src/network/providers/neutron/pods/ovs-config.ts';
+
+/** A call of kubectl, and what it reads. */
+export interface FencedCall {
+  readonly args: readonly string[];
+  readonly input?: object;
+}
+
+const GATE = 'samplecrd.k8s.io/network';
+const MULTUS = 'k8s.v1.cni.cncf.io/networks';
+const FINALIZER = 'samplecrd.k8s.io/network-cleanup';
+const COPY = { 'initializer.kubernetes.io/copy-of': 'envoy-initializer' };
+const ROUTES = { 'initializer.kubernetes.io/routes-of': 'envoy-initializer' };
+const HOME = '--namespace=envoy-initializer';
+const WEBHOOKS = 'mutatingwebhookconfiguration/envoy-initializer';
+const SHAPE = { cidr: '10.1.0.0/16', gateway: '10.1.0.1' };
+const CONFIG = cniConfig('default/ours', 1450);
+/** A certificate's form is all that the API server looks at. */
+const BUNDLE = btoa(`-----BEGIN CERTIFICATE-----
+MIIBdzCCAR2gAwIBAgIUKkp2bX5W0C7PbUxE6sV3yJ0bq3MwCgYIKoZIzj0EAwIw
+-----END CERTIFICATE-----
+`);
+const SPEC = { containers: [{ name: 'app', image: 'app' }] };
+const STATUS = 'initializer.kubernetes.io/envoy-status';
+const DRAIN = 'initializer.kubernetes.io/drain';
+const injectedStatus = (sha256: string, containers: readonly string[] = ['envoy']) =>
+  JSON.stringify({
+    version: 1,
+    templates: [{ name: 'config', sha256 }],
+    added: { volumes: ['app'], containers },
+  });
+const INJECTED_SPEC = {
+  containers: ['app', 'envoy'].map((name) => ({ name, image: name, resources: { requests: { cpu: '1m' } } })),
+  initContainers: [{ name: 'app-init', image: 'app' }],
+};
+/** What keeps to the pod security of the operator's namespace. */
+const SAFE = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+const object = (
+  apiVersion: string,
+  kind: string,
+  name: string,
+  rest: object = {},
+  metadata: object = {},
+) => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'default', ...metadata },
+  ...rest,
+});
+const NEW = {
+  apiVersion: 'samplecrd.k8s.io/v1',
+  kind: 'Network',
+  metadata: { name: 'new', namespace: 'default', uid: 'a' },
+  spec: { cidr: 'fd00::/64', gateway: 'fd00::1', mtu: 1400 },
+} as const;
+const NEW_OF_NEUTRON = { ...NEW, metadata: { ...NEW.metadata, name: 'new-of-neutron' } };
+const configMap = (name: string, metadata: object = {}) =>
+  object('v1', 'ConfigMap', name, { data: { 'envoy.json': '{}' } }, metadata);
+const secret = (name: string, type: string, metadata: object = {}) =>
+  object('v1', 'Secret', name, { type, data: { 'tls.crt': '', 'tls.key': '' } }, metadata);
+const network = (name: string, metadata: object = {}) =>
+  object('samplecrd.k8s.io/v1', 'Network', name, { spec: SHAPE }, metadata);
+const owner = (name: string) => ({
+  ownerReferences: [{ apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', name, uid: 'a', controller: true }],
+});
+/** Another owner than a Network, of whatever name. */
+const OTHER_OWNER = { apiVersion: 'v1', kind: 'ConfigMap', name: 'any', uid: 'b' };
+const ownedBy = (reference: object) => ({
+  ownerReferences: [{ ...OTHER_OWNER, name: 'mine', ...reference }],
+});
+const madeFor = (uid: string) => ({ annotations: { 'samplecrd.k8s.io/network-uid': uid } });
+const attachment = (name: string, config: string, metadata: object = owner(name)) =>
+  object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, { spec: { config } }, metadata);
+const definition = (name: string, rest: object) =>
+  object('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition', name, rest, owner(name));
+const webhookConfiguration = (name: string) => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name },
+  webhooks: [
+    {
+      name: 'envoy.initializer.kubernetes.io',
+      clientConfig: { service: { name: 'a', namespace: 'b' } },
+      rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }],
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+    },
+  ],
+});
+const event = (reportingController: string, name = 'event') =>
+  object('events.k8s.io/v1', 'Event', name, {
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    type: 'Normal',
+    reason: 'Lied',
+    action: 'Lie',
+    regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'gated' },
+    reportingController,
+    reportingInstance: 'a',
+  });
+const lease = (name: string, metadata: object = {}) =>
+  object('coordination.k8s.io/v1', 'Lease', name, { spec: { holderIdentity: 'a' } }, metadata);
+const slice = (name: string, labels: object) =>
+  object(
+    'discovery.k8s.io/v1',
+    'EndpointSlice',
+    name,
+    { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.2'] }] },
+    { labels },
+  );
+const claim = (name: string) =>
+  object('k8s.cni.cncf.io/v1alpha1', 'IPAMClaim', name, { spec: { network: 'blue', interface: 'net1' } });
+const inOurs = { namespace: 'envoy-initializer' };
+const PROVEN = object(
+  'v1',
+  'Pod',
+  'proof',
+  {
+    spec: {
+      serviceAccountName: 'envoy-initializer',
+      containers: [{ name: 'app', image: 'app', securityContext: SAFE }],
+    },
+  },
+  inOurs,
+);
+
+const OUR_SLICE = { 'endpointslice.kubernetes.io/managed-by': 'envoy-initializer' };
+
+/** What there is, made by the admin, for the account to be held back from. */
+export const FENCED_OBJECTS: readonly object[] = [
+  object('v1', 'ServiceAccount', 'default'),
+  object(
+    'v1',
+    'Pod',
+    'gated',
+    { spec: { ...SPEC, schedulingGates: [{ name: 'example.com/other' }, { name: GATE }] } },
+    { finalizers: ['example.com/theirs'], annotations: { [MULTUS]: 'blue' } },
+  ),
+  object('v1', 'Pod', 'plain', { spec: SPEC }),
+  object(
+    'v1',
+    'Pod',
+    'injected',
+    { spec: INJECTED_SPEC },
+    { annotations: { [STATUS]: injectedStatus('old') } },
+  ),
+  slice('theirs', {}),
+  slice('listed', OUR_SLICE),
+  object('apps/v1', 'Deployment', 'web', {
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: SPEC },
+    },
+  }),
+  configMap('envoy'),
+  configMap('envoy', { namespace: 'kube-public', labels: COPY }),
+  configMap('envoy-routes'),
+  configMap('envoy-routes', { namespace: 'kube-public', labels: ROUTES }),
+  configMap('envoy-initializer', inOurs),
+  secret('envoy-initializer-tls', 'kubernetes.io/tls', inOurs),
+  secret('theirs', 'kubernetes.io/tls'),
+  lease('envoy-initializer', inOurs),
+  lease('leader', { namespace: 'kube-system' }),
+  network('theirs', { finalizers: ['example.com/theirs', FINALIZER] }),
+  // The garbage collector takes along what an owner has left: it is looked at again where the owner is there.
+  attachment('ours', CONFIG, { ...owner('ours'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('theirs', '{"type":"macvlan"}', { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('stripped', CONFIG, { finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('disowned', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('lost', CONFIG, { ...madeFor('a'), finalizers: ['example.com/theirs', FINALIZER] }),
+  attachment('shared', CONFIG, {
+    ownerReferences: [
+      OTHER_OWNER,
+      ...owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
+    ],
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
+  attachment('led', CONFIG, {
+    ownerReferences: [{ ...OTHER_OWNER, controller: true }],
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
+  attachment('noted', CONFIG, {
+    ...owner('noted'),
+    labels: { 'example.com/team': 'blue' },
+    annotations: { 'example.com/note': 'theirs' },
+    finalizers: ['example.com/theirs', FINALIZER],
+  }),
+  event('example.com/other', 'theirs'),
+  event('envoy-initializer', 'ours'),
+  claim('theirs'),
+];
+
+const create = (input: object): FencedCall => ({ args: ['create', '-f', '-'], input });
+const applied = (input: object): FencedCall => ({
+  args: ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+  input,
+});
+const reapply = (input: object): FencedCall => ({ args: ['apply', '-f', '-'], input });
+const replace = (input: object): FencedCall => ({ args: ['replace', '-f', '-'], input });
+const remove = (...what: readonly string[]): FencedCall => ({ args: ['delete', '--wait=false', ...what] });
+const merge = (target: string, patch: object, ...flags: readonly string[]): FencedCall => ({
+  args: ['patch', target, ...flags, '--type=merge', '--patch', JSON.stringify(patch)],
+});
+const patch = (target: string, operations: readonly object[], ...flags: readonly string[]): FencedCall => ({
+  args: ['patch', target, ...flags, '--type=json', '--patch', JSON.stringify(operations)],
+});
+const post = (path: string, input: object = {}): FencedCall => ({
+  args: ['create', '--raw', path, '-f', '-'],
+  input,
+});
+const set = (path: string, value: unknown) => [{ op: 'add', path, value }];
+const unset = (path: string) => [{ op: 'remove', path }];
+
+/** The text with another part. */
+function changed(text: string, from: string, to: string): string {
+  if (!text.includes(from)) throw new Error(`${from} is not in ${text}`);
+  return text.replace(from, to);
+}
+
+const MAY_NOT =
+  /the account of envoy-initializer may not [A-Z]+ [a-z./0-9-]+: it may write its own ConfigMaps/;
+const PROOF = /may create pods of its own namespace as a dry run alone/;
+const POD = /may change nothing of a pod but remove its scheduling gate samplecrd\.k8s\.io\/network/;
+const REVISION = /may write those ControllerRevisions of its own namespace alone whose names begin with/;
+const SLICE = /may write those EndpointSlices alone that have its label/;
+const NEW_MAP = /may create the ConfigMaps envoy-initializer and envoy of its own namespace/;
+const OLD_MAP = /may update the ConfigMap envoy of other namespaces alone/;
+const SECRET =
+  /may write one Secret, envoy-initializer-tls of its own namespace, of type kubernetes\.io\/tls/;
+const LEASE = /may write one Lease, envoy-initializer of its own namespace/;
+const EVENT = /may write Events of its own alone/;
+const NETWORK = /may change nothing of a Network but its status and the finalizer/;
+const OWN = /may write those NetworkAttachmentDefinitions alone that a Network of the same name owns/;
+const BRIDGE = /may configure in a NetworkAttachmentDefinition one bridge nw-… with the IPAM plugin/;
+const ENTRIES = /may write no labels and annotations of a NetworkAttachmentDefinition but its own/;
+const BUNDLES = /may change nothing of its webhook configurations, envoy-initializer, but the caBundle/;
+
+/** What a thief of the token tries, and what it is told. */
+export const MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
+  [
+    'sends the reviews of pods to a server of its own',
+    patch(WEBHOOKS, set('/webhooks/0/clientConfig', { url: 'https://example.com/' })),
+    BUNDLES,
+  ],
+  [
+    'sends them to another path',
+    patch(WEBHOOKS, set('/webhooks/0/clientConfig/service', { name: 'a', namespace: 'b' })),
+    BUNDLES,
+  ],
+  ['sees all objects by the webhook', patch(WEBHOOKS, set('/webhooks/0/rules/0/resources', ['*'])), BUNDLES],
+  [
+    'blocks the system by the webhook',
+    patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/2/namespaceSelector' }]),
+    BUNDLES,
+  ],
+  [
+    'lets pods pass that no webhook has seen',
+    patch(WEBHOOKS, set('/webhooks/0/failurePolicy', 'Ignore')),
+    BUNDLES,
+  ],
+  ['removes a webhook', patch(WEBHOOKS, [{ op: 'remove', path: '/webhooks/0' }]), BUNDLES],
+  ['replaces the webhooks by server-side apply', applied(webhookConfiguration('envoy-initializer')), BUNDLES],
+  [
+    'hands the webhooks to another owner',
+    patch(
+      WEBHOOKS,
+      set('/metadata/ownerReferences', [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' }]),
+    ),
+    BUNDLES,
+  ],
+  ['creates a webhook', create(webhookConfiguration('mine')), MAY_NOT],
+  ['creates a webhook by server-side apply', applied(webhookConfiguration('mine')), MAY_NOT],
+  ['deletes the webhooks', remove(WEBHOOKS), MAY_NOT],
+  [
+    'deletes the webhooks as a collection',
+    { args: ['delete', '--raw', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'] },
+    MAY_NOT,
+  ],
+  [
+    'binds itself to cluster-admin',
+    {
+      args: [
+        'create',
+        'clusterrolebinding',
+        'mine',
+        '--clusterrole=cluster-admin',
+        '--serviceaccount=default:default',
+      ],
+    },
+    MAY_NOT,
+  ],
+  [
+    'gives its role more rights',
+    patch(
+      'clusterrole/envoy-initializer',
+      set('/rules/-', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }),
+    ),
+    MAY_NOT,
+  ],
+  ['asks for the token of another account', { args: ['create', 'token', 'default'] }, MAY_NOT],
+  ['asks for a token of its own', { args: ['create', 'token', 'envoy-initializer', HOME] }, MAY_NOT],
+  ['runs a program in a pod', post('/api/v1/namespaces/default/pods/gated/exec?command=sh'), MAY_NOT],
+  [
+    'evicts a pod',
+    post('/api/v1/namespaces/default/pods/gated/eviction', object('policy/v1', 'Eviction', 'gated')),
+    MAY_NOT,
+  ],
+  ['creates a pod', create(object('v1', 'Pod', 'mine', { spec: SPEC })), PROOF],
+  ['creates a pod in its own namespace', create(PROVEN), PROOF],
+  [
+    'tries a pod in another namespace',
+    { args: ['create', '--dry-run=server', '-f', '-'], input: object('v1', 'Pod', 'mine', { spec: SPEC }) },
+    PROOF,
+  ],
+  ['deletes a pod', remove('pod/gated'), MAY_NOT],
+  ['deletes all pods', { args: ['delete', '--raw', '/api/v1/namespaces/default/pods'] }, MAY_NOT],
+  [
+    'writes the status of a pod',
+    merge('pod/gated', { status: { phase: 'Failed' } }, '--subresource=status'),
+    MAY_NOT,
+  ],
+  ['labels a pod, and so puts it behind a Service', { args: ['label', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'annotates a pod beside the touch',
+    { args: ['annotate', 'pod', 'gated', 'a=b', 'initializer.kubernetes.io/envoy-routes=c'] },
+    POD,
+  ],
+  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }, POD],
+  ['changes the image of a sidecar', patch('pod/injected', set('/spec/containers/1/image', 'mine')), POD],
+  [
+    'writes the status of a sidecar',
+    { args: ['annotate', '--overwrite', 'pod', 'injected', `${STATUS}=${injectedStatus('new')}`] },
+    POD,
+  ],
+  [
+    'resizes a pod',
+    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), '--subresource=resize'),
+    MAY_NOT,
+  ],
+  ['takes the addresses of a pod away', { args: ['annotate', 'pod', 'gated', `${MULTUS}-`] }, POD],
+  ['gives a pod an owner', merge('pod/gated', { metadata: { ownerReferences: [OTHER_OWNER] } }), POD],
+  ['annotates a pod', { args: ['annotate', 'pod', 'gated', 'a=b'] }, POD],
+  [
+    'attaches a pod to a network',
+    merge('pod/plain', { metadata: { annotations: { [MULTUS]: 'kube-system/theirs' } } }),
+    POD,
+  ],
+  ['takes over a Service', create(slice('mine', { 'kubernetes.io/service-name': 'web' })), SLICE],
+  ['takes the endpoints of a Service', merge('endpointslice/theirs', { endpoints: [] }), SLICE],
+  [
+    'labels the endpoints of others as its own',
+    merge('endpointslice/theirs', { metadata: { labels: OUR_SLICE } }),
+    SLICE,
+  ],
+  ['deletes the endpoints of a Service', remove('endpointslice/theirs'), SLICE],
+  ['changes the image of a pod', patch('pod/gated', set('/spec/containers/0/image', 'mine')), POD],
+  ['moves a pod to a node of its choice', merge('pod/gated', { spec: { nodeSelector: { a: 'b' } } }), POD],
+  [
+    'applies a pod of another image',
+    reapply(object('v1', 'Pod', 'gated', { spec: { containers: [{ name: 'app', image: 'mine' }] } })),
+    POD,
+  ],
+  [
+    'removes the gate of another',
+    patch('pod/gated', [{ op: 'remove', path: '/spec/schedulingGates/0' }]),
+    POD,
+  ],
+  [
+    'removes the finalizer of another from a pod',
+    merge('pod/gated', { metadata: { finalizers: null } }),
+    POD,
+  ],
+  ['changes a Deployment', merge('deployment/web', { spec: { replicas: 1 } }), MAY_NOT],
+  [
+    'labels a namespace as privileged',
+    { args: ['label', 'namespace', 'default', 'pod-security.kubernetes.io/enforce=privileged'] },
+    MAY_NOT,
+  ],
+  ['changes a CRD', merge('crd/networks.samplecrd.k8s.io', { metadata: { labels: { a: 'b' } } }), MAY_NOT],
+  ['writes over a user’s ConfigMap envoy', merge('configmap/envoy', { data: { 'envoy.json': '' } }), OLD_MAP],
+  [
+    'takes a user’s ConfigMap envoy over by its label',
+    merge('configmap/envoy', { metadata: { labels: COPY } }),
+    OLD_MAP,
+  ],
+  ['writes over a user’s routes', merge('configmap/envoy-routes', { data: { 'rds.json': '' } }), OLD_MAP],
+  [
+    'creates routes without their label',
+    create(configMap('envoy-routes', { namespace: 'kube-system' })),
+    NEW_MAP,
+  ],
+  ['changes the template', merge('configmap/envoy-initializer', { data: { config: '' } }, HOME), OLD_MAP],
+  ['changes another ConfigMap', merge('configmap/kube-root-ca.crt', { data: { 'ca.crt': '' } }), OLD_MAP],
+  ['creates another ConfigMap', create(configMap('mine')), NEW_MAP],
+  [
+    'creates the ConfigMap envoy without its label',
+    create(configMap('envoy', { namespace: 'kube-system' })),
+    NEW_MAP,
+  ],
+  ['deletes a ConfigMap', remove('configmap/envoy'), MAY_NOT],
+  [
+    'creates a Secret that an account’s token would be put into',
+    create(
+      secret('envoy-initializer-token', 'kubernetes.io/service-account-token', {
+        ...inOurs,
+        annotations: { 'kubernetes.io/service-account.name': 'default' },
+      }),
+    ),
+    SECRET,
+  ],
+  ['creates its Secret elsewhere', create(secret('envoy-initializer-tls', 'kubernetes.io/tls')), SECRET],
+  ['changes another Secret', merge('secret/theirs', { data: { 'tls.crt': 'YQ==' } }), SECRET],
+  ['deletes its Secret', remove('secret/envoy-initializer-tls', HOME), MAY_NOT],
+  [
+    'takes the lead of another controller',
+    merge('lease/leader', { spec: { holderIdentity: 'b' } }, '--namespace=kube-system'),
+    LEASE,
+  ],
+  ['creates another Lease', create(lease('mine', inOurs)), LEASE],
+  ['writes an Event as another', create(event('example.com/other', 'mine')), EVENT],
+  [
+    'changes the Event of another',
+    merge('events.events.k8s.io/theirs', {
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
+    }),
+    EVENT,
+  ],
+  ['changes what a Network is', merge('network/theirs', { spec: { mtu: 1400 } }), NETWORK],
+  ['replaces a Network', replace(network('theirs', { labels: { a: 'b' } })), NETWORK],
+  [
+    'removes the finalizer of another from a Network',
+    merge('network/theirs', { metadata: { finalizers: [FINALIZER] } }),
+    NETWORK,
+  ],
+  ['gives a Network an owner', merge('network/theirs', { metadata: ownedBy({}) }), NETWORK],
+  ['labels a Network', merge('network/theirs', { metadata: { labels: { a: 'b' } } }), NETWORK],
+  ['annotates a Network', { args: ['annotate', 'network', 'theirs', 'a=b'] }, NETWORK],
+  ['creates a Network', create(network('mine')), MAY_NOT],
+  ['creates an IPAMClaim', create(claim('mine')), MAY_NOT],
+  ['changes whose an IPAMClaim is', merge('ipamclaim/theirs', { spec: { network: 'mine' } }), MAY_NOT],
+  ['deletes a Network', remove('network/theirs'), MAY_NOT],
+  ['creates a definition that no Network owns', create(attachment('mine', CONFIG, {})), OWN],
+  [
+    'creates a definition that a Network of another name owns',
+    create(attachment('mine', CONFIG, owner('theirs'))),
+    OWN,
+  ],
+  [
+    'creates a definition that something else of its name owns',
+    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'samplecrd.k8s.io/v1' }))),
+    OWN,
+  ],
+  [
+    'creates a definition that a Network of another group owns',
+    create(attachment('mine', CONFIG, ownedBy({ apiVersion: 'example.com/v1', kind: 'Network' }))),
+    OWN,
+  ],
+  [
+    'creates a definition that claims to be made for a Network',
+    create(attachment('mine', CONFIG, madeFor('a'))),
+    OWN,
+  ],
+  [
+    'takes a definition over that another controller has',
+    merge('net-attach-def/led', {
+      metadata: {
+        ...madeFor('a'),
+        ownerReferences: [
+          { ...OTHER_OWNER, controller: true },
+          ...owner('led').ownerReferences.map((o) => ({ ...o, controller: false })),
+        ],
+      },
+      spec: { config: cniConfig('default/led', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'takes a definition over for a Network of another name',
+    merge('net-attach-def/stripped', {
+      metadata: { ...owner('theirs'), ...madeFor('a') },
+      spec: { config: cniConfig('default/stripped', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'takes a definition over for something else of its name',
+    merge('net-attach-def/stripped', {
+      metadata: {
+        ownerReferences: [{ ...OTHER_OWNER, apiVersion: 'samplecrd.k8s.io/v1', name: 'stripped', uid: 'a' }],
+        ...madeFor('a'),
+      },
+      spec: { config: cniConfig('default/stripped', 1400) },
+    }),
+    OWN,
+  ],
+  [
+    'gives its definition another owner',
+    merge('net-attach-def/ours', {
+      metadata: { ownerReferences: [...owner('ours').ownerReferences, OTHER_OWNER] },
+    }),
+    OWN,
+  ],
+  [
+    'takes another owner from its definition',
+    merge('net-attach-def/shared', {
+      metadata: {
+        ownerReferences: owner('shared').ownerReferences.map((o) => ({ ...o, controller: false })),
+      },
+    }),
+    OWN,
+  ],
+  [
+    'changes the definition of another',
+    merge('net-attach-def/theirs', { spec: { config: cniConfig('default/theirs', 1450) } }),
+    OWN,
+  ],
+  [
+    'makes itself the owner of a definition of another',
+    merge('net-attach-def/theirs', { metadata: owner('theirs'), spec: { config: '{}' } }),
+    OWN,
+  ],
+  [
+    'marks a definition of another as its own',
+    merge('net-attach-def/theirs', { metadata: madeFor('a') }),
+    OWN,
+  ],
+  [
+    'marks a definition that has no owner as that of another Network',
+    merge('net-attach-def/lost', { metadata: madeFor('b') }),
+    OWN,
+  ],
+  ['deletes the definition of another', remove('net-attach-def/theirs'), OWN],
+  ['deletes a definition that has no owner', remove('net-attach-def/lost'), OWN],
+  [
+    'deletes all definitions',
+    {
+      args: ['delete', '--raw', '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'],
+    },
+    OWN,
+  ],
+  [
+    'removes the finalizer of another from its definition',
+    merge('net-attach-def/ours', { metadata: { finalizers: null } }),
+    OWN,
+  ],
+  [
+    'takes a node’s interface by another CNI plugin',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('"bridge"', '"host-device"') } }),
+    BRIDGE,
+  ],
+  [
+    'plugs pods into another bridge of Open vSwitch',
+    merge('net-attach-def/ours', { spec: { config: ovsConfig(NEW, 1442).replace('br-int', 'br-ex') } }),
+    BRIDGE,
+  ],
+  [
+    'chains a second CNI plugin',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"type":"host-device"},{') } }),
+    BRIDGE,
+  ],
+  [
+    'names another CNI plugin by a key in capitals',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"Type":"host-device",') } }),
+    BRIDGE,
+  ],
+  [
+    'names another CNI plugin by an escape',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace('[{', '[{"\\u0074ype":"host-device",') } }),
+    BRIDGE,
+  ],
+  [
+    'lets a node write files of its choice',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('"ipam":{', '"ipam":{"dataDir":"/etc",') },
+    }),
+    BRIDGE,
+  ],
+  [
+    'joins another bridge of the node',
+    merge('net-attach-def/ours', { spec: { config: CONFIG.replace(/nw-\w+/, 'cni0') } }),
+    BRIDGE,
+  ],
+  ['names a configuration on the node', merge('net-attach-def/ours', { spec: { config: '' } }), BRIDGE],
+  ['takes the configuration away', merge('net-attach-def/ours', { spec: { config: null } }), BRIDGE],
+  ['takes the spec away', merge('net-attach-def/ours', { spec: null }), BRIDGE],
+  ['creates a definition without a spec', create(definition('mine', {})), BRIDGE],
+  ['creates a definition without a configuration', create(definition('mine', { spec: {} })), BRIDGE],
+  [
+    'creates a definition with the bridge of the node’s own network, by leaving its name out',
+    create(attachment('mine', CONFIG.replace(/"bridge":"nw-\w+",/, ''))),
+    BRIDGE,
+  ],
+  [
+    'leaves the name of the bridge out, beside a plugin that has it twice',
+    merge('net-attach-def/ours', {
+      spec: {
+        config: CONFIG.replace('[{', '[{"type":"bridge"},{"bridge":"nw-0123456789ab",'),
+      },
+    }),
+    BRIDGE,
+  ],
+  [
+    'makes a plugin run itself for its addresses',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('"envoy-initializer-ipam"', '"bridge","bridge":"nw-0123456789ab"') },
+    }),
+    BRIDGE,
+  ],
+  [
+    'moves the default route of pods',
+    merge('net-attach-def/ours', {
+      spec: { config: CONFIG.replace('ipam"}', 'ipam","routes":[{"gateway":"10.1.0.9"}]}') },
+    }),
+    BRIDGE,
+  ],
+  ...(
+    [
+      ['makes the node a gateway', '"isGateway":false', '"isGateway":true'],
+      ['has the node masquerade', '"ipMasq":false', '"ipMasq":true'],
+      ['adds a setting beside the MTU', '"mtu":1450', '"mtu":1450,"vlan":7'],
+      ['adds a setting to the name', '"name":"default.ours"', '"name":"a","args":{"cni":{}},"b":"c"'],
+      ['asks for more capabilities', '"ips":true,', '"ips":true,"portMappings":true,'],
+      ['has another IPAM plugin', '"envoy-initializer-ipam"', '"dhcp"'],
+      ['adds something behind', '}]}', '}],"disableCheck":true}'],
+    ] as const
+  ).map(
+    ([what, from, to]) =>
+      [
+        `${what} in its definition`,
+        merge('net-attach-def/ours', { spec: { config: changed(CONFIG, from, to) } }),
+        BRIDGE,
+      ] as const,
+  ),
+  ...(
+    [
+      ['has addresses of its choice', '{"type":"static"}', '{"type":"static","addresses":[]}'],
+      ['adds something behind', '}]}', '}],"disableCheck":true}'],
+    ] as const
+  ).map(
+    ([what, from, to]) =>
+      [
+        `${what} in its definition of Open vSwitch`,
+        merge('net-attach-def/ours', { spec: { config: changed(ovsConfig(NEW, 1442), from, to) } }),
+        BRIDGE,
+      ] as const,
+  ),
+  [
+    'creates a definition that has a device plugin give pods devices',
+    create(
+      attachment('mine', CONFIG, {
+        ...owner('mine'),
+        annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' },
+      }),
+    ),
+    ENTRIES,
+  ],
+  [
+    'creates a definition with a label that a policy may go by',
+    create(attachment('mine', CONFIG, { ...owner('mine'), labels: { a: 'b' } })),
+    ENTRIES,
+  ],
+  [
+    'has a device plugin give devices by a definition that is there',
+    merge('net-attach-def/ours', {
+      metadata: { annotations: { 'k8s.v1.cni.cncf.io/resourceName': 'example.com/gpu' } },
+    }),
+    ENTRIES,
+  ],
+  [
+    'changes an annotation of a user',
+    merge('net-attach-def/noted', { metadata: { annotations: { 'example.com/note': 'mine' } } }),
+    ENTRIES,
+  ],
+  [
+    'takes a label of a user away',
+    merge('net-attach-def/noted', { metadata: { labels: { 'example.com/team': null } } }),
+    ENTRIES,
+  ],
+];
+
+/** What the operator does, in the same words. */
+export const NEEDS: readonly (readonly [what: string, FencedCall])[] = [
+  ['writes the caBundle', patch(WEBHOOKS, set('/webhooks/0/clientConfig/caBundle', BUNDLE))],
+  [
+    'makes the namespace the owner of the webhooks',
+    patch(
+      WEBHOOKS,
+      set('/metadata/ownerReferences', [
+        { apiVersion: 'v1', kind: 'Namespace', name: 'envoy-initializer', uid: 'a' },
+      ]),
+    ),
+  ],
+  ['proves a template', { args: ['create', '--dry-run=server', '-f', '-'], input: PROVEN }],
+  ['names pods on a Network', create(slice('ours', OUR_SLICE))],
+  ['names other pods', merge('endpointslice/listed', { endpoints: [] })],
+  ['names none', remove('endpointslice/listed')],
+  [
+    'writes the addresses of an IPAMClaim',
+    merge('ipamclaim/theirs', { status: { ips: [] } }, '--subresource=status'),
+  ],
+  [
+    'lifts its gate, and gives it its address',
+    patch('pod/gated', [
+      { op: 'remove', path: '/spec/schedulingGates/1' },
+      { op: 'replace', path: '/metadata/annotations/k8s.v1.cni.cncf.io~1networks', value: '[]' },
+    ]),
+  ],
+  ['copies Envoy’s configuration', create(configMap('envoy', { namespace: 'kube-system', labels: COPY }))],
+  ['updates a copy', merge('configmap/envoy', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['creates routes', create(configMap('envoy-routes', { namespace: 'kube-system', labels: ROUTES }))],
+  ['updates routes', merge('configmap/envoy-routes', { data: { more: 'text' } }, '--namespace=kube-public')],
+  ['touches a pod', { args: ['annotate', 'pod', 'gated', 'initializer.kubernetes.io/envoy-routes=a'] }],
+  ['renews its certificate', merge('secret/envoy-initializer-tls', { data: { 'tls.crt': 'YQ==' } }, HOME)],
+  ['renews its Lease', merge('lease/envoy-initializer', { spec: { holderIdentity: 'b' } }, HOME)],
+  [
+    'counts its Event',
+    merge('events.events.k8s.io/ours', {
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
+    }),
+  ],
+  ['lets a Network go', merge('network/theirs', { metadata: { finalizers: ['example.com/theirs'] } })],
+  [
+    'writes the status of a Network',
+    merge('network/theirs', { status: { provider: 'multus' } }, '--subresource=status'),
+  ],
+  ['creates a definition', create({ ...attachmentFor(NEW, 1430) })],
+  [
+    'creates a definition for a Network of Neutron',
+    create({ ...attachmentWith(NEW_OF_NEUTRON, ovsConfig(NEW_OF_NEUTRON, 1442)) }),
+  ],
+  [
+    'repairs its definition, whose labels and annotations of users stay',
+    merge('net-attach-def/noted', {
+      metadata: {
+        labels: { 'app.kubernetes.io/managed-by': 'envoy-initializer', [GATE]: 'noted' },
+        annotations: madeFor('a').annotations,
+      },
+      spec: { config: cniConfig('default/noted', 1400) },
+    }),
+  ],
+  [
+    'takes back its definition from which a user took the owner',
+    merge('net-attach-def/disowned', { metadata: owner('disowned'), spec: { config: CONFIG } }),
+  ],
+  [
+    'takes back its definition from which a user took all marks but the text',
+    merge('net-attach-def/stripped', {
+      metadata: { ...owner('stripped'), ...madeFor('a') },
+      spec: { config: CONFIG },
+    }),
+  ],
+  [
+    'lets go a definition that is nobody’s',
+    merge('net-attach-def/theirs', { metadata: { finalizers: ['example.com/theirs'] } }),
+  ],
+  ['deletes its definition', remove('net-attach-def/ours')],
+];
+
+const CHANGE = [
+  { op: 'replace', path: '/spec/containers/1/image', value: 'envoy:2' },
+  ...set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('new')),
+];
+const RESIZE = '--subresource=resize';
+const revision = (name: string, metadata: object = {}) =>
+  object('apps/v1', 'ControllerRevision', name, { data: {}, revision: 1 }, metadata);
+
+/** What the operator does with deploy/overlays/rollout alone. */
+export const ROLLOUT_NEEDS: readonly (readonly [what: string, FencedCall])[] = [
+  ['drains a pod', { args: ['annotate', 'pod', 'injected', `${DRAIN}=100`] }],
+  [
+    'changes the image of a sidecar, and ends the drain',
+    patch('pod/injected', [...CHANGE, ...unset(`/metadata/annotations/${DRAIN.replace('/', '~1')}`)]),
+  ],
+  [
+    'resizes a sidecar',
+    patch('pod/injected', set('/spec/containers/1/resources/requests/cpu', '2m'), RESIZE),
+  ],
+  ['keeps the templates of a rollout', create(revision('envoy-initializer-a', inOurs))],
+];
+
+/** What a thief of the token tries, and what it is told, with deploy/overlays/rollout too. */
+export const ROLLOUT_MISUSES: readonly (readonly [what: string, FencedCall, told: RegExp])[] = [
+  [
+    'changes the image of an application',
+    patch('pod/injected', set('/spec/containers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'changes the image of an init container of the application',
+    patch('pod/injected', set('/spec/initContainers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'changes it together with that of the sidecar',
+    patch('pod/injected', [...CHANGE, ...set('/spec/containers/0/image', 'mine')]),
+    POD,
+  ],
+  [
+    'calls the application a sidecar',
+    patch(
+      'pod/injected',
+      set(`/metadata/annotations/${STATUS.replace('/', '~1')}`, injectedStatus('old', ['app', 'envoy'])),
+    ),
+    POD,
+  ],
+  [
+    'changes the image of a pod that was not injected',
+    patch('pod/plain', set('/spec/containers/0/image', 'mine')),
+    POD,
+  ],
+  [
+    'writes the status of a pod that has none',
+    { args: ['annotate', 'pod', 'plain', `${STATUS}=${injectedStatus('a', ['app'])}`] },
+    POD,
+  ],
+  ['takes the status away', { args: ['annotate', 'pod', 'injected', `${STATUS}-`] }, POD],
+  [
+    'resizes an application',
+    patch('pod/injected', set('/spec/containers/0/resources/requests/cpu', '2m'), RESIZE),
+    POD,
+  ],
+  ['labels an injected pod', { args: ['label', 'pod', 'injected', 'a=b'] }, POD],
+  ['writes a revision of another controller', create(revision('web-a', inOurs)), REVISION],
+  ['writes a revision elsewhere', create(revision('envoy-initializer-a')), REVISION],
+];

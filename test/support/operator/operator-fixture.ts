@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { type ControlPlaneOptions, startControlPlane } from '../../env/control-plane/start.ts';
+import {
+  must,
+  OPERATOR_NAMESPACE,
+  type Operator,
+  type OperatorOptions,
+  startOperator,
+} from '../../env/operator.ts';
+import { serviceAccount } from './default-account.ts';
+import { fencedCalls } from './rights.ts';
+
+/** A control plane with the operator beside it, as `make run` has them. */
+export interface OperatorFixture {
+  readonly controlPlane: ControlPlane;
+  readonly operator: Operator;
+  /** The operator's log, a JSON object a line. */
+  readonly logFile: string;
+  /** kubectl; rejects with what it printed when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** kubectl apply of objects. */
+  apply(...objects: readonly unknown[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
+  /** @throws where the fence of deploy/base has refused the operator anything. */
+  stop(): Promise<void>;
+}
+
+/** Starts both with the demo's template; whoever starts it stops it. All is seen by the webhook, but with --policy=auto. */
+export async function startOperatorFixture({
+  ownCertificates = false,
+  args = [],
+  nodeFlags = [],
+  port,
+  ...options
+}: ControlPlaneOptions &
+  Pick<OperatorOptions, 'ownCertificates' | 'args' | 'nodeFlags' | 'port'> = {}): Promise<OperatorFixture> {
+  const controlPlane = await startControlPlane({ auditLog: 'Metadata', ...options });
+  try {
+    const path = (file: string) => join(projectDirectory(), file);
+    await must(controlPlane, [
+      'apply',
+      '-f',
+      path('test/env/control-plane/network-attachment-definition-crd.yaml'),
+    ]);
+    await must(controlPlane, ['create', 'namespace', OPERATOR_NAMESPACE]);
+    await serviceAccount(controlPlane, OPERATOR_NAMESPACE);
+    await must(controlPlane, ['apply', '-f', path('deploy/examples/template.yaml')]);
+    const logFile = join(controlPlane.directory, 'operator.log');
+    const operator = await startOperator(controlPlane, {
+      log: logFile,
+      ownCertificates,
+      args: ['--policy=off', ...args],
+      nodeFlags,
+      ...(port !== undefined && { port }),
+    });
+    return {
+      controlPlane,
+      operator,
+      logFile,
+      kubectl: async (...args) => (await must(controlPlane, args)).stdout,
+      apply: (...objects) =>
+        must(
+          controlPlane,
+          ['apply', '-f', '-'],
+          objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+        ),
+      async stop() {
+        const fenced = await fencedCalls(controlPlane.auditLogPath);
+        await controlPlane.stop();
+        if (fenced.length > 0) throw new Error(`the fence has refused the operator: ${fenced.join(', ')}`);
+      },
+    };
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}
+
+/** Starts another replica of the operator. Its certificate is that of the first, which the caBundles trust. */
+export async function startSecondReplica(
+  { controlPlane }: OperatorFixture,
+  ...args: readonly string[]
+): Promise<Operator> {
+  const file = (name: string) => join(controlPlane.directory, name);
+  const certificate = [
+    `--tls-cert-file=${file('operator/tls.crt')}`,
+    `--tls-key-file=${file('operator/tls.key')}`,
+  ];
+  return await startOperator(controlPlane, {
+    name: 'second',
+    isInstalled: true,
+    log: file('second.log'),
+    args: [...args, ...certificate],
+  });
+}

@@ -1,0 +1,39 @@
+import { loadAll } from 'js-yaml';
+import type { RoutingInput } from '../../../src/routing/compile.ts';
+import type { HTTPRoute, HTTPRouteRule, ParentReference } from '../../../src/routing/http-route.ts';
+import { keyOf, type Service } from '../../../src/routing/objects.ts';
+
+/** The Services and HTTPRoutes of manifests. */
+export function routingInput(yaml: string): RoutingInput {
+  const objects = loadAll(yaml) as readonly { readonly kind: string }[];
+  const ofKind = (kind: string) => objects.filter((object) => object.kind === kind);
+  return {
+    routes: ofKind('HTTPRoute') as readonly unknown[] as readonly HTTPRoute[],
+    services: servicesOf(ofKind('Service') as readonly unknown[] as readonly Service[]),
+  };
+}
+
+export function servicesOf(services: readonly Service[]): ReadonlyMap<string, Service> {
+  return new Map(services.map((service) => [keyOf(service), service]));
+}
+
+export function serviceAt(key: string, ...clusterIPs: readonly string[]): Service {
+  const [namespace = '', name = ''] = key.split('/');
+  return { metadata: { namespace, name }, spec: { clusterIPs, ports: [{ port: 80 }] } };
+}
+
+/** A route for Service `parent`, `namespace/name`. */
+export function routeFor(
+  key: string,
+  parent: string,
+  rules: readonly HTTPRouteRule[],
+  more: Partial<ParentReference> = {},
+): HTTPRoute {
+  const [namespace = '', name = ''] = key.split('/');
+  const [parentNamespace = '', parentName = ''] = parent.split('/');
+  const reference = { group: '', kind: 'Service', namespace: parentNamespace, name: parentName, ...more };
+  return {
+    metadata: { namespace, name, generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { parentRefs: [reference], rules },
+  };
+}
