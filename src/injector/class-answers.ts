@@ -4,7 +4,7 @@ import { type PodClassifier, podClassifier } from '../sidecar/pod-class.ts';
 import type { TemplateSet } from '../sidecar/template/template-set.ts';
 import { answerTo, type InjectionAnswer } from './injection-answer.ts';
 
-/** More classes are not remembered: an answer holds a few kB. */
+/** More answers are not remembered: each holds a few kB. */
 const MOST_CLASSES = 64;
 
 /** The answers for the classes of pods, for as long as their templates are in use. */
@@ -29,10 +29,17 @@ export function answerByClass(
     const earlier = found === undefined ? undefined : known?.answers.get(found);
     if (earlier) return earlier;
     const answer = answerTo(inject({ ...input, options: decide }));
-    if (known && found !== undefined && answer.decision === 'injected' && known.answers.size < MOST_CLASSES) {
+    if (known && found !== undefined && answer.decision === 'injected') {
       Object.freeze(answer.operations);
-      known.answers.set(found, answer);
+      remember(known.answers, found, answer);
     }
     return answer;
   };
+}
+
+/** Forgets the oldest answer if there are too many. Otherwise odd pods of one user could keep out the pods of all others. */
+function remember(answers: Map<number, InjectionAnswer>, found: number, answer: InjectionAnswer): void {
+  const [oldest] = answers.keys();
+  if (answers.size >= MOST_CLASSES && oldest !== undefined) answers.delete(oldest);
+  answers.set(found, answer);
 }

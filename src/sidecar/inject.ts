@@ -1,5 +1,5 @@
 import { MAX_LENGTH } from '../json/annotation-json.ts';
-import { own } from '../json/json.ts';
+import { isObject, own } from '../json/json.ts';
 import { type PatchOperation, PodDraft } from '../json/patch.ts';
 import { annotation, containers, nameOf, type Pod, specField } from '../podspec/pod.ts';
 import { grownRequests } from '../podspec/rules/pod-resources.ts';
@@ -108,14 +108,17 @@ const TOO_MANY_ANNOTATIONS: Obstacle = {
 
 /** Whether the annotations are larger than the API server allows (k8s.io/apimachinery, ValidateAnnotationsSize). */
 function annotationsExceed(pod: Pod): boolean {
-  const texts = Object.entries(own(own(pod, 'metadata'), 'annotations') ?? {})
-    .flat()
-    .map(String);
-  const sum = (sizeOf: (text: string) => number) => texts.reduce((size, text) => size + sizeOf(text), 0);
-  // A character has at most three bytes.
-  if (3 * sum(({ length }) => length) <= MAX_LENGTH) return false;
-  const encoder = new TextEncoder();
-  return sum((text) => encoder.encode(text).length) > MAX_LENGTH;
+  const annotations = own(own(pod, 'metadata'), 'annotations');
+  if (!isObject(annotations)) return false;
+  const texts = [...Object.keys(annotations), ...Object.values(annotations)].filter(
+    (text) => typeof text === 'string',
+  );
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  // A character has at least one byte and at most three.
+  if (3 * length <= MAX_LENGTH) return false;
+  if (length > MAX_LENGTH) return true;
+  // One call, because each costs more than a short text. The separators keep texts apart.
+  return new TextEncoder().encode(texts.join('\n')).length - (texts.length - 1) > MAX_LENGTH;
 }
 
 function toSkip(input: DecideInput, obstacle: Obstacle): Skip {

@@ -153,16 +153,16 @@ function addFields(
   for (const [key, value] of Object.entries(fields)) {
     const current = own(own(own(draft.pod, path[0]), path[1]), key) ?? [];
     // Kubernetes treats an empty list as absent.
-    if (!isArray(current) || current.length > 0 || saysSeccomp(draft.pod, key)) continue;
+    if (!isArray(current) || current.length > 0 || saysSeccomp(draft.pod, kind, key)) continue;
     draft.set(path, key, value);
     status.added(kind, key);
   }
 }
 
 /** The API server refuses a pod whose annotation of old and field for seccomp differ. The pod says one: it keeps it alone. */
-function saysSeccomp(pod: JsonObject, key: string): boolean {
-  if (key === 'seccompProfile') return annotation(pod, SECCOMP_ANNOTATION) !== undefined;
-  return (
-    key === SECCOMP_ANNOTATION && own(own(own(pod, 'spec'), 'securityContext'), 'seccompProfile') != null
-  );
+function saysSeccomp(pod: JsonObject, kind: AddedKind, key: string): boolean {
+  if (kind === 'securityContext')
+    return key === 'seccompProfile' && annotation(pod, SECCOMP_ANNOTATION) !== undefined;
+  const profile = own(own(own(pod, 'spec'), 'securityContext'), 'seccompProfile') ?? null;
+  return kind === 'annotations' && key === SECCOMP_ANNOTATION && profile !== null;
 }

@@ -1,11 +1,17 @@
-import { own, ownString } from '../json/json.ts';
+import { isObject, type JsonValue, own, ownString } from '../json/json.ts';
+import { suggest } from '../json/suggest.ts';
 import type { PodSite } from '../podspec/workload.ts';
-import type { Keys } from './keys.ts';
+import { type Keys, knownAnnotations } from './keys.ts';
 
 const PLACES = ['labels', 'annotations'] as const;
 
 /** Failed attempts to opt in, one sentence each. They show only in the file or the workload, not in the pod. */
-export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): Generator<string> {
+export function* optInMistakes(
+  { object, pod }: PodSite,
+  keys: Keys,
+  namespaceLabels: Readonly<Record<string, string>> = {},
+): Generator<string> {
+  const key = keys.optIn;
   for (const place of PLACES) {
     const value = own(own(own(pod, 'metadata'), place), key);
     if (value !== undefined && value !== null && typeof value !== 'string') {
@@ -19,4 +25,35 @@ export function* optInMistakes({ object, pod }: PodSite, { optIn: key }: Keys): 
     yield `${key} is in the ${place} of the ${kind} itself, which its pods never see: move it to the metadata of its pod template`;
     return;
   }
+  for (const place of PLACES) {
+    yield* misspelled(`${place} of the pod`, own(own(pod, 'metadata'), place), keys);
+  }
+  if (!Object.hasOwn(namespaceLabels, key)) {
+    yield* misspelled('labels of the namespace', namespaceLabels, keys);
+  }
+}
+
+/** Keys that resemble the one of the opt-in. A value of another kind is likely somebody else's. */
+function* misspelled(where: string, values: JsonValue | undefined, keys: Keys): Generator<string> {
+  if (!isObject(values)) return;
+  const known = knownAnnotations(keys);
+  for (const [written, value] of Object.entries(values)) {
+    if (!/^(true|false)$/i.test(String(value)) || known.includes(written)) continue;
+    if (!resembles(written, keys.optIn)) continue;
+    yield `${written} in the ${where} has no effect: did you mean ${keys.optIn}?`;
+  }
+}
+
+/** Whether one of the two parts of a key is right, and the other nearly. */
+function resembles(written: string, key: string): boolean {
+  const [prefix, name] = parts(written);
+  const [rightPrefix, rightName] = parts(key);
+  if (prefix === rightPrefix) return suggest(name, [rightName]) !== undefined;
+  return name === rightName && suggest(prefix, [rightPrefix]) !== undefined;
+}
+
+/** The prefix of a key, which may be empty, and its name. */
+function parts(key: string): readonly [string, string] {
+  const slash = key.lastIndexOf('/');
+  return [key.slice(0, slash + 1), key.slice(slash + 1)];
 }

@@ -83,10 +83,8 @@ function decided(
 ): { readonly report: CheckReport; readonly injection: Injection; readonly optIn: OptIn } {
   const injection = inject({ request: podCreation(namespace), pod, ...settings, options, state });
   const optIn = resolveOptIn(pod, settings.namespaceLabels, options);
-  const findings: CheckFinding[] = [...optInMistakes(site, options.keys)].map((message) => ({
-    reason: 'opt-in-mistake',
-    message,
-  }));
+  const mistakes = [...optInMistakes(site, options.keys, settings.namespaceLabels)];
+  const findings: CheckFinding[] = mistakes.map((message) => ({ reason: 'opt-in-mistake', message }));
   const askedBy = describeOptIn(optIn, options.keys.optIn);
   const common = { object: describeObject(site.object), namespace, askedBy };
   if (injection.outcome === 'injected') {

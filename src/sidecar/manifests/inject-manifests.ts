@@ -79,10 +79,11 @@ export function injectSite(
 ): SiteResult {
   const namespace = namespaceOf(site, byDefault);
   const created = createdPod(site.object, site.pod);
+  const settings = settingsOf(namespace);
   const injection = inject({
     request: podCreation(namespace),
     pod: created,
-    ...settingsOf(namespace),
+    ...settings,
     options: decide,
     state,
     workload: site.object === site.pod ? undefined : ownString(own(site.object, 'metadata'), 'name'),
@@ -93,7 +94,7 @@ export function injectSite(
     injection,
     injected: isInjected ? asTemplate(site.pod, created, injection.pod) : undefined,
     notes: isInjected ? pullSecretNotes(site.pod, injection.status) : [],
-    mistakes: [...optInMistakes(site, decide.keys)],
+    mistakes: [...optInMistakes(site, decide.keys, settings.namespaceLabels)],
   };
 }
 

@@ -6,7 +6,7 @@ import { ManifestError, readManifests } from '../../json/yaml-edit/manifests.ts'
 import { parseText } from '../../json/yaml-edit/parse.ts';
 import type { SyntaxNode } from '../../json/yaml-edit/syntax.ts';
 import { objectsOf } from '../../podspec/workload.ts';
-import { DEFAULT_TEMPLATE } from '../template/template-set.ts';
+import { DEFAULT_TEMPLATE, looksLikeTemplate } from '../template/template-set.ts';
 
 /** The texts of one ConfigMap manifest, or of a bare file. */
 export interface TextSource {
@@ -23,7 +23,9 @@ const START: Location = { line: 1, column: 1 };
  * templates reports invalid YAML.
  */
 export function readTemplateFile(text: string): readonly TextSource[] {
-  return readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
+  const found = readConfigMapTexts(text, DEFAULT_TEMPLATE, isTemplateKey);
+  // A misspelled key counts only if there is no right one: another ConfigMap of the file may have a similar key.
+  return found.length > 0 ? found : readConfigMapTexts(text, DEFAULT_TEMPLATE, looksLikeTemplate);
 }
 
 /**

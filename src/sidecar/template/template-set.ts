@@ -121,7 +121,10 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
     faults.push(...nameFaults(key, name));
   }
   if (!Object.hasOwn(data, DEFAULT_TEMPLATE)) {
-    faults.push({ source: DEFAULT_TEMPLATE, path: '', message: 'required, but the key is missing' });
+    const written = Object.keys(data).find(looksLikeTemplate);
+    const advice = written === undefined ? '' : `: rename ${JSON.stringify(written)} to ${DEFAULT_TEMPLATE}`;
+    const message = `required, but the key is missing${advice}`;
+    faults.push({ source: DEFAULT_TEMPLATE, path: '', message });
   }
   const options = Object.hasOwn(data, OPTIONS_KEY)
     ? parseOptions(OPTIONS_KEY, data[OPTIONS_KEY] ?? '')
@@ -152,6 +155,12 @@ export function templateKey(name: string): string {
 export function templateName(key: string): string | undefined {
   if (key === DEFAULT_TEMPLATE) return key;
   return key.startsWith(FURTHER_PREFIX) ? key.slice(FURTHER_PREFIX.length) : undefined;
+}
+
+/** Whether a key resembles `config` more than any other. */
+export function looksLikeTemplate(key: string): boolean {
+  if (templateName(key) !== undefined || key === OPTIONS_KEY || key === ROLLOUT_KEY) return false;
+  return suggest(key, [DEFAULT_TEMPLATE, OPTIONS_KEY, ROLLOUT_KEY]) === DEFAULT_TEMPLATE;
 }
 
 /** Warns about an unknown key that resembles a known one. */

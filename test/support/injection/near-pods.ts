@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { DEFAULT_TEMPLATE } from '../../../src/injector/default-template.ts';
-import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
+import { isArray, isObject, type JsonObject, type JsonValue } from '../../../src/json/json.ts';
 import { podCreation } from '../../../src/podspec/admission-target.ts';
 import type { DecideInput } from '../../../src/sidecar/decision-input.ts';
+import { DEFAULT_CONTAINER_KEY } from '../../../src/sidecar/inject.ts';
+import { keysFor, knownAnnotations } from '../../../src/sidecar/keys.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import { DEMO_TEMPLATE, OPT_IN, STATUS, templateSet } from './demo.ts';
 
@@ -43,6 +45,22 @@ export const NEAR_SETS: readonly TemplateSet[] = [
   set(DEMO_TEMPLATE.replace('--mode serve', `--mode \${workload.name}`)),
   set(`metadata: {annotations: {${SECCOMP}: runtime/default}}\nspec:\n  containers: [{name: a, image: i}]\n`),
   set(`metadata: {annotations: {long: ${'x'.repeat(30_000)}}}\nspec:\n  containers: [{name: a, image: i}]\n`),
+  // Keys that mean something elsewhere, and keys that every object inherits.
+  set(
+    `metadata: {labels: {${SECCOMP}: x, seccompProfile: y, constructor: z}, annotations: {toString: x}}\nspec:\n  containers: [{name: a, image: i}]\n`,
+  ),
+  set(
+    `metadata: {labels: {${OPT_IN}: "true"}, annotations: {${OPT_IN}: "true", ${DEFAULT_CONTAINER_KEY}: a}}\nspec:\n  containers: [{name: a, image: i}]\n`,
+  ),
+  set('volumes: [{name: data, emptyDir: {}}]\nhostAliases: [{ip: "::1"}]\n'),
+  set(`
+initContainers:
+  - {name: proxy, image: i, restartPolicy: Always, ports: [{containerPort: 81, name: http, protocol: UDP}]}
+  - {name: first, image: i}
+containers:
+  - {name: a, image: i, lifecycle: {preStop: {sleep: {seconds: 30}}}, resources: {limits: {cpu: 1}}}
+`),
+  set(`metadata: {annotations: {long: ${'€'.repeat(19_000)}}}\nspec:\n  containers: [{name: a, image: i}]\n`),
 ];
 
 /** Mostly one of the usual values; now and then an odd one, which may make a difference. */
@@ -165,6 +183,87 @@ const pod = fields({
     { weight: 1, arbitrary: fc.constantFrom(undefined, null, 'x') },
   ),
 });
+
+/** All keys and plain values in these values. */
+function partsOf(value: JsonValue): readonly (string | number | boolean)[] {
+  if (isArray(value)) return value.flatMap(partsOf);
+  if (isObject(value)) return Object.entries(value).flatMap(([key, item]) => [key, ...partsOf(item)]);
+  return value === null ? [] : [value];
+}
+const parts = [
+  ...new Set(
+    NEAR_SETS.flatMap((each) => [...each.templates.values()] as unknown as JsonValue[]).flatMap(partsOf),
+  ),
+].filter((part) => String(part).length < 100);
+const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+const newKeys = [
+  ...parts.filter((part) => typeof part === 'string'),
+  ...knownAnnotations(keysFor()),
+  ...INHERITED,
+  ...[
+    '',
+    '0',
+    '-1',
+    'ephemeralContainers',
+    'hostPID',
+    'resourceClaims',
+    'setHostnameAsFQDN',
+    'hostnameOverride',
+  ],
+  // The same name in other characters.
+  ...[
+    'envo\u0443',
+    'app\u0301',
+    'ENVOY',
+    'envoy\u0000',
+    ' envoy',
+    `${OPT_IN}\u200b`,
+    `${OPT_IN}-`,
+    'spec.volumes',
+  ],
+];
+const newValues: readonly (JsonValue | undefined)[] = [
+  ...parts,
+  ...parts
+    .map((part) => (typeof part === 'number' ? String(part) : Number(part)))
+    .filter((part) => !Number.isNaN(part)),
+  ...newKeys,
+  ...[undefined, null, true, false, -0, 0, 1, 29.5, 30, -1, Number.POSITIVE_INFINITY, 2 ** 53, '\ud800'],
+  ...[[], {}, [null], [[]], [{}], [{ name: null }], [{ name: '' }], [{ name: 'envoy' }], { name: 'envoy' }],
+  ...INHERITED.map((key) => Object.fromEntries([[key, { image: 'auto', name: 'envoy', ports: [] }]])),
+];
+
+interface Change {
+  /** Which child to go to, modulo their number and one more: a new one. */
+  readonly way: readonly number[];
+  /** The key of a new field. */
+  readonly key: string;
+  /** Undefined removes. */
+  readonly value: JsonValue | undefined;
+}
+
+/** A value with one change somewhere in it. */
+function changed(at: JsonValue, { way, key, value }: Change): JsonValue | undefined {
+  const [step, ...rest] = way;
+  if (step === undefined || typeof at !== 'object' || at === null) return value;
+  const keys = isArray(at) ? [...at.keys()].map(String) : Object.keys(at);
+  const entries = new Map(Object.entries(at));
+  const chosen = keys[step % (keys.length + 1)] ?? key;
+  const next = changed(entries.get(chosen) ?? null, { way: rest, key, value });
+  if (next === undefined) entries.delete(chosen);
+  else entries.set(chosen, next);
+  return isArray(at) ? [...entries.values()] : Object.fromEntries(entries);
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  way: fc.array(fc.nat(50), { minLength: 2, maxLength: 6 }),
+  key: fc.constantFrom(...newKeys),
+  value: fc.constantFrom(...newValues),
+});
+const changedPod = fc
+  .tuple(pod, fc.oneof(fc.constant([]), fc.array(change, { minLength: 1, maxLength: 2 })))
+  .map(([its, changes]) => changes.reduce<JsonObject>((all, each) => changed(all, each) as JsonObject, its));
+
 const mostly = <T>(usual: T, ...odd: T[]) =>
   fc.oneof({ weight: 60, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...odd) });
 
@@ -179,15 +278,17 @@ export const nearPods: fc.Arbitrary<
     { ...podCreation('default'), operation: 'UPDATE' },
     { ...podCreation('default'), subResource: 'status' },
   ),
-  pod,
+  pod: changedPod,
   namespaceLabels: mostly<Readonly<Record<string, string>>>(
     { [OPT_IN]: 'true' },
     {},
     { [OPT_IN]: 'false' },
-    ...['restricted', 'baseline'].map((level) => ({
+    { [OPT_IN]: 'True' },
+    { [OPT_IN]: 'true', 'pod-security.kubernetes.io/warn': 'restricted' },
+    ...['restricted', 'baseline', 'privileged', ''].map((level) => ({
       [OPT_IN]: 'true',
       'pod-security.kubernetes.io/enforce': level,
     })),
   ),
-  namespaceTemplates: mostly<string | undefined>(undefined, 'other', 'missing'),
+  namespaceTemplates: mostly<string | undefined>(undefined, 'other', 'missing', 'config', ''),
 });

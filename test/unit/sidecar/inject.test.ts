@@ -204,7 +204,7 @@ describe('the annotations of a pod with its sidecar', () => {
   const sizeOf = (pod: JsonObject) =>
     Object.entries(metadataOf(pod).annotations ?? {})
       .flat()
-      .reduce((size, text) => size + Buffer.byteLength(String(text)), 0);
+      .reduce<number>((size, text) => size + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0);
   const noted = (note: string, more: JsonObject = {}) =>
     decideInput(podWith({}, { annotations: { [OPT_IN]: 'true', note, ...more } }));
   const room = LIMIT - sizeOf(injectChecked(noted('')).pod);
@@ -229,6 +229,11 @@ describe('the annotations of a pod with its sidecar', () => {
   test('are no larger, or the pod is refused if onConflict is deny', () => {
     const deny = { set: templateSet({ config: DEMO_TEMPLATE, options: 'onConflict: deny' }) };
     expect(inject({ ...noted('x'.repeat(room + 1)), state: deny }).outcome).toBe('denied');
+  });
+
+  test('count without values that are no text, which a file may have', () => {
+    const mistake = { a: { toString: 1, valueOf: 1 } };
+    expect(sizeOf(injectChecked(noted('', mistake)).pod) - sizeOf(injectChecked(noted('')).pod)).toBe(1);
   });
 
   test('do not count if the API server would refuse the pod anyway', () => {

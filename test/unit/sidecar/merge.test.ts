@@ -75,6 +75,15 @@ dnsConfig: {nameservers: [10.0.0.1], searches: [a.b]}`;
     expect(status.added).toEqual({ labels: ['x/y'], annotations: ['a/b-c'] });
   });
 
+  test.each<[string, JsonObject, JsonObject]>([
+    ['seccomp.security.alpha.kubernetes.io/pod', { securityContext: { seccompProfile: { type: 'A' } } }, {}],
+    ['seccompProfile', {}, { 'seccomp.security.alpha.kubernetes.io/pod': 'runtime/default' }],
+  ])('the label %s, which says nothing about seccomp', (key, spec, annotations) => {
+    const config = `metadata: {labels: {${key}: x}}\nspec: {}`;
+    const { status } = injected(spec, { config }, { annotations: { [OPT_IN]: 'true', ...annotations } });
+    expect(status.added).toEqual({ labels: [key] });
+  });
+
   test("the application's containers, by variable name and mount path", () => {
     const config = `
 env: [{name: A, value: template}, {name: B, value: template}]

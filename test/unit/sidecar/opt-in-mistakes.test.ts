@@ -4,8 +4,8 @@ import { keysFor } from '../../../src/sidecar/keys.ts';
 import { optInMistakes } from '../../../src/sidecar/opt-in-mistakes.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
 
-const mistakes = (object: JsonObject, pod: JsonObject) => [
-  ...optInMistakes({ object, path: [], pod }, keysFor()),
+const mistakes = (object: JsonObject, pod: JsonObject, namespaceLabels?: Record<string, string>) => [
+  ...optInMistakes({ object, path: [], pod }, keysFor(), namespaceLabels),
 ];
 const quoted = (place: string, value: string) =>
   `${place} must be strings, but ${OPT_IN} is ${value}: write ${OPT_IN}: "${value}" with quotes`;
@@ -29,6 +29,20 @@ describe('a failed opt-in', () => {
     expect(mistakes({ metadata: deployment.metadata }, {})).toEqual([misplaced(place, 'object')]);
   });
 
+  test.each([
+    ['initializer.kubernetes.io/envoi', 'true'],
+    ['initializer.kubernetes.io/Envoy', 'True'],
+    ['initialiser.kubernetes.io/envoy', 'false'],
+    ['initializer.kubernetes.io/evoy', true],
+  ])('is a misspelled key: %s', (key, value) => {
+    const message = (where: string) => `${key} in the ${where} has no effect: did you mean ${OPT_IN}?`;
+    expect(mistakes({}, { metadata: { labels: { [key]: value } } })).toEqual([message('labels of the pod')]);
+    expect(mistakes({}, { metadata: { annotations: { [key]: value } } })).toEqual([
+      message('annotations of the pod'),
+    ]);
+    expect(mistakes({}, {}, { [key]: String(value) })).toEqual([message('labels of the namespace')]);
+  });
+
   test('is reported once', () => {
     const twice = { labels: { [OPT_IN]: 'true' }, annotations: { [OPT_IN]: 'true' } };
     expect(mistakes({ kind: 'Job', metadata: twice }, {})).toEqual([misplaced('labels', 'Job')]);
@@ -38,6 +52,19 @@ describe('a failed opt-in', () => {
 test.each<[string, JsonObject, JsonObject]>([
   ['no opt-in', { kind: 'Deployment' }, {}],
   ['a pod with a string', {}, { metadata: { labels: { [OPT_IN]: 'true' } } }],
+  ['keys of others', {}, { metadata: { labels: { envoy: 'true', 'example.com/envoy': 'true' } } }],
+  [
+    'a similar key with another value',
+    {},
+    { metadata: { labels: { 'initializer.kubernetes.io/envoi': 'v2' } } },
+  ],
+  ['the key of rollouts', {}, { metadata: { labels: { 'initializer.kubernetes.io/rollout': 'false' } } }],
+  ['another annotation of ours', {}, { metadata: { annotations: { [`${OPT_IN}-routes`]: 'false' } } }],
+  [
+    'a misspelled key beside the right one',
+    {},
+    { metadata: { labels: { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' } } },
+  ],
   ['a null value', {}, { metadata: { annotations: { [OPT_IN]: null } } }],
   [
     'an opt-in in the workload and in its pods, where the pods decide',
@@ -46,4 +73,9 @@ test.each<[string, JsonObject, JsonObject]>([
   ],
 ])('nothing is wrong with %s', (_, object, pod) => {
   expect(mistakes(object, pod)).toEqual([]);
+});
+
+test('nothing is wrong with a namespace that opts in', () => {
+  const labels = { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' };
+  expect(mistakes({}, {}, labels)).toEqual([]);
 });

@@ -44,7 +44,7 @@ describe('a file of Kubernetes objects', () => {
     ['all texts of it', `${CONFIG_MAP}data: {config: a, options: o}\n`, [{ config: 'a', options: 'o' }]],
     ['its texts without numbers', `${CONFIG_MAP}data: {config: a, x: 1, y: null}\n`, [{ config: 'a' }]],
     ['no ConfigMap without a template', `${CONFIG_MAP}data: {options: o}\n`, []],
-    ['no key that only begins like a template', `${CONFIG_MAP}data: {configure: a}\n`, []],
+    ['no key that only begins like a template', `${CONFIG_MAP}data: {configuration: a}\n`, []],
     ['no ConfigMap without data', CONFIG_MAP, []],
     ['no ConfigMap with empty data', `${CONFIG_MAP}data:\n`, []],
     ['no other kind', 'apiVersion: v1\nkind: Secret\ndata: {config: a}\n', []],
