@@ -50,7 +50,7 @@ async function refuseWithoutCertManager(kubectl: Kubectl, directory: string): Pr
     /no matches for kind "(\w+)" in version "(cert-manager\.io\/\w+)"/.exec(stderr) ?? [];
   if (kind === undefined) return;
   throw new Refusal(
-    `the cluster has no ${kind} of ${version}, so nothing was applied: install cert-manager with its cainjector first`,
+    `the cluster has no ${kind} of ${version}, so nothing was applied: install cert-manager first`,
   );
 }
 

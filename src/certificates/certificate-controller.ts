@@ -1,7 +1,7 @@
 import { isConflict } from '../kube/api/api-error.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
-import type { CaBundle, SeenConfiguration } from './ca-bundle.ts';
+import { type CaBundle, type Distribution, OTHERS_RECHECK_MS, type SeenConfiguration } from './ca-bundle.ts';
 import type { CertificateSecret, StoredContent } from './certificate-secret.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { type NamespaceOwner, ownIfAllowed } from './namespace-owner.ts';
@@ -56,27 +56,27 @@ export class CertificateController {
     if (!stored) return {};
     const distribution = await outcome(this.#distribute(seen, stored.content, signal));
     // Even if a webhook configuration cannot be written, the leaf must not expire.
-    const result = await this.#renew(stored, distribution.value, signal);
+    const result = await this.#renew(stored, distribution.value?.heldForMs, signal);
     if ('error' in distribution) throw distribution.error;
-    return result;
+    if (!distribution.value?.keepsOthers) return result;
+    return { requeueAfterMs: Math.min(OTHERS_RECHECK_MS, result.requeueAfterMs ?? Number.POSITIVE_INFINITY) };
   }
 
-  /** For how long all configurations have held the bundle; undefined if one does not yet. */
   async #distribute(
     seen: readonly SeenConfiguration[] | undefined,
     content: SecretContent,
     signal: AbortSignal,
-  ): Promise<number | undefined> {
+  ): Promise<Distribution | undefined> {
     if (!seen) return undefined;
     const { bundle, owner, log } = this.#options;
     const pem = trusted(content);
-    const heldForMs = pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
-    if (pem !== undefined && heldForMs === undefined) {
+    const distribution = pem === undefined ? undefined : await bundle.distribute(seen, pem, signal);
+    if (distribution && distribution.heldForMs === undefined) {
       log.info('caBundle written');
-      return undefined;
+      return distribution;
     }
     await ownIfAllowed(owner, seen, log, signal);
-    return heldForMs;
+    return distribution;
   }
 
   async #renew(

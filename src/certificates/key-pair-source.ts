@@ -117,7 +117,8 @@ export class KeyPairSource {
   }
 }
 
-function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
+/** The certificate that replicas serve; undefined if there is none. */
+export function leafOf(content: SecretContent | undefined): CertifiedKey | undefined {
   if (content?.kind === 'provided') return content.leaf;
   return content?.kind === 'own' ? content.material.leaf : undefined;
 }

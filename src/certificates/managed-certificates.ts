@@ -13,20 +13,23 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Logger } from '../kube/util/log.ts';
 import type { Clock } from '../kube/workqueue/clock.ts';
-import { type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
+import { addIfUntrusted, type BundleTarget, CaBundle, holdsBundle } from './ca-bundle.ts';
 import { CertificateController, trusted } from './certificate-controller.ts';
 import { CertificateSecret, type CertificateSecretOptions } from './certificate-secret.ts';
-import { type KeyPair, KeyPairSource } from './key-pair-source.ts';
+import { isRollingOut } from './generations.ts';
+import { type KeyPair, KeyPairSource, leafOf } from './key-pair-source.ts';
 import { Loop, Loops } from './loop.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { TLS_SECRET } from './names.ts';
 import { NamespaceOwner } from './namespace-owner.ts';
+import { readCertificates } from './x509/certificate.ts';
 import { defaultLifetimes, type Lifetimes } from './x509/lifetimes.ts';
 import type { ServerNames } from './x509/server-names.ts';
+import { isTrusted } from './x509/trust.ts';
 import { x509Signer } from './x509/x509-signer.ts';
 
 export interface ManagedCertificatesOptions {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'jsonPatch'>;
   /** For the leader's part: rejects requests outside of a term. */
   readonly leaderClient: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'jsonPatch'>;
   readonly clock: Clock;
@@ -64,7 +67,7 @@ export class ManagedCertificates {
   #wasTrusted = false;
 
   constructor(options: ManagedCertificatesOptions) {
-    const { client, leaderClient, clock, namespace, names, lifetimes = defaultLifetimes } = options;
+    const { client, leaderClient, namespace, names, lifetimes = defaultLifetimes } = options;
     const { secretName = TLS_SECRET, configurationName: name = PROGRAM } = options;
     const secretBy = (by: CertificateSecretOptions['client']) =>
       new CertificateSecret({ client: by, namespace, name: secretName });
@@ -74,7 +77,13 @@ export class ManagedCertificates {
     this.#configurations = WEBHOOK_CONFIGURATIONS.map((resource) => {
       return { resource, name, informer: this.#informer(resource, name) };
     });
-    const newBundle = () => new CaBundle({ client: leaderClient, clock, targets: this.#configurations });
+    const newBundle = () =>
+      new CaBundle({
+        ...options,
+        client: leaderClient,
+        targets: this.#configurations,
+        isRollingOut: (signal) => isRollingOut(client, namespace, signal),
+      });
     this.#bundle = newBundle();
     this.#source = new KeyPairSource({ ...parts, secret: secretBy(client) });
     const owner = new NamespaceOwner({ client: leaderClient, namespace });
@@ -109,9 +118,9 @@ export class ManagedCertificates {
   failure(): string | undefined {
     if (this.#wasTrusted) return undefined;
     if (!this.#source.isServing) return 'the Secret has no certificate yet';
-    const inSync = this.#isInSync();
-    if (inSync === undefined) return 'webhook configurations not synced';
-    if (!inSync) return 'a webhook configuration does not have our caBundle yet';
+    const trusted = this.#isTrusted();
+    if (trusted === undefined) return 'webhook configurations not synced';
+    if (!trusted) return 'a webhook configuration does not have our caBundle yet';
     this.#wasTrusted = true;
     return undefined;
   }
@@ -121,10 +130,31 @@ export class ManagedCertificates {
     await this.#source.reconcile(this.#secrets.lister.get(key), signal);
     const inSync = this.#isInSync();
     if (inSync !== undefined) this.#options.metrics?.bundleInSync(inSync);
-    return {};
+    return this.#addAuthorities(signal);
+  }
+
+  /** The leader does not know our authorities if it serves certificates of files: then this replica adds them. */
+  async #addAuthorities(signal: AbortSignal): Promise<Result> {
+    const { client, log } = this.#options;
+    const { content } = this.#source;
+    const leaf = leafOf(content);
+    const bundle = content && trusted(content);
+    const seen = this.#bundle.observe();
+    if (!leaf || bundle === undefined || !seen) return {};
+    return addIfUntrusted({ client, log }, seen, { chain: readCertificates(leaf.pem), bundle }, signal);
   }
 
   /** Undefined while the served certificate or the configurations are unknown. */
+  #isTrusted(): boolean | undefined {
+    const { content } = this.#source;
+    const leaf = leafOf(content);
+    if (!content || !leaf) return undefined;
+    if (trusted(content) === undefined) return true;
+    const chain = readCertificates(leaf.pem);
+    return this.#bundle.observe()?.every(({ configuration }) => isTrusted(chain, configuration));
+  }
+
+  /** Whether all configurations hold all our authorities; undefined while one is unknown. */
   #isInSync(): boolean | undefined {
     const { content } = this.#source;
     if (!content || content.kind === 'unusable') return undefined;

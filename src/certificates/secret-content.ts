@@ -3,11 +3,11 @@ import { OWN_CERTIFICATE } from './names.ts';
 import {
   type Certificate,
   type CertifiedKey,
-  isIssuedBy,
   readCertificates,
   readCertifiedKey,
 } from './x509/certificate.ts';
 import { bundlePem, type KeyMaterial } from './x509/key-material.ts';
+import { isAnchored } from './x509/trust.ts';
 
 /** The content of a Secret, and its owner. */
 export type SecretContent =
@@ -54,11 +54,8 @@ function readProvided(secret: Secret, leaf: CertifiedKey): SecretContent {
 
 /** Returns the authorities if one of them is in, or has signed, the leaf's chain. @throws Error otherwise. */
 function anchored(leaf: CertifiedKey, authorities: readonly Certificate[]): readonly Certificate[] {
-  const isAnchor = (authority: Certificate) =>
-    readCertificates(leaf.pem).some(
-      (link) => link.fingerprint === authority.fingerprint || isIssuedBy(link, authority),
-    );
-  if (!authorities.some(isAnchor)) throw new Error('expected the authority that signed tls.crt, got others');
+  if (!isAnchored(readCertificates(leaf.pem), authorities))
+    throw new Error('expected the authority that signed tls.crt, got others');
   return authorities;
 }
 

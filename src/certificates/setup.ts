@@ -2,16 +2,20 @@ import { loadClientAuthorities } from '../kube/admission/client-authorities.ts';
 import { FileWatcher } from '../kube/admission/file-watcher.ts';
 import { loadKeyPair } from '../kube/admission/key-pair.ts';
 import type { Manager } from '../kube/manager/manager.ts';
+import { readText } from '../kube/util/file-problem.ts';
 import { ManagedCertificates } from './managed-certificates.ts';
 import { certificateMetrics } from './metrics.ts';
 import { ProvidedCertificates } from './provided-certificates.ts';
+import { readCertificates } from './x509/certificate.ts';
 import { serverNames } from './x509/server-names.ts';
+import { authoritiesIn, isAnchored } from './x509/trust.ts';
 
 /** The flags of `serve` for certificates. */
 export interface CertificateOptions {
   readonly namespace: string;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
+  readonly tlsCaFile: string | undefined;
   readonly clientCaFile: string | undefined;
   readonly webhookUrl: string | undefined;
 }
@@ -32,7 +36,6 @@ export function setUpCertificates(manager: Manager, options: CertificateOptions)
 function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions): ManagedCertificates {
   return new ManagedCertificates({
     ...partsOf(manager),
-    client: manager.client,
     namespace,
     names: serverNames({ service: 'envoy-initializer', namespace, webhookUrl }),
     onKeyPair: (pair) => manager.webhooks.setKeyPair(pair),
@@ -41,22 +44,38 @@ function managed(manager: Manager, { namespace, webhookUrl }: CertificateOptions
 
 function provided(
   manager: Manager,
-  { namespace }: CertificateOptions,
+  { namespace, tlsCaFile: caFile }: CertificateOptions,
   files: { readonly certFile: string; readonly keyFile: string },
 ): ProvidedCertificates {
   const certificates = new ProvidedCertificates({ ...partsOf(manager), namespace });
   follow(manager, {
-    files: [files.certFile, files.keyFile],
-    load: () => loadKeyPair(files),
-    use(pair) {
+    files: [files.certFile, files.keyFile, ...(caFile === undefined ? [] : [caFile])],
+    async load() {
+      const pair = await loadKeyPair(files);
+      return {
+        ...pair,
+        authorities: caFile === undefined ? undefined : await loadAuthorities(caFile, pair.cert),
+      };
+    },
+    use({ authorities, ...pair }) {
       manager.webhooks.setKeyPair(pair);
-      certificates.served(pair.cert);
+      certificates.served({ cert: pair.cert, authorities });
     },
     changed: () => manager.log.info({ files }, 'certificate reloaded'),
     failed: (err) =>
       manager.log.error({ files, err }, 'cannot use the new certificate, still serving the last valid one'),
   });
   return certificates;
+}
+
+/** Reads the authorities (PEM) of the certificate. Rejects if they have not signed it. */
+async function loadAuthorities(file: string, cert: string): Promise<string> {
+  const pem = await readText(file);
+  if (!isAnchored(readCertificates(cert), authoritiesIn(Buffer.from(pem).toString('base64'))))
+    throw new Error(
+      `${file}: expected the authority that signed the certificate of --tls-cert-file, got none`,
+    );
+  return pem;
 }
 
 function verifyClients(manager: Manager, file: string): void {
@@ -71,9 +90,9 @@ function verifyClients(manager: Manager, file: string): void {
 }
 
 function partsOf(manager: Manager) {
-  const { leaderClient, clock, log, registry } = manager;
+  const { client, leaderClient, clock, log, registry } = manager;
   const metrics = certificateMetrics(registry);
-  return { informers: manager, leaderClient, clock, wallClock: Date.now, log, metrics };
+  return { informers: manager, client, leaderClient, clock, wallClock: Date.now, log, metrics };
 }
 
 interface Followed<T> {

@@ -15,14 +15,15 @@ export interface Cluster {
 }
 
 /**
- * Calls `run` with a connection, and closes it.
+ * Calls `run` with a connection, and closes it. `instead` is further advice for those without one.
  * @throws UsageError of one line if the API server refuses a request or is not reachable.
  */
 export async function withCluster<T>(
   options: ConnectionOptions,
   run: (cluster: Cluster) => Promise<T>,
+  instead = '',
 ): Promise<T> {
-  const config = usableKubeConfig(options);
+  const config = usableKubeConfig(options, instead);
   const transport = new Transport(config, systemClock, USER_AGENT);
   try {
     const { requestTimeout: timeoutMs } = options;
@@ -38,7 +39,7 @@ export async function withCluster<T>(
       throw new UsageError(`the API server answers: ${cause.message}`, { cause });
     if (cause instanceof TransportError)
       throw new UsageError(
-        `cannot reach the API server: ${cause.message}: check that it runs, and the context of the kubeconfig`,
+        `cannot reach the API server: ${cause.message}: check that it runs, and the context of the kubeconfig${instead}`,
         { cause },
       );
     throw cause;

@@ -100,12 +100,14 @@ export async function templatesOf(
   options: ClusterOptions & { readonly template?: string },
 ): Promise<TemplateSet> {
   if (options.template !== undefined) return await templatesOfFile(terminal, options.template);
-  return await withCluster(options, async (cluster) => {
+  const instead = ', or use --template FILE';
+  const ofCluster = async (cluster: Cluster) => {
     const installation = await installationOf(cluster.client, options.operatorNamespace);
-    const found = await templatesOfCluster(cluster, options, installation, ', or use --template FILE');
+    const found = await templatesOfCluster(cluster, options, installation, instead);
     if (found.warning !== undefined) terminal.err(`${found.warning}\n`);
     return found.set;
-  });
+  };
+  return await withCluster(options, ofCluster, instead);
 }
 
 /** @throws UsageError with the first fault as `format` returns it, and the number of the others. */

@@ -60,6 +60,8 @@ export function parseYaml(text: string): ParsedYaml {
 
 /** A syntax error in YAML as users see it. */
 export function yamlProblem(reason: string): string {
+  if (reason === 'deficient indentation')
+    return 'invalid YAML: a ] or } is missing before this line, or the line needs more indentation';
   return `invalid YAML: ${reason}${/indentation/.test(reason) ? ': check the indentation' : ''}`;
 }
 

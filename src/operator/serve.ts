@@ -64,9 +64,18 @@ function setUp(manager: Manager, options: OperatorOptions): void {
   setUpPreflight(manager, options);
 }
 
-function checkOptions({ tlsCertFile, tlsKeyFile, shutdownDelay, shutdownTimeout }: OperatorOptions): void {
+function checkOptions({
+  tlsCertFile,
+  tlsKeyFile,
+  tlsCaFile,
+  shutdownDelay,
+  shutdownTimeout,
+}: OperatorOptions): void {
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new UsageError('--tls-cert-file and --tls-key-file go together: give both, or neither');
+  }
+  if (tlsCaFile !== undefined && tlsCertFile === undefined) {
+    throw new UsageError('--tls-ca-file needs --tls-cert-file and --tls-key-file');
   }
   if (shutdownDelay > shutdownTimeout - CLOSING_MS) {
     throw new UsageError(

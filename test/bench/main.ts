@@ -14,6 +14,7 @@ import { queueBench } from './queue-bench.ts';
 import { readyBench } from './ready-bench.ts';
 import { report } from './report.ts';
 import { routeBench } from './route-bench.ts';
+import { scaleBench } from './scale-bench.ts';
 import { type BenchSettings, settingsFrom } from './settings.ts';
 import { sidecarBench } from './sidecar-bench.ts';
 import { startBench } from './start-bench.ts';
@@ -32,6 +33,7 @@ const scenarios: Readonly<Record<string, (settings: BenchSettings) => Promise<re
   mixed: mixedBench,
   ready: readyBench,
   growth: growthBench,
+  scale: scaleBench,
 };
 const HISTORY = join(projectDirectory(), 'test/bench/bench-history.jsonl');
 const RESULT = join(projectDirectory(), 'out/bench.json');

@@ -9,6 +9,7 @@ import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../env/control-plane/start.ts';
 import { eventually } from '../env/eventually.ts';
 import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../env/operator.ts';
+import { askInside, type Inside, insideFlags } from '../support/scale/ask-inside.ts';
 import { pin, pinned, SERVER_CORE } from './pinned.ts';
 import { OPTED_IN_NAMESPACE } from './reviews.ts';
 
@@ -25,6 +26,8 @@ export interface Stage {
   readonly directory: string;
   /** The sum of a metric of the operator's over its labels. */
   metric(name: string): Promise<number>;
+  /** What only the process knows, with `watchLoop`. */
+  inside(): Promise<Inside>;
   /** What the operator's process holds, in MiB. */
   residentMb(): Promise<number>;
   stop(): Promise<void>;
@@ -32,9 +35,15 @@ export interface Stage {
 
 export interface StageOptions extends ControlPlaneOptions {
   readonly args?: readonly string[];
+  /** The operator can tell of its event loop, which takes some memory. */
+  readonly watchLoop?: boolean;
 }
 
-export async function setStage({ args = [], ...options }: StageOptions = {}): Promise<Stage> {
+export async function setStage({
+  args = [],
+  watchLoop = false,
+  ...options
+}: StageOptions = {}): Promise<Stage> {
   const controlPlane = await startControlPlane(options);
   try {
     const path = (file: string) => join(projectDirectory(), file);
@@ -55,7 +64,12 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
     const directory = join(controlPlane.directory, 'bench');
     await mkdir(directory);
     const log = join(directory, 'operator.log');
-    const operator = await startOperator(controlPlane, { log, args: ['--log-level=error', ...args] });
+    const out = join(directory, 'inside.json');
+    const operator = await startOperator(controlPlane, {
+      log,
+      args: ['--log-level=error', ...args],
+      nodeFlags: watchLoop ? insideFlags(out) : [],
+    });
     const pinOperator = () => pin(operator.process.pid, SERVER_CORE);
     pinOperator();
     const metric = (name: string) => readMetric(operator.metricsUrl, name);
@@ -65,6 +79,7 @@ export async function setStage({ args = [], ...options }: StageOptions = {}): Pr
       pinOperator,
       directory,
       metric,
+      inside: () => askInside(operator.process.pid, out),
       residentMb: async () => (await metric('process_resident_memory_bytes')) / 2 ** 20,
       stop: () => controlPlane.stop(),
     };

@@ -96,11 +96,11 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
     expect(await injected('rolled-back')).toBe('main envoy');
   });
 
-  // A leader with files of cert-manager does not write the caBundle that replicas with their own certificates wait for.
-  test('change to the operator’s own certificates without a replica', async () => {
-    await upgrade('components.certManager=true', 'replicas=0');
+  test('change to the operator’s own certificates, and back, while replicas run', async () => {
     await upgrade('components.certManager=false');
     expect(await injected('own')).toBe('main envoy');
+    await upgrade('components.certManager=true');
+    expect(await injected('again')).toBe('main envoy');
   });
 
   test('leave nothing behind after uninstall and helm uninstall', async () => {

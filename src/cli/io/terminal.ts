@@ -32,13 +32,12 @@ export const processTerminal: Terminal = {
   kustomize,
   write: (file, content) => writeFile(file, content, { flag: 'wx', mode: 0o600 }),
   out: (line) => {
-    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', ignoreClosedPipe);
-    process.stdout.write(line);
+    write(process.stdout, line);
   },
   // Names in manifests could hold commands for the terminal.
   // Node.js respects NO_COLOR, FORCE_COLOR and TERM, and looks whether this is a terminal.
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
-  err: (text) => void process.stderr.write(text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD')),
+  err: (text) => write(process.stderr, text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD')),
 };
 
 async function bytesOf(file: string): Promise<Buffer> {
@@ -74,6 +73,11 @@ async function kustomize(directory: string): Promise<string> {
     },
   );
   return stdout;
+}
+
+function write(stream: NodeJS.WriteStream, text: string): void {
+  if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosedPipe);
+  stream.write(text);
 }
 
 /** A reader such as `head` may close the pipe before the end. */

@@ -83,6 +83,11 @@ const SERVE_OPTIONS = {
     help: "the webhook's certificate chain (PEM), reloaded when it changes (default: the operator issues its own)",
   },
   'tls-key-file': { parse: text, value: 'file', help: "the certificate's key (PEM)" },
+  'tls-ca-file': {
+    parse: text,
+    value: 'file',
+    help: "the certificate's authorities (PEM), which the operator then writes into the caBundle (default: another program writes it)",
+  },
   'client-ca-file': {
     parse: text,
     value: 'file',

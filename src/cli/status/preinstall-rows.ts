@@ -60,7 +60,7 @@ export function preinstallRows(facts: PreinstallFacts): readonly StatusRow[] {
     { check: 'policies', ...policies(facts) },
     {
       check: 'cert-manager',
-      ...needed(facts, 'cert-manager', 'certificates', 'install cert-manager and its cainjector first'),
+      ...needed(facts, 'cert-manager', 'certificates', 'install cert-manager first'),
     },
     {
       check: 'gateway api',

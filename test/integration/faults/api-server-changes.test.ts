@@ -8,9 +8,6 @@ import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
 import { POLICIES } from '../../../src/policies/resources.ts';
 import { setUpPolicies } from '../../../src/policies/setup.ts';
-import { findBinaries } from '../../env/control-plane/build.ts';
-import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { startControlPlane } from '../../env/control-plane/start.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { LoadBalancer } from '../../support/faults/load-balancer.ts';
@@ -20,20 +17,14 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
 
-let controlPlane: ControlPlane;
 let lab: FaultLab;
 let clock: FakeClock;
 let closing: (() => Promise<void>)[];
 
 beforeAll(async () => {
-  const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
-  controlPlane = await startControlPlane({ binaries });
-  lab = await FaultLab.before(controlPlane);
+  lab = await FaultLab.start();
 });
-afterAll(async () => {
-  await lab?.close();
-  await controlPlane?.stop();
-});
+afterAll(() => lab?.close());
 beforeEach(() => {
   clock = new FakeClock();
   closing = [];

@@ -8,9 +8,6 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
-import { findBinaries } from '../../env/control-plane/build.ts';
-import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { startControlPlane } from '../../env/control-plane/start.ts';
 import { apiServerPid } from '../../support/faults/api-server-pid.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../../support/faults/fault-proxy.ts';
@@ -28,7 +25,6 @@ const BACKOFF_MS = 800;
 /** What a server that sheds load asks for. */
 const RETRY_AFTER_S = 120;
 
-let controlPlane: ControlPlane;
 let lab: FaultLab;
 let proxy: FaultProxy;
 let namespace: string;
@@ -43,15 +39,9 @@ interface Subject {
 }
 
 beforeAll(async () => {
-  // Without a controller manager, which would put ConfigMaps of its own into each namespace.
-  const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
-  controlPlane = await startControlPlane({ binaries });
-  lab = await FaultLab.before(controlPlane);
+  lab = await FaultLab.start();
 });
-afterAll(async () => {
-  await lab?.close();
-  await controlPlane?.stop();
-});
+afterAll(() => lab?.close());
 beforeEach(async () => {
   namespace = await lab.namespace();
   clock = new WatchedClock();
@@ -159,9 +149,9 @@ describe('an outage', () => {
 
   test('by a server process that is frozen fails a request at its bound, and what it missed comes later', async () => {
     const direct = new KubeConfig();
-    direct.loadFromString(readFileSync(controlPlane.kubeconfigPath, 'utf8'));
+    direct.loadFromString(readFileSync(lab.controlPlane.kubeconfigPath, 'utf8'));
     await start(direct);
-    const pid = apiServerPid(controlPlane);
+    const pid = apiServerPid(lab.controlPlane);
     process.kill(pid, 'SIGSTOP');
     try {
       await expectSilence(get());
@@ -197,7 +187,7 @@ test('a server that sheds load for minutes is asked no sooner than it says, and 
 describe('a certificate of the server that rotates', () => {
   test('under the same authority is taken as it comes, and no open watch ends', async () => {
     const authority = await testAuthority();
-    const caFile = join(controlPlane.directory, 'same-ca.pem');
+    const caFile = join(lab.controlPlane.directory, 'same-ca.pem');
     await writeFile(caFile, authority.caPem);
     proxy.rotate(await authority.server());
     await create('first');
@@ -216,7 +206,7 @@ describe('a certificate of the server that rotates', () => {
 
   test('to a new authority is taken once its file says so, and an open watch lives on', async () => {
     const [before, after] = [await testAuthority(), await testAuthority()];
-    const caFile = join(controlPlane.directory, 'rotated-ca.pem');
+    const caFile = join(lab.controlPlane.directory, 'rotated-ca.pem');
     await writeFile(caFile, before.caPem);
     proxy.rotate(await before.server());
     await create('first');

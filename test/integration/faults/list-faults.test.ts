@@ -3,9 +3,6 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
-import { findBinaries } from '../../env/control-plane/build.ts';
-import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { startControlPlane } from '../../env/control-plane/start.ts';
 import type { Fault } from '../../support/faults/fault.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../../support/faults/fault-proxy.ts';
@@ -21,7 +18,6 @@ const LIST_MS = 90_000;
 const RETRY_MS = 100;
 const OBJECTS = Array.from({ length: 20 }, (_, i) => `object-${i}`);
 
-let controlPlane: ControlPlane;
 let lab: FaultLab;
 let proxy: FaultProxy;
 let transport: Transport;
@@ -31,15 +27,9 @@ let running: Promise<void>[];
 let namespace: string;
 
 beforeAll(async () => {
-  // Without kube-controller-manager, which creates ConfigMaps of its own in each namespace.
-  const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
-  controlPlane = await startControlPlane({ binaries });
-  lab = await FaultLab.before(controlPlane);
+  lab = await FaultLab.start();
 });
-afterAll(async () => {
-  await lab?.close();
-  await controlPlane?.stop();
-});
+afterAll(() => lab?.close());
 beforeEach(async () => {
   namespace = await lab.namespace();
   for (const name of OBJECTS) await create(name);

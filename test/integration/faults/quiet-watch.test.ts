@@ -3,9 +3,6 @@ import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { Informer } from '../../../src/kube/cache/informer.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
-import { findBinaries } from '../../env/control-plane/build.ts';
-import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { startControlPlane } from '../../env/control-plane/start.ts';
 import type { Fault } from '../../support/faults/fault.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isPlainWatch } from '../../support/faults/fault-proxy.ts';
@@ -20,7 +17,6 @@ const LIST_MS = 90_000;
 /** The first back-off, with a random number of 0. */
 const BACKOFF_MS = 800;
 
-let controlPlane: ControlPlane;
 let lab: FaultLab;
 let proxy: FaultProxy;
 let namespace: string;
@@ -28,15 +24,9 @@ let clock: WatchedClock;
 let watched: Watching;
 
 beforeAll(async () => {
-  // Without a controller manager, which would put ConfigMaps of its own into each namespace.
-  const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
-  controlPlane = await startControlPlane({ binaries });
-  lab = await FaultLab.before(controlPlane);
+  lab = await FaultLab.start();
 });
-afterAll(async () => {
-  await lab?.close();
-  await controlPlane?.stop();
-});
+afterAll(() => lab?.close());
 beforeEach(async () => {
   namespace = await lab.namespace();
   clock = new WatchedClock();

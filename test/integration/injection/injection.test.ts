@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { injectionRequests } from '../../../hack/demo/metrics.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
-let count = 0;
 
 beforeAll(async () => {
   starting = startOperatorFixture();
@@ -37,23 +37,6 @@ async function serviceAccount(namespace: string): Promise<void> {
     `--namespace=${namespace}`,
     '--timeout=30s',
   );
-}
-
-interface PodInit {
-  readonly namespace?: string;
-  readonly labels?: Record<string, string>;
-  readonly annotations?: Record<string, string>;
-  readonly spec?: Record<string, unknown>;
-}
-
-function podOf({ namespace = 'plain', labels = {}, annotations = {}, spec = {} }: PodInit) {
-  count += 1;
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `pod-${count}`, namespace, labels, annotations },
-    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
-  };
 }
 
 /** Creates the pod; the names of its containers and volumes, and what kubectl was warned of. */

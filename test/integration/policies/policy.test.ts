@@ -5,6 +5,7 @@ import { containers, nameOf, type Pod } from '../../../src/podspec/pod.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
+import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
 import { connect } from '../../support/operator/api-access.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
@@ -15,7 +16,6 @@ const NAMES = [POLICY, `namespace.${POLICY}`];
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
-let count = 0;
 
 beforeAll(async () => {
   starting = startOperatorFixture({ args: ['--policy=auto'] });
@@ -33,23 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await (await starting).stop();
 });
-
-interface PodInit {
-  readonly namespace?: string;
-  readonly labels?: Record<string, string>;
-  readonly annotations?: Record<string, string>;
-  readonly spec?: Record<string, unknown>;
-}
-
-function podOf({ namespace = 'plain', labels = {}, annotations = {}, spec = {} }: PodInit) {
-  count += 1;
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `pod-${count}`, namespace, labels, annotations },
-    spec: { containers: [{ name: 'app', image: 'busybox' }], ...spec },
-  };
-}
 
 /** The names of the containers with which the pod is admitted; or why it is refused. */
 async function admitted(init: PodInit, ...args: readonly string[]): Promise<readonly string[] | string> {

@@ -137,6 +137,8 @@ export class SimulatedController {
       },
       bundle: new CaBundle({
         clock,
+        wallClock: () => world.now,
+        isRollingOut: async () => false,
         targets: [
           {
             resource: MUTATING_WEBHOOK_CONFIGURATIONS,

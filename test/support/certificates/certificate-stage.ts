@@ -101,6 +101,7 @@ function accountAndRights(name: string): readonly unknown[] {
       resourceNames: [name],
       verbs: ['list', 'watch', 'patch', 'delete'],
     },
+    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
     { apiGroups: [''], resources: ['namespaces'], resourceNames: [name], verbs: ['get'] },
   ];
   const grant = (kind: 'Role' | 'ClusterRole', meta: object, rules: readonly unknown[]) => [

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { KeyPair } from '../../../src/certificates/key-pair-source.ts';
 import { ManagedCertificates } from '../../../src/certificates/managed-certificates.ts';
+import { ProvidedCertificates } from '../../../src/certificates/provided-certificates.ts';
 import type { Lifetimes } from '../../../src/certificates/x509/lifetimes.ts';
 import { serverNames } from '../../../src/certificates/x509/server-names.ts';
 import { createApp } from '../../../src/kube/admission/handler.ts';
@@ -17,6 +18,8 @@ export interface WebhookReplicaOptions {
   readonly lifetimes?: Lifetimes;
   /** Asks callers to come by a new connection each time, so that each checks the certificate of the moment. */
   readonly freshConnections?: boolean;
+  /** Its certificate and authorities are those of files; by default the operator keeps them. */
+  readonly files?: KeyPair & { readonly authorities: string };
   /** How far its server is behind, in milliseconds, as on a slow machine. */
   readonly lagMs?: number;
 }
@@ -25,7 +28,7 @@ export interface WebhookReplicaOptions {
 export class WebhookReplica {
   /** All that it was handed, in order. */
   readonly keyPairs: KeyPair[] = [];
-  readonly certificates: ManagedCertificates;
+  readonly certificates: ManagedCertificates | ProvidedCertificates;
   /** Authorities that it has put in the place of others. */
   authorityRotations = 0;
   port = 0;
@@ -37,14 +40,14 @@ export class WebhookReplica {
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: WebhookReplicaOptions) {
-    const { stage, log, lifetimes } = options;
+    const { stage, log, lifetimes, files } = options;
     this.#options = options;
     this.#informers = new SharedInformers({
       client: stage.operator,
       clock: systemClock,
       onError: (resource) => (err, doing) => log.warn({ err, resource, doing }, 'informer'),
     });
-    this.certificates = new ManagedCertificates({
+    const common = {
       client: stage.operator,
       leaderClient: stage.operator,
       clock: systemClock,
@@ -52,10 +55,19 @@ export class WebhookReplica {
       log,
       namespace: stage.name,
       configurationName: stage.name,
+      informers: this.#informers,
+    };
+    if (files) {
+      const certificates = new ProvidedCertificates({ ...common, holdMs: 0 });
+      certificates.served(files);
+      this.certificates = certificates;
+      return;
+    }
+    this.certificates = new ManagedCertificates({
+      ...common,
       names: serverNames({ service: 'operator', namespace: stage.name, webhookUrl: 'https://127.0.0.1' }),
       ...(lifetimes && { lifetimes }),
       onKeyPair: (pair) => this.#serve(pair),
-      informers: this.#informers,
       metrics: {
         expires() {},
         bundleInSync() {},
@@ -72,6 +84,7 @@ export class WebhookReplica {
     const { signal } = this.#stop;
     this.#running = Promise.all([this.#informers.run(signal), this.certificates.run(signal)]);
     if (leads) this.lead();
+    if (this.#options.files) this.#serve(this.#options.files);
     await this.until(() => this.#server !== undefined);
     const { freshConnections, log } = this.#options;
     this.port = (await this.#server?.listen(0, '127.0.0.1')) ?? 0;

@@ -6,7 +6,9 @@ import { decodeObject, type Resource } from '../../../src/kube/api/resource.ts';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Transport } from '../../../src/kube/client/transport.ts';
 import { systemClock } from '../../../src/kube/workqueue/clock.ts';
+import { findBinaries } from '../../env/control-plane/build.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { startControlPlane } from '../../env/control-plane/start.ts';
 import { testAuthority } from '../kube/test-authority.ts';
 import type { Fault } from './fault.ts';
 import { FaultProxy, type FaultProxyOptions, type Upstream } from './fault-proxy.ts';
@@ -22,14 +24,18 @@ const namespaces: Resource<KubeObject> = {
 
 /** A real control plane, a client that goes to it directly, and fault proxies before it. */
 export class FaultLab {
+  readonly controlPlane: ControlPlane;
   readonly client: KubeClient;
   readonly #transport: Transport;
   readonly #upstream: Upstream;
   readonly #serving: CertificateAndKey;
   readonly #caPem: string;
   #namespaces = 0;
+  /** Whether it has started the control plane. */
+  #isOwner = false;
 
   private constructor(controlPlane: ControlPlane, serving: CertificateAndKey, caPem: string) {
+    this.controlPlane = controlPlane;
     const config = new KubeConfig();
     config.loadFromString(readFileSync(controlPlane.kubeconfigPath, 'utf8'));
     this.#transport = new Transport(config, systemClock);
@@ -39,6 +45,15 @@ export class FaultLab {
     this.#upstream = { server: controlPlane.server, caPem: controlPlane.caPem, user };
     this.#serving = serving;
     this.#caPem = caPem;
+  }
+
+  /** Starts a control plane, without kube-controller-manager: it would create ConfigMaps in each namespace. */
+  static async start(): Promise<FaultLab> {
+    const { 'kube-controller-manager': _, ...binaries } = await findBinaries(process.env);
+    const controlPlane = await startControlPlane({ binaries });
+    const lab = await FaultLab.before(controlPlane);
+    lab.#isOwner = true;
+    return lab;
   }
 
   static async before(controlPlane: ControlPlane): Promise<FaultLab> {
@@ -61,7 +76,8 @@ export class FaultLab {
     return FaultProxy.start(this.#upstream, { ...identity, schedule, ...options });
   }
 
-  close(): Promise<void> {
-    return this.#transport.close();
+  async close(): Promise<void> {
+    await this.#transport.close();
+    if (this.#isOwner) await this.controlPlane.stop();
   }
 }

@@ -2,23 +2,16 @@ import type { JsonObject, JsonValue } from '../../../src/json/json.ts';
 import type { ReviewHandler } from '../../../src/kube/admission/response.ts';
 import { OVERRIDES } from '../../../src/sidecar/keys.ts';
 import { podReview } from '../injection/admission-review.ts';
-import { DEMO_TEMPLATE, podWith, STATUS, templateSet } from '../injection/demo.ts';
+import { podWith, STATUS, templateSet } from '../injection/demo.ts';
 import { attaching, call, injecting } from './calls.ts';
 import { type GrowingInput, mapOf, times } from './growing-input.ts';
 import { sizedFields } from './schema-fields.ts';
+import { OPT_IN, RESTRICTED, RICH } from './settings.ts';
 
-const OPT_IN = 'initializer.kubernetes.io/envoy';
 const NETWORK = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
 const MULTUS_STATUS = 'k8s.v1.cni.cncf.io/network-status';
 /** A template with something for each of the application's containers, and for each list of the pod. */
-const RICH = `${DEMO_TEMPLATE}
-env: [{name: PROXY, value: "1"}, {name: MODE, value: "2"}]
-volumeMounts: [{name: envoy-conf, mountPath: /etc/shared}]
-hostAliases: [{ip: 192.0.2.1, hostnames: [mesh]}]
-imagePullSecrets: [{name: registry}]
-`;
-const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 
 const poor = injecting();
 const rich = injecting({ data: { config: RICH } });

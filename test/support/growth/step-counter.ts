@@ -7,6 +7,7 @@ import { countBuiltins, stepsInBuiltins } from './builtins.ts';
  */
 export class StepCounter {
   readonly #session = new Session();
+  #builtins = 0;
 
   /** What is to be counted must be imported after this. */
   async start(): Promise<void> {
@@ -18,11 +19,16 @@ export class StepCounter {
 
   /** The steps of one call, until its promise is settled. */
   async count(work: () => unknown): Promise<number> {
-    await this.#session.post('Profiler.takePreciseCoverage');
-    const before = stepsInBuiltins();
+    await this.since();
     await work();
-    const builtins = stepsInBuiltins() - before;
+    return await this.since();
+  }
+
+  /** The steps since the last call. */
+  async since(): Promise<number> {
+    const builtins = stepsInBuiltins() - this.#builtins;
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
+    this.#builtins = stepsInBuiltins();
     return Math.round(builtins + result.filter(isCounted).reduce((sum, script) => sum + runsOf(script), 0));
   }
 }

@@ -7,9 +7,9 @@ import { DEMO_TEMPLATE, podWith } from '../injection/demo.ts';
 import { call, configMapReview, injecting, validatingEnvoy, validatingTemplates } from './calls.ts';
 import { type GrowingInput, mapOf, times } from './growing-input.ts';
 import { sizedFields } from './schema-fields.ts';
+import { OPT_IN } from './settings.ts';
 
 const ENVOY = { name: 'envoy', image: 'envoyproxy/envoy:v1.40.0' };
-const OPT_IN = 'initializer.kubernetes.io/envoy';
 
 /** A template has no more than 100 containers, and a policy no more than 100,000 characters in an expression. */
 const FOR_CONTAINERS = 25;

@@ -12,15 +12,8 @@ import {
   validatingTemplates,
 } from './calls.ts';
 import type { GrowingInput } from './growing-input.ts';
+import { OPT_IN, RESTRICTED, RICH } from './settings.ts';
 
-const RICH = `${DEMO_TEMPLATE}
-env: [{name: PROXY, value: "1"}, {name: MODE, value: "2"}]
-volumeMounts: [{name: envoy-conf, mountPath: /etc/shared}]
-hostAliases: [{ip: 192.0.2.1, hostnames: [mesh]}]
-imagePullSecrets: [{name: registry}]
-`;
-const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-const OPT_IN = 'initializer.kubernetes.io/envoy';
 const HERE = '"HERE"';
 
 /** Texts of JSON that are as dense as can be, of n parts. */

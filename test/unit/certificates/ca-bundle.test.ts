@@ -1,10 +1,14 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Operation } from 'fast-json-patch';
-import { CaBundle, holdsBundle } from '../../../src/certificates/ca-bundle.ts';
+import { pino } from 'pino';
+import { addIfUntrusted, CaBundle, holdsBundle } from '../../../src/certificates/ca-bundle.ts';
+import { createAuthority } from '../../../src/certificates/x509/authority.ts';
+import { readCertificates } from '../../../src/certificates/x509/certificate.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../../../src/kube/api/core-resources.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const signal = new AbortController().signal;
@@ -25,32 +29,46 @@ let synced: boolean;
 let patches: (readonly Operation[])[];
 let clock: FakeClock;
 let bundle: CaBundle;
+let rollingOut: boolean;
+let holdMs: number;
 beforeEach(() => {
   cached = undefined;
   synced = true;
   patches = [];
   clock = new FakeClock();
-  const get = () => cached;
-  const lister = { get, list: () => [], byIndex: () => [], size: 1 };
-  bundle = new CaBundle({
-    clock,
-    targets: [
-      {
-        resource: MUTATING_WEBHOOK_CONFIGURATIONS,
-        name: 'envoy-initializer',
-        informer: { hasSynced: () => synced, lister },
-      },
-    ],
-    client: {
-      jsonPatch: async (resource, _, operations) => {
-        patches.push(operations);
-        return resource.decode(cached);
-      },
-    },
-  });
+  rollingOut = false;
+  holdMs = 0;
+  bundle = newBundle();
 });
 
-const distribute = (text: string) => bundle.distribute(bundle.observe() ?? [], text, signal);
+const client: Pick<KubeClient, 'jsonPatch'> = {
+  jsonPatch: async (resource, _, operations) => {
+    patches.push(operations);
+    return resource.decode(cached);
+  },
+};
+
+function newBundle(): CaBundle {
+  const lister = { get: () => cached, list: () => [], byIndex: () => [], size: 1 };
+  const informer = { hasSynced: () => synced, lister };
+  return new CaBundle({
+    clock,
+    wallClock: () => Date.now(),
+    isRollingOut: async () => rollingOut,
+    holdMs,
+    targets: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, name: 'envoy-initializer', informer }],
+    client,
+  });
+}
+
+const distributed = (text: string) => bundle.distribute(bundle.observe() ?? [], text, signal);
+const distribute = async (text: string) => (await distributed(text)).heldForMs;
+const written = () =>
+  patches
+    .flat()
+    .flatMap(({ op, path, ...rest }) =>
+      op === 'add' && 'value' in rest ? [Buffer.from(String(rest.value), 'base64').toString()] : [],
+    );
 
 describe('CaBundle', () => {
   test('patches only webhooks without the bundle, on condition of the resourceVersion', async () => {
@@ -112,5 +130,77 @@ describe('CaBundle', () => {
     const seen = (...bundles: string[]) => [{ resource, configuration: configuration(...bundles) }];
     expect(holdsBundle(seen('A', 'A'), 'A')).toBe(true);
     expect(holdsBundle(seen('A', 'AB'), 'A')).toBe(false);
+  });
+});
+
+describe('authorities of others', () => {
+  let own: string;
+  let other: string;
+  let expired: string;
+  beforeAll(async () => {
+    const hour = 3_600_000;
+    const authority = async (commonName: string, from: number, to: number) => {
+      const [notBefore, notAfter] = [new Date(Date.now() + from * hour), new Date(Date.now() + to * hour)];
+      return (await createAuthority({ commonName, notBefore, notAfter })).certPem;
+    };
+    [own, other, expired] = await Promise.all([
+      authority('own', -1, 1),
+      authority('other', -1, 1),
+      authority('expired', -2, -1),
+    ]);
+  });
+
+  test('stay during a rollout, except expired ones', async () => {
+    cached = configuration(`${other}${expired}`);
+    rollingOut = true;
+    expect(await distributed(own)).toEqual({ heldForMs: undefined, keepsOthers: true });
+    expect(written()).toEqual([`${own}${other}`]);
+    cached = configuration(`${own}${other}`);
+    expect(await distributed(own)).toEqual({ heldForMs: 0, keepsOthers: true });
+    expect(patches).toHaveLength(1);
+  });
+
+  test('go when the rollout is over', async () => {
+    cached = configuration(`${own}${other}`);
+    expect(await distributed(own)).toEqual({ heldForMs: undefined, keepsOthers: false });
+    expect(written()).toEqual([own]);
+  });
+
+  test('stay for the time that the owner of files asks for, then go', async () => {
+    holdMs = 1_000;
+    bundle = newBundle();
+    cached = configuration(`${own}${other}`);
+    expect(await distributed(own)).toMatchObject({ keepsOthers: true });
+    clock.advance(1_000);
+    expect(await distributed(own)).toMatchObject({ keepsOthers: false });
+    expect(written()).toEqual([own]);
+  });
+
+  const add = (log = pino({ level: 'silent' })) =>
+    addIfUntrusted(
+      { client, log },
+      bundle.observe() ?? [],
+      { chain: readCertificates(own), bundle: own },
+      signal,
+    );
+
+  test('get ours beside them', async () => {
+    cached = configuration(other);
+    await add();
+    expect(written()).toEqual([`${other}${own}`]);
+  });
+
+  test('get nothing where ours is trusted, missing or invalid', async () => {
+    cached = configuration(`${other}${own}`, undefined, 'rubbish');
+    await add();
+    expect(patches).toEqual([]);
+  });
+
+  test('do not count as out of sync', () => {
+    const seen = [
+      { resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration: configuration(`${other}${own}`) },
+    ];
+    expect(holdsBundle(seen, own)).toBe(true);
+    expect(holdsBundle(seen, `${own}${expired}`)).toBe(false);
   });
 });

@@ -21,6 +21,7 @@ let stored: StoredContent | undefined;
 let written: { readonly material: KeyMaterial; readonly resourceVersion: string | undefined }[];
 let distributed: string[];
 let heldForMs: number | undefined;
+let keepsOthers: boolean;
 let owned: number;
 let rotated: string[];
 let levels: number[];
@@ -34,6 +35,7 @@ beforeEach(() => {
   written = [];
   distributed = [];
   heldForMs = 0;
+  keepsOthers = false;
   owned = 0;
   rotated = [];
   levels = [];
@@ -57,7 +59,7 @@ beforeEach(() => {
       async distribute(_, bundle) {
         if (failing.distribute) throw failing.distribute;
         distributed.push(bundle);
-        return heldForMs;
+        return { heldForMs, keepsOthers };
       },
     },
     owner: {
@@ -103,6 +105,12 @@ describe('CertificateController', () => {
     expect(distributed).toEqual(['authority-1\n']);
     expect(owned).toBe(1);
     expect(written).toEqual([]);
+  });
+
+  test('looks again soon while authorities of others stay', async () => {
+    await storeOwn();
+    keepsOthers = true;
+    expect(await reconcile()).toEqual({ requeueAfterMs: 10_000 });
   });
 
   test('does not write the owner in the round that writes the bundle', async () => {

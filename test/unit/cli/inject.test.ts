@@ -50,6 +50,23 @@ describe('inject', () => {
     if (code === 2) expect(result.stdout).toBe('');
   });
 
+  test.each([
+    [
+      'a kubeconfig',
+      ['--kubeconfig', '/nowhere/config'],
+      /no usable kubeconfig: .*, or use --template FILE\n$/,
+    ],
+    [
+      'an API server',
+      ['--master', 'https://127.0.0.1:1'],
+      /cannot reach the API server: .*, or use --template FILE\n$/,
+    ],
+  ])('says how to do without %s', async (_, args, message) => {
+    const result = await run('inject', '-f', 'good.yaml', ...args);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toMatch(message);
+  });
+
   test('prints several files as one stream', async () => {
     const { stdout } = await run('inject', '--template', 'template.yaml', '-f', 'out.yaml', '-f', 'out.yaml');
     expect(stdout).toBe(`${FILES['out.yaml']}---\n${FILES['out.yaml']}`);

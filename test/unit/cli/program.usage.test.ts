@@ -26,6 +26,7 @@ test.each([
   [['serve', '--prot=1'], /unknown option '--prot=1'/],
   [['serve', 'more'], /too many arguments/],
   [['serve', '--tls-cert-file=a'], /--tls-cert-file and --tls-key-file go together/],
+  [['serve', '--tls-ca-file=a'], /--tls-ca-file needs --tls-cert-file and --tls-key-file/],
   [['serve', '--tls-key-file=a'], /--tls-cert-file and --tls-key-file go together/],
   [
     ['serve', '--kubeconfig=/nowhere/config'],
