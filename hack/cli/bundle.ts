@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { isUnused } from '../../src/kube/client/skip-api-types.ts';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
 
 /** The whole program as one module, and the licenses of the packages in it. */
@@ -10,8 +11,7 @@ export interface Bundle {
 }
 
 const project = projectDirectory();
-/** As skip-api-types.ts does in a program of many files. */
-const PARTS = join(project, 'src/kube/client/generated-parts.ts');
+const PARTS = join(project, 'src/kube/client/unused-parts.ts');
 
 /** Bundles src/main.ts for this Node.js. */
 export async function bundle(): Promise<Bundle> {
@@ -47,7 +47,9 @@ export async function bundle(): Promise<Bundle> {
       {
         name: 'skip-api-types',
         setup({ onResolve }) {
-          onResolve({ filter: /^\.\/gen\/index\.js$/ }, () => ({ path: PARTS }));
+          onResolve({ filter: /^[^/]+$|^\.\// }, ({ path, importer }) =>
+            isUnused(path, importer) ? { path: PARTS } : undefined,
+          );
         },
       },
     ],

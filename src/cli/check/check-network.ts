@@ -54,7 +54,7 @@ function isUser(pod: JsonObject, namespace: string, name: string): boolean {
   );
 }
 
-/** What to do about a condition, by its reason. */
+/** What to do about a condition, by its reason; those of ranges say it themselves. */
 const ADVICE: Readonly<Record<string, string>> = {
   AddressesExhausted: 'delete pods on it, or change its exclude',
   ChangePending: 'delete the pods that use the old network',
@@ -65,12 +65,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   NameConflict: 'delete the NetworkAttachmentDefinition of this name, or use another name',
   NoAgent: 'run a node agent on these nodes: see envoy-initializer status',
   NodeFailed: 'read the logs of the node agents on these nodes',
-  Overlap: 'use a range that is free',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',
   ProviderUnavailable: 'install Multus, or see whether OpenStack answers',
-  RangeNotAllowed: 'use a range of --network-ranges',
-  RangeTaken: 'use a range that is free',
   ReconcileFailed: 'read the log of the operator: it retries',
   Terminating: 'see the finalizers of the earlier definition',
 };

@@ -23,6 +23,7 @@ export interface Column<Row> {
 /** What a command prints for people, in one of these ways, and for programs. */
 export interface Output<Row> {
   readonly value: JsonValue;
+  /** The text of `-o text`; without it, that is the table. */
   readonly lines?: readonly string[];
   readonly list?: {
     readonly rows: readonly Row[];
@@ -46,8 +47,8 @@ export function printOutput<Row>(terminal: Terminal, format: OutputFormat, outpu
     );
 }
 
-function linesOf<Row>(format: OutputFormat, { lines = [], list }: Output<Row>): readonly string[] {
-  if (format === 'text' || list === undefined) return lines;
+function linesOf<Row>(format: OutputFormat, { lines, list }: Output<Row>): readonly string[] {
+  if (list === undefined || (format === 'text' && lines !== undefined)) return lines ?? [];
   const { rows, nameOf, summary = [] } = list;
   if (format === 'name') return rows.map(nameOf);
   if (rows.length === 0) return [summary].flat();

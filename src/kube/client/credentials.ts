@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
+import type { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -36,7 +36,7 @@ export class Credentials {
   #reading: Promise<Credential> | undefined;
   #ofPlugin: PluginCredential | undefined;
   /** client-node's: it caches its token until the token expires, and then fetches the next one. */
-  #openId = new OpenIDConnectAuth();
+  #openId: OpenIDConnectAuth | undefined;
 
   constructor(config: KubeConfig, clock: Clock) {
     this.#config = config;
@@ -62,7 +62,7 @@ export class Credentials {
     if (this.#known?.credential !== credential) return;
     this.#known = undefined;
     this.#ofPlugin = undefined;
-    this.#openId = new OpenIDConnectAuth();
+    this.#openId = undefined;
   }
 
   /** Ends a running plugin. */
@@ -131,6 +131,7 @@ export class Credentials {
 
   async #openIdToken(user: KubeUser): Promise<string> {
     const options: RequestOptions = { headers: {} };
+    this.#openId ??= await loadOpenId();
     await this.#openId.applyAuthentication({ name: user.name, authProvider: user.authProvider }, options);
     const header = options.headers && 'Authorization' in options.headers ? options.headers.Authorization : '';
     if (header) return String(header);
@@ -138,6 +139,12 @@ export class Credentials {
       'the auth-provider oidc has no valid id-token: expected one, or a refresh-token, client-id and idp-issuer-url to fetch it',
     );
   }
+}
+
+/** Few kubeconfigs need it. */
+async function loadOpenId(): Promise<OpenIDConnectAuth> {
+  const module = await import('@kubernetes/client-node/dist/oidc_auth.js');
+  return new module.OpenIDConnectAuth();
 }
 
 interface Identity {

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool as UndiciPool } from 'undici';
 import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
 import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { tunnelConnector } from './tunnel.ts';
+import { Pool } from './undici.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -172,7 +173,7 @@ export class Transport {
     void Promise.allSettled([old.requests.close(), old.streams.close()]).then(() => this.#open.delete(old));
   }
 
-  #dispatcher(origin: string, tls: TlsOptions, limits: Pool.Options): Dispatcher {
+  #dispatcher(origin: string, tls: TlsOptions, limits: UndiciPool.Options): Dispatcher {
     const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
     // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.

@@ -2,8 +2,9 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { getCACertificates } from 'node:tls';
-import { buildConnector } from 'undici';
+import type { buildConnector as Build } from 'undici';
 import type { TlsOptions } from './credentials.ts';
+import { buildConnector } from './undici.ts';
 
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
@@ -16,11 +17,7 @@ class ProxyError extends Error {
  * Opens TLS connections through a tunnel of the proxy (HTTP CONNECT). Not undici's ProxyAgent: a ProxyAgent that is
  * closing cannot be destroyed. `timeoutMs` bounds each of the two steps, the tunnel and the handshake.
  */
-export function tunnelConnector(
-  proxyUrl: string,
-  tls: TlsOptions,
-  timeoutMs: number,
-): buildConnector.connector {
+export function tunnelConnector(proxyUrl: string, tls: TlsOptions, timeoutMs: number): Build.connector {
   const proxy = new URL(proxyUrl);
   const connectTls = buildConnector({ ...tls, allowH2: false, timeout: timeoutMs });
   return (options, callback) => {

@@ -46,7 +46,7 @@ test('each condition that is wrong is a finding with what to do, once', () => {
     ]),
   );
   expect(findings).toEqual([
-    { reason: 'Overlap', message: 'says Overlap: use a range that is free' },
+    { reason: 'Overlap', message: 'says Overlap' },
     {
       reason: 'NoAgent',
       message: 'says NoAgent: run a node agent on these nodes: see envoy-initializer status',

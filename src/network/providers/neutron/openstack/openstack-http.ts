@@ -1,7 +1,8 @@
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { PROGRAM } from '../../../../json/own-names.ts';
 import { asTransportError } from '../../../../kube/api/api-error.ts';
 import { guardedDispatcher } from '../../../../kube/client/guarded-dispatcher.ts';
+import { Agent } from '../../../../kube/client/undici.ts';
 import { within } from '../../../../kube/util/within.ts';
 import type { Clock } from '../../../../kube/workqueue/clock.ts';
 import { explained } from './openstack-authorities.ts';
@@ -59,7 +60,7 @@ export class OpenStackHttp {
   readonly #timeoutMs: number;
   readonly #metrics: HttpMetrics | undefined;
   readonly #guard: OpenStackHttpOptions['guard'];
-  readonly #agent: Agent;
+  readonly #agent: Dispatcher;
 
   constructor({ clock, ca, timeoutMs = DEFAULT_TIMEOUT_MS, metrics, guard }: OpenStackHttpOptions) {
     this.#clock = clock;
