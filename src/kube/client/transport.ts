@@ -5,9 +5,9 @@ import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
-import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { tunnelConnector } from './tunnel.ts';
-import { Pool } from './undici.ts';
+import { guardedDispatcher } from './undici/guarded-dispatcher.ts';
+import { Pool } from './undici/undici.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 

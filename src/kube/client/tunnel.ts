@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import type { buildConnector as Build } from 'undici';
 import type { TlsOptions } from './credentials.ts';
-import { buildConnector } from './undici.ts';
+import { buildConnector } from './undici/undici.ts';
 
 const KEEP_ALIVE_DELAY_MS = 30_000;
 

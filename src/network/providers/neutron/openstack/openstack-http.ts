@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { PROGRAM } from '../../../../json/own-names.ts';
 import { asTransportError } from '../../../../kube/api/api-error.ts';
-import { guardedDispatcher } from '../../../../kube/client/guarded-dispatcher.ts';
-import { Agent } from '../../../../kube/client/undici.ts';
+import { guardedDispatcher } from '../../../../kube/client/undici/guarded-dispatcher.ts';
+import { Agent } from '../../../../kube/client/undici/undici.ts';
 import { within } from '../../../../kube/util/within.ts';
 import type { Clock } from '../../../../kube/workqueue/clock.ts';
 import { explained } from './openstack-authorities.ts';
