@@ -5,7 +5,7 @@ import { ROUTES_LABEL } from './resources.ts';
 
 /** The state of the file in one namespace. */
 export interface FileSituation {
-  readonly file: Pick<RouteFile, 'text' | 'version'>;
+  readonly file: Pick<RouteFile, 'bytes' | 'version'>;
   readonly found: FoundFile | undefined;
   /** Whether pods in the namespace mount it. */
   readonly isNeeded: boolean;
@@ -25,12 +25,11 @@ export interface FoundFile extends KubeObject {
  * without the label is a user’s own.
  */
 export function planFile({
-  file: { text, version },
+  file: { bytes, version },
   found,
   isNeeded,
 }: FileSituation): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'immutable' | 'too-large' {
-  const size = Buffer.byteLength(text);
-  const isTooLarge = size > MAX_BYTES && size > (found?.bytes ?? 0);
+  const isTooLarge = bytes > MAX_BYTES && bytes > (found?.bytes ?? 0);
   if (found === undefined) {
     if (!isNeeded) return 'nothing';
     return isTooLarge ? 'too-large' : 'create';

@@ -125,7 +125,7 @@ export class RouteFiles {
   async #write(
     namespace: string,
     found: (FoundFile & Content) | undefined,
-    { text, version }: RouteFile,
+    { text, bytes, version }: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, configMaps, namespace: home } = this.#options;
@@ -160,7 +160,7 @@ export class RouteFiles {
         resourceVersion: CONFIG_MAPS.decode(written).metadata.resourceVersion,
         cached,
         version,
-        bytes: Buffer.byteLength(text),
+        bytes,
         isImmutable: false,
       });
       return true;
@@ -178,7 +178,7 @@ export class RouteFiles {
   }
 
   #refuse(why: keyof typeof REFUSALS, namespace: string, file: RouteFile): void {
-    const obstacle = REFUSALS[why](Buffer.byteLength(file.text), namespace);
+    const obstacle = REFUSALS[why](file.bytes, namespace);
     this.#obstacles.set(namespace, obstacle);
     this.#options.refused(namespace, file);
     this.#warn(namespace, obstacle);

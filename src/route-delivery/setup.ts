@@ -108,6 +108,7 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
     taken: metrics.taken,
     read: (pod) => configurationRead(pod, keys),
     configuration: (namespace) => caches.configuration(namespace),
+    recount: (namespace) => progress.recount(namespace),
   });
   metrics.watch(
     () => sidecars.behind(),
@@ -120,14 +121,13 @@ function deliveryOf(manager: Manager, options: RouteSetupOptions, caches: RouteC
     routes: caches.routes.lister,
     compiled: (key) => compilation.get().routes.get(key),
     programmed: (key) =>
-      progress.of(
-        key,
-        compilation.get(),
-        new Set([...caches.namespaces(), ...files.obstacles.keys()]),
-        (namespace) => sidecars.tally(namespace),
-        (namespace) => files.obstacles.get(namespace),
-      ),
-    isSurveyed: () => sidecars.isSurveyed(caches.namespaces()),
+      progress.of(key, compilation.get(), {
+        namespaces: () => new Set([...caches.namespaces(), ...files.obstacles.keys()]),
+        has: (namespace) => caches.hasFile(namespace) || files.obstacles.has(namespace),
+        tally: (namespace) => sidecars.tally(namespace),
+        obstacles: files.obstacles,
+      }),
+    isSurveyed: () => sidecars.isSurveyed(() => caches.namespaces()),
     events,
     now: () => clock.now(),
     wallClock: () => new Date(),
@@ -153,7 +153,7 @@ function routeFiles(
     hasSidecars: (of) => caches.hasSidecars(of),
     events,
     delivered(of, file, isNew) {
-      metrics.size(of, Buffer.byteLength(file.text));
+      metrics.size(of, file.bytes);
       if (isNew) metrics.written();
       if (!sidecars.delivered(of, file.version, isNew)) return;
       for (const pod of caches.routedPodsIn(of)) work.sidecars.queue.add(keyOf(pod));

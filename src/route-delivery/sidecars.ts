@@ -28,6 +28,8 @@ export interface SidecarsOptions {
   configuration(namespace: string): ConfigurationAge | undefined;
   /** A sidecar has confirmed the current routes, this long after they were written. */
   taken(seconds: number): void;
+  /** The versions in a namespace have changed. */
+  recount(namespace: string): void;
 }
 
 /** The index of the pods that mount the file, by namespace. */
@@ -87,10 +89,12 @@ export class Sidecars {
   readonly #options: SidecarsOptions;
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
-  readonly #tallies = new Map<string, Tally>();
+  readonly #tallies = new Map<string, Map<string, number>>();
   /** Namespaces in which all sidecars were asked in this term. */
   readonly #surveyed = new Set<string>();
   #surveyEndsAt: number | undefined;
+  /** A namespace that was not surveyed at the last question. */
+  #unsurveyed: string | undefined;
   /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
   #silentAtOnce = 0;
   #sentAway = 0;
@@ -111,18 +115,20 @@ export class Sidecars {
   forget({ metadata: { uid = '' } }: KubeObject): void {
     const known = this.#known.get(uid);
     this.#known.delete(uid);
-    if (known) this.#countAgain(known.namespace);
+    if (known) this.#recount(known.namespace, known.version, undefined);
   }
 
   /** Forgets the file of a namespace that has none any more. */
   forgetFile(namespace: string): void {
     for (const each of [this.#delivered, this.#tallies, this.#surveyed]) each.delete(namespace);
+    this.#options.recount(namespace);
   }
 
   /** Forgets all: the next term asks again. */
   clear(): void {
     for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
     this.#surveyEndsAt = undefined;
+    this.#unsurveyed = undefined;
   }
 
   /** The versions in a namespace. */
@@ -144,19 +150,27 @@ export class Sidecars {
   }
 
   /**
-   * Whether all sidecars in these namespaces were asked in this term. Until then, numbers are too low. A namespace whose
-   * file cannot be written holds up the numbers for 30 s at most.
+   * Whether all sidecars in these namespaces were asked once in this term. Until then, numbers are too low. A namespace
+   * whose file cannot be written holds up the numbers for 30 s at most.
    */
-  isSurveyed(namespaces: Iterable<string>): boolean {
+  isSurveyed(namespaces: () => Iterable<string>): boolean {
     this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
     if (this.#options.now() >= this.#surveyEndsAt) return true;
-    for (const namespace of namespaces) {
-      if (this.#surveyed.has(namespace)) continue;
-      if (!this.#delivered.has(namespace)) return false;
-      const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
-      if (!pods.every(({ metadata }) => this.#known.get(metadata.uid ?? '')?.isAsked)) return false;
-      this.#surveyed.add(namespace);
-    }
+    const isMissing = (namespace: string) => !this.#isSurveyedIn(namespace);
+    // Each route asks: what was missing for the last one is mostly still missing.
+    if (this.#unsurveyed !== undefined && isMissing(this.#unsurveyed)) return false;
+    this.#unsurveyed = [...namespaces()].find(isMissing);
+    if (this.#unsurveyed !== undefined) return false;
+    this.#surveyEndsAt = this.#options.now();
+    return true;
+  }
+
+  #isSurveyedIn(namespace: string): boolean {
+    if (this.#surveyed.has(namespace)) return true;
+    if (!this.#delivered.has(namespace)) return false;
+    const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
+    if (!pods.every(({ metadata }) => this.#known.get(metadata.uid ?? '')?.isAsked)) return false;
+    this.#surveyed.add(namespace);
     return true;
   }
 
@@ -167,9 +181,14 @@ export class Sidecars {
     return hasChanged;
   }
 
-  #countAgain(namespace: string): void {
-    this.#tallies.delete(namespace);
+  /** Counts a sidecar with its new version, and no longer with the one before. */
+  #recount(namespace: string, before: string | undefined, after: string | undefined): void {
+    const tally = this.#tallies.get(namespace);
+    if (before !== undefined) tally?.set(before, (tally.get(before) ?? 0) - 1);
+    if (before !== undefined && tally?.get(before) === 0) tally.delete(before);
+    if (after !== undefined) tally?.set(after, (tally.get(after) ?? 0) + 1);
     this.#hasChanged = true;
+    this.#options.recount(namespace);
   }
 
   /** How many sidecars are known to run older routes than they should. */
@@ -216,7 +235,7 @@ export class Sidecars {
     // The pod has not started. Its next update brings it here.
     if (sidecar.address === undefined) return {};
     if (answer === undefined) sidecar.address = undefined;
-    else this.#answered(sidecar, answer, delivered);
+    else this.#answered(uid, sidecar, answer, delivered);
     if (answer === sidecar.target) return {};
     sidecar.asks += 1;
     if (this.#isDue(sidecar, answer)) await this.#touch(pod, sidecar, signal);
@@ -259,9 +278,11 @@ export class Sidecars {
     return sidecar;
   }
 
-  #answered(sidecar: Sidecar, answer: string, { writtenAt }: Delivered): void {
-    if (answer !== sidecar.version) this.#countAgain(sidecar.namespace);
+  #answered(uid: string, sidecar: Sidecar, answer: string, { writtenAt }: Delivered): void {
+    const { namespace, version } = sidecar;
     sidecar.version = answer;
+    // Its pod may have gone meanwhile.
+    if (answer !== version && this.#known.get(uid) === sidecar) this.#recount(namespace, version, answer);
     if (answer === sidecar.target && writtenAt !== undefined && sidecar.touches > 0) {
       this.#options.taken((this.#options.now() - writtenAt) / 1000);
     }

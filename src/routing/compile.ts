@@ -4,7 +4,7 @@ import type { HTTPRoute } from './http-route.ts';
 import type { Entry, Match, Target } from './model.ts';
 import type { ObjectKey, Services } from './objects.ts';
 import { type ParsedRoute, parseRoute } from './parse.ts';
-import { type Draft, PortTable, type RoutedPort } from './port-table.ts';
+import { type Draft, PortTable, type Reach, type RoutedPort } from './port-table.ts';
 import { inOrder } from './precedence.ts';
 import type { RouteFile } from './route-configuration.ts';
 
@@ -29,6 +29,8 @@ export interface Compilation {
   file(clientNamespace: string): RouteFile;
   /** The ports with routes for clients in a namespace, in a fixed order. */
   ports(clientNamespace: string): readonly RoutedPort[];
+  /** For which clients a route holds. */
+  reach(route: ObjectKey): Reach;
 }
 
 const parsed = new WeakMap<HTTPRoute, ParsedRoute>();
@@ -73,6 +75,7 @@ export function compileRoutes({ routes, services }: RoutingInput): Compilation {
     routes: compiled,
     file: (clientNamespace) => ports.file(clientNamespace),
     ports: (clientNamespace) => ports.of(clientNamespace),
+    reach: (route) => ports.reach(route),
   };
 }
 

@@ -1,10 +1,11 @@
 import { type AttachedPort, socket } from './attach.ts';
 import { leftOut, MAX_BYTES } from './left-out.ts';
 import type { Entry } from './model.ts';
+import type { ObjectKey } from './objects.ts';
 import { inOrder } from './precedence.ts';
 import { type HostText, type Locate, portHost, type RouteFile, routeFile } from './route-configuration.ts';
 
-const FRAME_BYTES = Buffer.byteLength(routeFile([]).text);
+const FRAME_BYTES = routeFile([]).bytes;
 
 /** The entries for one port, in no order, by the clients that they hold for. */
 export interface Draft {
@@ -24,6 +25,14 @@ export interface RoutedPort extends AttachedPort {
   readonly entries: readonly Entry[];
 }
 
+/** For which clients a route holds: those everywhere but in these namespaces, or only those in them. */
+export interface Reach {
+  readonly isEverywhere: boolean;
+  readonly namespaces: ReadonlySet<string>;
+}
+
+const NOWHERE: Reach = { isEverywhere: false, namespaces: new Set() };
+
 /** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
 export class PortTable {
   readonly #drafts: readonly Draft[];
@@ -33,6 +42,7 @@ export class PortTable {
   readonly #ports = new Map<readonly Entry[], RoutedPort>();
   readonly #hosts = new Map<RoutedPort, HostText>();
   readonly #files = new Map<string | undefined, RouteFile>();
+  #reaches: ReadonlyMap<ObjectKey, Reach> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
     this.#drafts = withoutTakenAddresses(
@@ -58,6 +68,11 @@ export class PortTable {
       this.#ports.set(entries, routed);
       return [routed];
     });
+  }
+
+  reach(route: ObjectKey): Reach {
+    this.#reaches ??= reachesOf(this.#drafts);
+    return this.#reaches.get(route) ?? NOWHERE;
   }
 
   file(clientNamespace: string): RouteFile {
@@ -87,6 +102,30 @@ export class PortTable {
     this.#hosts.set(port, host);
     return host;
   }
+}
+
+function reachesOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Reach> {
+  const reaches = new Map<ObjectKey, Reach>();
+  const add = (entries: readonly Entry[], reach: Reach) => {
+    for (const route of new Set(entries.map((entry) => entry.route))) {
+      const known = reaches.get(route);
+      reaches.set(route, known ? union(known, reach) : reach);
+    }
+  };
+  for (const { producers, consumers } of drafts) {
+    add(producers, { isEverywhere: true, namespaces: new Set(consumers.keys()) });
+    for (const [namespace, entries] of consumers) {
+      add(entries, { isEverywhere: false, namespaces: new Set([namespace]) });
+    }
+  }
+  return reaches;
+}
+
+function union(a: Reach, b: Reach): Reach {
+  const [wide, other] = a.isEverywhere ? [a, b] : [b, a];
+  if (!wide.isEverywhere) return { ...a, namespaces: new Set([...a.namespaces, ...b.namespaces]) };
+  const isLeft = (namespace: string) => other.namespaces.has(namespace) === other.isEverywhere;
+  return { isEverywhere: true, namespaces: new Set([...wide.namespaces].filter(isLeft)) };
 }
 
 /** Envoy refuses all hosts if two have one address, as a Service and its successor may have in a cache. */

@@ -27,7 +27,10 @@ import type {
 
 /** A file that Envoy reads its routes from. */
 export interface RouteFile {
+  /** Put together each time it is read: one for each of many namespaces would take too much memory. */
   readonly text: string;
+  /** Of the text. */
+  readonly bytes: number;
   /** Names the content. An Envoy that has taken it answers with this at `/routes` of its readiness port. */
   readonly version: string;
   /** The namespaces whose routes had no place, and how many bytes they would take. */
@@ -62,8 +65,15 @@ export function routeFile(
   leftOut: ReadonlyMap<string, number> = new Map(),
 ): RouteFile {
   const version = hash([NO_ROUTES, ...hosts.map((host) => host.hash)].join('\n'));
-  const texts = hosts.map(({ text }) => text);
-  return { text: routesFile(texts, version), version, leftOut };
+  return {
+    get text() {
+      const texts = hosts.map(({ text }) => text);
+      return routesFile(texts, version);
+    },
+    bytes: hosts.reduce((sum, { bytes }) => sum + bytes, Buffer.byteLength(routesFile([], version))),
+    version,
+    leftOut,
+  };
 }
 
 /** The host of a port: its entries in their order. A request that none of them matches gets 404 from Envoy. */

@@ -82,14 +82,14 @@ export async function checkRequest(
   const service = services.find((each) => isNamed(each, to.hostname, namespace));
   const port = portOf(to);
   const findings: CheckFinding[] = [];
-  const { text, leftOut } = compilation.file(namespace);
+  const { text, bytes, leftOut } = compilation.file(namespace);
   const from = service?.metadata.namespace ?? '';
-  const bytes = leftOut.get(from);
-  if (bytes !== undefined) {
-    findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, bytes, namespace) });
+  const left = leftOut.get(from);
+  if (left !== undefined) {
+    findings.push({ reason: 'RoutesTooLarge', message: leftOutText(from, left, namespace) });
   }
-  if (Buffer.byteLength(text) > MAX_BYTES) {
-    const message = `the routes for namespace ${namespace} take ${Buffer.byteLength(text)} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
+  if (bytes > MAX_BYTES) {
+    const message = `the routes for namespace ${namespace} take ${bytes} bytes, more than ${MAX_BYTES}: sidecars may have those from before. Remove routes`;
     findings.push({ reason: 'RoutesTooLarge', message });
   } else if ((await liveFile(client, namespace)) !== text) {
     const message = `the ConfigMap ${ROUTES_CONFIG_MAP} of namespace ${namespace} has other routes than the cluster, or you may not read it: see the Events of that ConfigMap`;

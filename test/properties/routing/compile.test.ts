@@ -69,6 +69,25 @@ describe('for any routes', () => {
     );
   });
 
+  test('a route holds where it has entries, and a file has the bytes that it says', () => {
+    fc.assert(
+      fc.property(routingInputs, (input) => {
+        const compilation = compileRoutes(input);
+        for (const namespace of NAMESPACES) {
+          const { text, bytes } = compilation.file(namespace);
+          expect(bytes).toBe(Buffer.byteLength(text));
+          const held = new Set(
+            compilation.ports(namespace).flatMap(({ entries }) => entries.map(({ route }) => route)),
+          );
+          for (const route of compilation.routes.keys()) {
+            const { isEverywhere, namespaces } = compilation.reach(route);
+            expect([route, namespaces.has(namespace) !== isEverywhere]).toEqual([route, held.has(route)]);
+          }
+        }
+      }),
+    );
+  });
+
   test('the weights of a rule are those of its backends', () => {
     fc.assert(
       fc.property(routingInputs, (input) => {

@@ -40,5 +40,5 @@ test.each([
   ['it would be too large', { text: long, found: undefined, isNeeded: true }, 'too-large'],
   ['it is too large and shrinks', { text: long, found: map(`${long}x`), isNeeded: true }, 'update'],
 ] as const)('where %s', (_, { text, ...situation }, step) => {
-  expect(planFile({ file: { text, version: text }, ...situation })).toBe(step);
+  expect(planFile({ file: { bytes: text.length, version: text }, ...situation })).toBe(step);
 });

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { Progress } from '../../../src/route-delivery/progress.ts';
+import { type Fleet, Progress } from '../../../src/route-delivery/progress.ts';
 import { compileRoutes } from '../../../src/routing/compile.ts';
 import type { HTTPRoute } from '../../../src/routing/http-route.ts';
 import { keyOf } from '../../../src/routing/objects.ts';
+import type { Obstacle } from '../../../src/routing/status.ts';
 import { routeFor, serviceAt, servicesOf } from '../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);
@@ -20,27 +21,33 @@ const at = (route: HTTPRoute, generation: number): HTTPRoute => ({
 /** One sidecar in each of two namespaces. */
 function setUp() {
   const [progress, running] = [new Progress(), new Map<string, string>()];
+  const [obstacles, asked] = [new Map<string, Obstacle>(), [] as string[]];
   let compilation = compileRoutes({ routes: [], services });
   const compile = (...routes: readonly HTTPRoute[]) => {
     compilation = compileRoutes({ routes, services });
     progress.compiled(routes.map((route) => [keyOf(route), route]));
     return compilation;
   };
-  const take = (namespace: string) => running.set(namespace, compilation.file(namespace).version);
-  const of = (key: string) =>
-    progress.of(key, compilation, ['shop', 'office'], (namespace) => {
+  const run = (namespace: string, version: string) => {
+    running.set(namespace, version);
+    progress.recount(namespace);
+  };
+  const take = (namespace: string) => run(namespace, compilation.file(namespace).version);
+  const served = new Set(['shop', 'office']);
+  const fleet: Fleet = {
+    namespaces: () => served,
+    has: (namespace) => served.has(namespace),
+    tally(namespace) {
+      asked.push(namespace);
       const version = running.get(namespace);
       return new Map(version === undefined ? [] : [[version, 1]]);
-    });
-  const obstacleOf = (key: string) =>
-    progress.of(
-      key,
-      compilation,
-      ['shop', 'office'],
-      (namespace) => new Map([[running.get(namespace) ?? '', 1]]),
-      (namespace) => (namespace === 'office' ? { reason: 'RoutesTooLarge', message: namespace } : undefined),
-    ).obstacle;
-  return { compile, take, of, obstacleOf };
+    },
+    obstacles,
+  };
+  const of = (key: string) => progress.of(key, compilation, fleet);
+  /** The namespaces whose sidecars were counted since the last call. */
+  const counted = () => asked.splice(0);
+  return { progress, compile, run, take, of, obstacles, served, counted };
 }
 
 test('a sidecar has a route once it runs a file with it', () => {
@@ -89,11 +96,26 @@ test('sidecars in namespaces where a route does not hold do not count', () => {
 });
 
 test('an obstacle counts in a namespace whose sidecars are behind', () => {
-  const { compile, take, obstacleOf } = setUp();
+  const { compile, run, take, of, obstacles } = setUp();
+  const obstacle = { reason: 'RoutesTooLarge', message: 'office' } as const;
+  obstacles.set('office', obstacle);
   compile(routeFor('shop/a', 'shop/echo', rule('/a')));
-  expect(obstacleOf('shop/a')).toEqual({ reason: 'RoutesTooLarge', message: 'office' });
+  take('shop');
+  run('office', 'another');
+  expect(of('shop/a')).toEqual({ sidecars: 1, of: 2, obstacle });
   take('office');
-  expect(obstacleOf('shop/a')).toBeUndefined();
+  expect(of('shop/a')).toEqual({ sidecars: 2, of: 2 });
+});
+
+test('a namespace without a file does not count any more', () => {
+  const { compile, take, of, progress, served } = setUp();
+  compile(routeFor('shop/a', 'shop/echo', rule('/a')));
+  take('shop');
+  take('office');
+  expect(of('shop/a')).toEqual({ sidecars: 2, of: 2 });
+  served.delete('office');
+  progress.forget('office');
+  expect(of('shop/a')).toEqual({ sidecars: 1, of: 1 });
 });
 
 test('a route that is left out of a file is in use by nobody there, and says why', () => {
@@ -115,4 +137,16 @@ test('a route that is left out of a file is in use by nobody there, and says why
     },
   });
   expect(of('office/desk')).toMatchObject({ sidecars: 1 });
+});
+
+test('the sidecars of a namespace are counted once for all routes, and again only after a change', () => {
+  const { compile, take, of, counted } = setUp();
+  const routes = Array.from({ length: 20 }, (_, index) => `shop/${index}`);
+  compile(...routes.map((key) => routeFor(key, 'shop/echo', rule(`/${key}`))));
+  routes.map(of);
+  expect(counted()).toEqual(['shop', 'office']);
+  take('office');
+  routes.map(of);
+  expect(counted()).toEqual(['office']);
+  expect(of('shop/1')).toEqual({ sidecars: 1, of: 1 });
 });

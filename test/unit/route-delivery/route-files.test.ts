@@ -53,6 +53,7 @@ function setUp({
     namespace: 'home',
     file: () => ({
       text: world.text,
+      bytes: Buffer.byteLength(world.text),
       version: world.text === FILE.text ? FILE.version : world.text,
       leftOut,
     }),

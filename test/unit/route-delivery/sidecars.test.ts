@@ -37,6 +37,7 @@ function setUp({ touch = true }: { touch?: boolean } = {}) {
       return pod.version;
     },
     now: () => clock.now(),
+    recount: () => undefined,
     wallClock: () => new Date(clock.now()),
     taken: (value) => seconds.push(value),
     read: () => ({ at: pod.startedAt }),
@@ -163,27 +164,32 @@ test('without touches, one is asked until the kubelet has mounted the file', asy
 
 test('a namespace is surveyed when each of its sidecars was asked, whatever it answered, and again in the next term', async () => {
   const { pod, sidecars } = setUp();
-  expect(sidecars.isSurveyed([])).toBe(true);
-  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   sidecars.delivered('shop', 'new', false);
-  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   pod.version = undefined;
   await sidecars.reconcile('shop/a', signal);
-  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
   sidecars.clear();
-  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   // Its file is too large, or not the operator's.
   sidecars.refused('shop');
-  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
+});
+
+test('a new namespace does not hold up the numbers of those that were surveyed', () => {
+  const { sidecars } = setUp();
+  expect(sidecars.isSurveyed(() => [])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
 test('a namespace whose file is never in place holds up the numbers for 30 s', () => {
   const { clock, sidecars } = setUp();
-  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   clock.advance(29_999);
-  expect(sidecars.isSurveyed(['shop'])).toBe(false);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
   clock.advance(1);
-  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
 test('a pod that has not started holds up no survey', async () => {
@@ -191,7 +197,7 @@ test('a pod that has not started holds up no survey', async () => {
   pod.address = undefined;
   sidecars.delivered('shop', 'new', false);
   await sidecars.reconcile('shop/a', signal);
-  expect(sidecars.isSurveyed(['shop'])).toBe(true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(true);
 });
 
 test('one that started before the configuration of Envoy changed counts until it has started again', async () => {
@@ -227,6 +233,7 @@ test('sidecars that never answer do not take all workers from those that do', as
       return undefined;
     },
     now: () => clock.now(),
+    recount: () => undefined,
     wallClock: () => new Date(0),
     taken: () => undefined,
     read: () => ({}),
