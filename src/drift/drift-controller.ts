@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
+import { changedTemplates, selectedNames, type TemplateSet } from '../sidecar/template/template-set.ts';
 import type { DriftBasis } from './classify.ts';
 import { Drift, type Finding } from './drift.ts';
 import { controllerOf, IN_NAMESPACE, isInjected, OF_CONTROLLER } from './drift-pods.ts';
@@ -17,7 +18,7 @@ interface Queue {
 export interface DriftControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
   /** Live pods, cut down by `podSummary`, with the indices of `podIndexers`. */
-  readonly pods: Informer<KubeObject>;
+  readonly pods: Pick<Informer<KubeObject>, 'lister' | 'addEventHandler'>;
   readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly basis: () => DriftBasis;
   /** Gets the keys of pods to classify; `repairQueue` those of pods to evict. */
@@ -40,8 +41,10 @@ export interface DriftController {
   /** Needs exactly one worker. */
   readonly repair: Reconcile;
   keys(): readonly ObjectKey[];
-  /** Requeues the pods of a namespace, or all: call it when namespace labels or the templates change. */
-  requeue(namespace?: string): void;
+  /** Requeues the pods of a namespace: call it when its labels change. */
+  requeue(namespace: string): void;
+  /** Requeues the pods that would get another sidecar now: call it when the templates change. */
+  templatesChanged(): void;
   /** Drops all findings, because this process is no longer the leader. */
   forget(): void;
   readonly findings: () => readonly Finding[];
@@ -80,6 +83,14 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
     onDelete: (pod) => queue.add(keyOf(pod)),
   });
 
+  const requeue = (which: readonly KubeObject[]) => {
+    const keys = which.map(keyOf);
+    drift.reset(keys);
+    for (const key of keys) queue.add(key);
+  };
+  /** The templates with which all pods were queued last. */
+  let judgedBy: TemplateSet | undefined;
+
   return {
     reconcile: drift.reconcile,
     repair: repairReconcile({
@@ -95,12 +106,18 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       now,
     }),
     keys: () => pods.lister.list().map(keyOf),
-    requeue(namespace) {
-      const which =
-        namespace === undefined ? pods.lister.list() : pods.lister.byIndex(IN_NAMESPACE, namespace);
-      const keys = which.map(keyOf);
-      drift.reset(keys);
-      for (const key of keys) queue.add(key);
+    requeue: (namespace) => requeue(pods.lister.byIndex(IN_NAMESPACE, namespace)),
+    templatesChanged() {
+      const { state, options } = basis();
+      const [before, after] = [judgedBy, 'set' in state ? state.set : undefined];
+      judgedBy = after;
+      const changed = before && after ? changedTemplates(before, after) : undefined;
+      const isConcerned = ({ metadata: { namespace = '', annotations } }: KubeObject) => {
+        const names = selectedNames(annotations?.[options.keys.templates], namespaceSettings(namespace));
+        return [...names].some((name) => changed?.has(name));
+      };
+      const all = pods.lister.list();
+      requeue(changed ? all.filter(isConcerned) : all);
     },
     forget() {
       drift.forget();

@@ -109,7 +109,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
     events,
     now: Date.now,
   });
-  template.onAdopted(() => drift.requeue());
+  template.onAdopted(() => drift.templatesChanged());
   namespaces.onChanged((name) => drift.requeue(name));
   driftMetrics(manager.registry).watch({ findings: drift.findings, stopped: drift.stopped });
   // Both call it, because either may end last.

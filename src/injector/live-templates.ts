@@ -1,5 +1,6 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
 import { sameJson } from '../json/json.ts';
+import { parseTemplate } from '../sidecar/template/parse-template.ts';
 import { parseTemplateSet, type TemplateSet, type TemplateState } from '../sidecar/template/template-set.ts';
 import type { Proof, TemplateTexts } from './template-proof.ts';
 
@@ -33,6 +34,8 @@ export class LiveTemplates {
   #proved: Adopted | undefined;
   #faults: readonly Fault[];
   #generation = 0;
+  /** The templates of the last ConfigMap, by key: most stay the same when one changes. */
+  #parsed = new Map<string, { readonly text: string; readonly parsed: ReturnType<typeof parseTemplate> }>();
 
   /** `configMap`: its namespace and name, for messages. */
   constructor(observer: TemplateObserver, configMap: string) {
@@ -64,10 +67,21 @@ export class LiveTemplates {
 
   /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
   read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
-    if (configMap) return parseTemplateSet(configMap.data ?? {});
+    if (configMap) return this.#parse(configMap.data ?? {});
     return {
       faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
     };
+  }
+
+  #parse(data: TemplateTexts): ReturnType<typeof parseTemplateSet> {
+    const before = this.#parsed;
+    this.#parsed = new Map();
+    return parseTemplateSet(data, (key, name, text) => {
+      const known = before.get(key);
+      const parsed = known?.text === text ? known.parsed : parseTemplate(key, name, text);
+      this.#parsed.set(key, { text, parsed });
+      return parsed;
+    });
   }
 
   /** Takes the current ConfigMap without a proof; undefined if it does not exist. */

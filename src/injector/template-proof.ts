@@ -37,7 +37,7 @@ export interface TemplateProverOptions {
   readonly namespace: string;
 }
 
-/** More templates are not proved. */
+/** More templates are not proved at once. */
 const MAX_TEMPLATES = 50;
 /** The API server waits 5 s for the answer to a review. */
 const REVIEW_MS = 3_000;
@@ -45,6 +45,8 @@ const REVIEW_MS = 3_000;
 const REVIEW_DRY_RUNS = { ratePerSecond: 10, burst: MAX_TEMPLATES * (1 + POD_SHAPES.length) };
 /** Sets whose proof is remembered: a webhook proves a set before it is stored, and again before it is adopted. */
 const REMEMBERED = 8;
+/** Templates whose proof is remembered: of a set that changes, only those that have changed are proved again. */
+const REMEMBERED_TEMPLATES = 1_000;
 /** Admission plugins and policies that run after the API server has validated the pod. */
 const AFTER_VALIDATION = /violates PodSecurity|(exceeded|failed) quota|ValidatingAdmissionPolicy '/;
 /** The API server could not even read the pod. */
@@ -60,6 +62,7 @@ export class TemplateProver {
   readonly #options: TemplateProverOptions;
   readonly #reviewClient: TemplateProverOptions['client'];
   readonly #proved = new LruMap<string, Proof>(REMEMBERED);
+  readonly #misfits = new LruMap<string, readonly Misfit[]>(REMEMBERED_TEMPLATES);
 
   constructor(options: TemplateProverOptions) {
     this.#options = options;
@@ -95,7 +98,7 @@ export class TemplateProver {
     // The strategy needs no proof, and is not part of the hash.
     if (known && known.set.rollout === set.rollout) return known;
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
-    const trial = new Trial(options, set, texts);
+    const trial = new Trial(options, set, texts, this.#misfits);
     try {
       await within(options.clock, ms, signal, (bounded) => trial.run(bounded), 'proof');
     } catch (error) {
@@ -116,18 +119,31 @@ class Trial {
   readonly #faults: Fault[] = [];
   readonly #doubts = new Set<string>();
   readonly #misfits = new Map<string, readonly Misfit[]>();
+  /** The misfits of templates that were proved before, by `#keyOf`. */
+  readonly #known: LruMap<string, readonly Misfit[]>;
 
-  constructor(options: TemplateProverOptions, set: TemplateSet, texts: TemplateTexts) {
+  constructor(
+    options: TemplateProverOptions,
+    set: TemplateSet,
+    texts: TemplateTexts,
+    known: LruMap<string, readonly Misfit[]>,
+  ) {
     this.#options = options;
     this.#set = set;
     this.#texts = texts;
+    this.#known = known;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const templates = [...this.#set.templates.values()];
-    if (templates.length > MAX_TEMPLATES) this.doubt(`only the first ${MAX_TEMPLATES} templates are proved`);
+    const open: Template[] = [];
+    for (const template of this.#set.templates.values()) {
+      const misfits = this.#known.get(this.#keyOf(template));
+      if (misfits) this.#misfits.set(template.name, misfits);
+      else open.push(template);
+    }
+    if (open.length > MAX_TEMPLATES) this.doubt(`only ${MAX_TEMPLATES} templates are proved at once`);
     const fitting: Template[] = [];
-    for (const template of templates.slice(0, MAX_TEMPLATES)) {
+    for (const template of open.slice(0, MAX_TEMPLATES)) {
       const refused = await this.#refused(template, undefined, signal);
       if (refused === 'nothing') fitting.push(template);
       else if (refused !== 'unknown') this.#blame(template, refused);
@@ -135,6 +151,11 @@ class Trial {
     // A set with a fault is not used.
     if (this.#faults.length > 0) return;
     for (const template of fitting) await this.#proveShapes(template, signal);
+  }
+
+  /** All that the pods of a trial depend on. */
+  #keyOf({ name, hash }: Template): string {
+    return JSON.stringify([name, hash, this.#set.options]);
   }
 
   #blame(template: Template, refused: ReturnType<typeof refusedFields>): void {
@@ -157,15 +178,19 @@ class Trial {
   }
 
   async #proveShapes(template: Template, signal: AbortSignal): Promise<void> {
+    const misfits: Misfit[] = [];
+    this.#misfits.set(template.name, misfits);
+    let isSure = true;
     for (const shape of POD_SHAPES) {
       const refused = await this.#refused(template, shape, signal);
+      isSure &&= refused !== 'unknown';
       if (typeof refused === 'string') continue;
       const message = refused
         .map(({ path, message: said }) => (path ? `${formatPath(path)}: ${said}` : said))
         .join('; ');
-      const before = this.#misfits.get(template.name) ?? [];
-      this.#misfits.set(template.name, [...before, { shape, message }]);
+      misfits.push({ shape, message });
     }
+    if (isSure) this.#known.set(this.#keyOf(template), misfits);
   }
 
   /** What the API server refuses in a pod of this shape because of the template: nothing, or not known to be anything. */

@@ -21,7 +21,7 @@ export interface TemplateOptions {
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
   readonly prover: TemplateProver;
-  /** Calls the listener whenever new templates, or a new strategy for them, are adopted. */
+  /** Calls the listener whenever other templates, or another strategy for them, come into use. */
   onAdopted(listener: () => void): void;
   /** Whether the ConfigMap was read and, if it exists, judged. */
   hasSynced(): boolean;
@@ -65,6 +65,8 @@ export function setUpTemplate(
         log.error({ configMap: name, faults: found, staying: staying?.hash }, 'template refused');
         const note = `${outcome}: ${found.join('; ')}`;
         events.event(regarding(), { type: 'Warning', reason: 'InvalidTemplate', action: 'Adopt', note });
+        // Templates that were adopted before they could be proved have made way for the last good ones.
+        for (const listener of listeners) listener();
       },
     },
     `${namespace}/${name}`,

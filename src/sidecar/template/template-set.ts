@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MAX_LENGTH } from '../../json/annotation-json.ts';
 import type { Fault } from '../../json/diagnostic.ts';
-import { canonicalJson } from '../../json/json.ts';
+import { canonicalJson, sameJson } from '../../json/json.ts';
 import { suggest } from '../../json/suggest.ts';
 import { textExcess } from '../../json/text-bounds.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
@@ -61,10 +61,9 @@ export function templatesNamed(
   namespace: NamespaceSettings,
   set: TemplateSet,
 ): Selection {
-  const selected = own ?? namespace.namespaceTemplates;
   const by = { selectedBy: selectedBy(own, namespace) };
   const templates: Template[] = [];
-  for (const name of selected === undefined ? [DEFAULT_TEMPLATE] : namesIn(selected)) {
+  for (const name of selectedNames(own, namespace)) {
     const template = set.templates.get(name);
     // A pod can name any number, and one unknown name is enough to skip it.
     if (!template) return { ...by, templates, unknownTemplates: [name] };
@@ -81,10 +80,29 @@ function selectedBy(
   return namespaceTemplates === undefined ? 'default' : 'namespace';
 }
 
-function namesIn(selected: string): Iterable<string> {
+/** The names of the templates that a pod with this annotation selects. They may not exist. */
+export function selectedNames(own: string | undefined, namespace: NamespaceSettings): Iterable<string> {
+  const selected = own ?? namespace.namespaceTemplates;
+  if (selected === undefined) return [DEFAULT_TEMPLATE];
   // The API server rejects a pod with such an annotation.
   if (selected.length > MAX_LENGTH) return [selected];
   return new Set(selected.split(',').map((name) => name.trim()));
+}
+
+/**
+ * The names of the templates that one of two sets has, and the other has not or otherwise; undefined if the options differ,
+ * which change what every pod gets.
+ */
+export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<string> | undefined {
+  if (!sameJson({ ...a.options }, { ...b.options })) return undefined;
+  const isSame = (one: Template | undefined, other: Template | undefined) =>
+    one?.hash === other?.hash && misfitNames(one).join() === misfitNames(other).join();
+  const names = new Set([...a.templates.keys(), ...b.templates.keys()]);
+  return new Set([...names].filter((name) => !isSame(a.templates.get(name), b.templates.get(name))));
+}
+
+function misfitNames(template: Template | undefined): readonly string[] {
+  return template?.misfits.map(({ shape }) => shape.name) ?? [];
 }
 
 type ParsedTemplateSet =
@@ -97,9 +115,12 @@ type ParsedTemplateSet =
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
- * all of it invalid, because half a change may be worse than none. Ignores other keys.
+ * all of it invalid, because half a change may be worse than none. Ignores other keys. `parse` parses one template.
  */
-export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+export function parseTemplateSet(
+  data: Readonly<Record<string, string>>,
+  parse: typeof parseTemplate = parseTemplate,
+): ParsedTemplateSet {
   const excess = textExcess(data);
   if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
   const templates = new Map<string, Template>();
@@ -111,7 +132,7 @@ export function parseTemplateSet(data: Readonly<Record<string, string>>): Parsed
       advice.push(...keyAdvice(key));
       continue;
     }
-    const parsed = parseTemplate(key, name, text);
+    const parsed = parse(key, name, text);
     if ('template' in parsed) {
       templates.set(name, parsed.template);
       advice.push(...parsed.advice);

@@ -38,6 +38,19 @@ describe('LiveTemplates', () => {
     expect(events).toEqual(['adopted 1: config', 'adopted 2: config']);
   });
 
+  test('parse a template again only if its text has changed', () => {
+    const { live } = setUp();
+    const templates = (other: string) => {
+      const read = live.read({
+        data: { ...withImage('one').data, 'config.other': withImage(other).data.config },
+      });
+      return 'set' in read ? read.set.templates : new Map();
+    };
+    const [before, after] = [templates('one'), templates('two')];
+    expect(after.get('config')).toBe(before.get('config'));
+    expect(after.get('other')).not.toBe(before.get('other'));
+  });
+
   test('do not change on a new comment or a resync', () => {
     const { live, events } = setUp();
     live.update({ data: { config: DEMO_TEMPLATE } });

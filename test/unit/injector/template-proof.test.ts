@@ -79,6 +79,21 @@ describe('a template that the API server accepts', () => {
     expect(asked).toHaveLength(6);
   });
 
+  test('is not asked about again when another one of its set changes, but when the options do', async () => {
+    const { prove, asked } = setUp((pod) => {
+      if (has(pod, 'bad') && own(own(pod, 'spec'), 'hostIPC') === true) throw invalid('spec.hostIPC');
+      return pod;
+    });
+    const first = await prove({ config: GOOD, 'config.other': BAD });
+    expect(first.misfits).toHaveLength(1);
+    const before = asked.length;
+    const changed = GOOD.replace('i:v1', 'i:v2');
+    expect(await prove({ config: changed, 'config.other': BAD })).toEqual(first);
+    expect(asked).toHaveLength(before + 6);
+    expect(await prove({ config: changed, 'config.other': BAD, options: 'position: first' })).toEqual(first);
+    expect(asked).toHaveLength(before + 6 + before);
+  });
+
   test.each([
     'pods "a" is forbidden: violates PodSecurity "restricted:latest": hostPort',
     'pods "a" is forbidden: exceeded quota: q, requested: pods=1',
@@ -187,13 +202,14 @@ describe('a template is adopted with a doubt', () => {
     expect((await proof).doubts).toEqual(['proof: not done within 1000 ms']);
   });
 
-  test('if there are too many templates', async () => {
+  test('if there are too many templates, of which the others are proved the next time', async () => {
     const { prove, asked } = setUp((pod) => pod);
     const many = Array.from({ length: 50 }, (_, i) => [`config.t${i}`, GOOD] as const);
-    expect((await prove({ config: GOOD, ...Object.fromEntries(many) })).doubts).toEqual([
-      'only the first 50 templates are proved',
-    ]);
+    const texts = { config: GOOD, ...Object.fromEntries(many) };
+    expect((await prove(texts)).doubts).toEqual(['only 50 templates are proved at once']);
     expect(asked).toHaveLength(50 * 6);
+    expect((await prove(texts)).doubts).toEqual([]);
+    expect(asked).toHaveLength(51 * 6);
   });
 
   test('if reviews have used up their dry runs, until time has passed; adoption has its own', async () => {
