@@ -1,7 +1,11 @@
 import { type Fault, formatFault } from '../json/diagnostic.ts';
 import { sameJson } from '../json/json.ts';
 import { parseTemplate } from '../sidecar/template/parse-template.ts';
-import { parseTemplateSet, type TemplateSet, type TemplateState } from '../sidecar/template/template-set.ts';
+import {
+  parseTemplateSetBy,
+  type TemplateSet,
+  type TemplateState,
+} from '../sidecar/template/template-set.ts';
 import type { Proof, TemplateTexts } from './template-proof.ts';
 
 /** The ConfigMap with the templates: the fields that are read here. */
@@ -66,22 +70,23 @@ export class LiveTemplates {
   }
 
   /** The templates of a ConfigMap, or what is wrong with it; undefined if it does not exist. */
-  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSet> {
+  read(configMap: TemplateConfigMap | undefined): ReturnType<typeof parseTemplateSetBy> {
     if (configMap) return this.#parse(configMap.data ?? {});
     return {
       faults: [missing(`ConfigMap ${this.#configMap} does not exist: create it with the key config`)],
     };
   }
 
-  #parse(data: TemplateTexts): ReturnType<typeof parseTemplateSet> {
+  #parse(data: TemplateTexts): ReturnType<typeof parseTemplateSetBy> {
     const before = this.#parsed;
     this.#parsed = new Map();
-    return parseTemplateSet(data, (key, name, text) => {
+    const parse: typeof parseTemplate = (key, name, text) => {
       const known = before.get(key);
       const parsed = known?.text === text ? known.parsed : parseTemplate(key, name, text);
       this.#parsed.set(key, { text, parsed });
       return parsed;
-    });
+    };
+    return parseTemplateSetBy(parse, data);
   }
 
   /** Takes the current ConfigMap without a proof; undefined if it does not exist. */

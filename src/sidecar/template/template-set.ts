@@ -115,11 +115,16 @@ type ParsedTemplateSet =
 
 /**
  * Parses the data of the template's ConfigMap: `config`, any `config.NAME`, `options` and `rollout`. One fault makes
- * all of it invalid, because half a change may be worse than none. Ignores other keys. `parse` parses one template.
+ * all of it invalid, because half a change may be worse than none. Ignores other keys.
  */
-export function parseTemplateSet(
+export function parseTemplateSet(data: Readonly<Record<string, string>>): ParsedTemplateSet {
+  return parseTemplateSetBy(parseTemplate, data);
+}
+
+/** The same, with a function that parses one template. */
+export function parseTemplateSetBy(
+  parse: typeof parseTemplate,
   data: Readonly<Record<string, string>>,
-  parse: typeof parseTemplate = parseTemplate,
 ): ParsedTemplateSet {
   const excess = textExcess(data);
   if (excess !== undefined) return { faults: [{ source: DEFAULT_TEMPLATE, path: '', message: excess }] };
