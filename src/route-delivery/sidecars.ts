@@ -90,11 +90,13 @@ export class Sidecars {
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
   readonly #tallies = new Map<string, Map<string, number>>();
-  /** Namespaces in which all sidecars were asked in this term. */
+  /** Namespaces in which no sidecar is to be asked. */
   readonly #surveyed = new Set<string>();
   #surveyEndsAt: number | undefined;
-  /** A namespace that was not surveyed at the last question. */
-  #unsurveyed: string | undefined;
+  /** Namespaces in which sidecars are still to be asked; undefined before the first question. */
+  #unsurveyed: Set<string> | undefined;
+  /** The UID of one of these sidecars. */
+  #unasked: string | undefined;
   /** How many silent sidecars are being asked, and how many were sent away meanwhile. */
   #silentAtOnce = 0;
   #sentAway = 0;
@@ -115,12 +117,14 @@ export class Sidecars {
   forget({ metadata: { uid = '' } }: KubeObject): void {
     const known = this.#known.get(uid);
     this.#known.delete(uid);
+    if (uid === this.#unasked) this.#unasked = undefined;
     if (known) this.#recount(known.namespace, known.version, undefined);
   }
 
   /** Forgets the file of a namespace that has none any more. */
   forgetFile(namespace: string): void {
     for (const each of [this.#delivered, this.#tallies, this.#surveyed]) each.delete(namespace);
+    this.#unsurveyed?.delete(namespace);
     this.#options.recount(namespace);
   }
 
@@ -129,6 +133,7 @@ export class Sidecars {
     for (const map of [this.#known, this.#delivered, this.#tallies, this.#surveyed]) map.clear();
     this.#surveyEndsAt = undefined;
     this.#unsurveyed = undefined;
+    this.#unasked = undefined;
   }
 
   /** The versions in a namespace. */
@@ -156,11 +161,13 @@ export class Sidecars {
   isSurveyed(namespaces: () => Iterable<string>): boolean {
     this.#surveyEndsAt ??= this.#options.now() + SURVEY_MS;
     if (this.#options.now() >= this.#surveyEndsAt) return true;
-    const isMissing = (namespace: string) => !this.#isSurveyedIn(namespace);
-    // Each route asks: what was missing for the last one is mostly still missing.
-    if (this.#unsurveyed !== undefined && isMissing(this.#unsurveyed)) return false;
-    this.#unsurveyed = [...namespaces()].find(isMissing);
-    if (this.#unsurveyed !== undefined) return false;
+    // Each route asks, so what was found is not looked for again.
+    if (this.#unasked !== undefined && !this.#known.get(this.#unasked)?.isAsked) return false;
+    this.#unsurveyed ??= new Set(namespaces());
+    for (const namespace of this.#unsurveyed) {
+      if (!this.#isSurveyedIn(namespace)) return false;
+      this.#unsurveyed.delete(namespace);
+    }
     this.#surveyEndsAt = this.#options.now();
     return true;
   }
@@ -168,10 +175,11 @@ export class Sidecars {
   #isSurveyedIn(namespace: string): boolean {
     if (this.#surveyed.has(namespace)) return true;
     if (!this.#delivered.has(namespace)) return false;
-    const pods = this.#options.pods.byIndex(ROUTED_IN, namespace);
-    if (!pods.every(({ metadata }) => this.#known.get(metadata.uid ?? '')?.isAsked)) return false;
-    this.#surveyed.add(namespace);
-    return true;
+    const isUnasked = ({ metadata }: KubeObject) => !this.#known.get(metadata.uid ?? '')?.isAsked;
+    // The last one is asked last.
+    const pod = this.#options.pods.byIndex(ROUTED_IN, namespace).findLast(isUnasked);
+    this.#unasked = pod?.metadata.uid;
+    return pod === undefined;
   }
 
   /** Whether a number has changed since the last call. */

@@ -95,7 +95,11 @@ function addEntries(
     const draft: Draft = drafts.get(key) ?? { port, producers: [], consumers: new Map() };
     drafts.set(key, draft);
     if (namespace === port.namespace) draft.producers.push(...entries);
-    else draft.consumers.set(namespace, [...(draft.consumers.get(namespace) ?? []), ...entries]);
+    else {
+      const own = draft.consumers.get(namespace) ?? [];
+      draft.consumers.set(namespace, own);
+      own.push(...entries);
+    }
   }
 }
 

@@ -3,9 +3,18 @@ import { leftOut, MAX_BYTES } from './left-out.ts';
 import type { Entry } from './model.ts';
 import type { ObjectKey } from './objects.ts';
 import { inOrder } from './precedence.ts';
-import { type HostText, type Locate, portHost, type RouteFile, routeFile } from './route-configuration.ts';
+import {
+  type HostList,
+  type HostText,
+  hostList,
+  type Locate,
+  portHost,
+  type RouteFile,
+  replaceHosts,
+  routeFile,
+} from './route-configuration.ts';
 
-const FRAME_BYTES = routeFile([]).bytes;
+const FRAME_BYTES = routeFile(hostList([])).bytes;
 
 /** The entries for one port, in no order, by the clients that they hold for. */
 export interface Draft {
@@ -33,15 +42,20 @@ export interface Reach {
 
 const NOWHERE: Reach = { isEverywhere: false, namespaces: new Set() };
 
+/** A host, and the namespace whose routes it has. */
+type PlacedHost = HostText & { readonly namespace: string };
+
 /** The ports with routes, and their texts. A text is written once for all namespaces in which it is the same. */
 export class PortTable {
   readonly #drafts: readonly Draft[];
   readonly #locate: Locate;
-  /** The namespaces whose file is not that of all others. */
-  readonly #special: ReadonlySet<string>;
+  /** By namespace whose file is not that of all others, the ports that differ in it. */
+  readonly #own = new Map<string, (readonly [index: number, draft: Draft])[]>();
   readonly #ports = new Map<readonly Entry[], RoutedPort>();
-  readonly #hosts = new Map<RoutedPort, HostText>();
+  readonly #hosts = new Map<RoutedPort, PlacedHost>();
   readonly #files = new Map<string | undefined, RouteFile>();
+  /** The hosts for clients in a namespace without routes of its own. */
+  #common: HostList<PlacedHost> | undefined;
   #reaches: ReadonlyMap<ObjectKey, Reach> | undefined;
 
   constructor(drafts: ReadonlyMap<string, Draft>, locate: Locate) {
@@ -49,25 +63,36 @@ export class PortTable {
       [...drafts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, draft]) => draft),
     );
     this.#locate = locate;
-    this.#special = new Set(this.#drafts.flatMap(({ consumers }) => [...consumers.keys()]));
+    for (const [index, draft] of this.#drafts.entries()) {
+      for (const namespace of draft.consumers.keys()) {
+        const own = this.#own.get(namespace) ?? [];
+        this.#own.set(namespace, own);
+        own.push([index, draft]);
+      }
+    }
   }
 
   /** The ports with routes for clients in a namespace. */
   of(clientNamespace: string): readonly RoutedPort[] {
-    return this.#drafts.flatMap(({ port, producers, consumers }) => {
-      const own = consumers.get(clientNamespace);
-      const entries = own ?? producers;
-      if (entries.length === 0) return [];
-      const known = this.#ports.get(entries);
-      const routed = known ?? {
-        ...port,
-        isConsumer: own !== undefined,
-        consumers: [...consumers.keys()].sort(),
-        entries: inOrder(entries),
-      };
-      this.#ports.set(entries, routed);
-      return [routed];
-    });
+    return this.#drafts.flatMap((draft) => this.#port(draft, clientNamespace) ?? []);
+  }
+
+  /** Undefined if no routes of the port hold for clients in the namespace. */
+  #port({ port, producers, consumers }: Draft, clientNamespace: string): RoutedPort | undefined {
+    const own = consumers.get(clientNamespace);
+    const entries = own ?? producers;
+    if (entries.length === 0) return undefined;
+    const known = this.#ports.get(entries);
+    const routed = known ?? {
+      ...port,
+      isConsumer: own !== undefined,
+      get consumers() {
+        return [...consumers.keys()].sort();
+      },
+      entries: inOrder(entries),
+    };
+    this.#ports.set(entries, routed);
+    return routed;
   }
 
   reach(route: ObjectKey): Reach {
@@ -76,7 +101,7 @@ export class PortTable {
   }
 
   file(clientNamespace: string): RouteFile {
-    const file = this.#file(this.#special.has(clientNamespace) ? clientNamespace : undefined);
+    const file = this.#file(this.#own.has(clientNamespace) ? clientNamespace : undefined);
     return file.leftOut.has(clientNamespace) ? this.#file(clientNamespace) : file;
   }
 
@@ -84,24 +109,33 @@ export class PortTable {
   #file(own: string | undefined): RouteFile {
     const known = this.#files.get(own);
     if (known) return known;
-    const hosts = this.of(own ?? '').map((port) => ({
-      ...this.#host(port),
-      namespace: port.isConsumer && own !== undefined ? own : port.namespace,
-    }));
-    const out = leftOut(hosts, own, MAX_BYTES - FRAME_BYTES);
-    const file = routeFile(
-      hosts.filter(({ namespace }) => !out.has(namespace)),
-      out,
+    this.#common ??= hostList(this.#drafts.map((draft) => this.#host(draft, '')));
+    const differing = own === undefined ? [] : (this.#own.get(own) ?? []);
+    const list = replaceHosts(
+      this.#common,
+      differing.map(([index, draft]) => [index, this.#host(draft, own ?? '')]),
     );
+    const file = fileOf(list, own);
     this.#files.set(own, file);
     return file;
   }
 
-  #host(port: RoutedPort): HostText {
-    const host = this.#hosts.get(port) ?? portHost(port, port.entries, this.#locate);
+  #host(draft: Draft, clientNamespace: string): PlacedHost | undefined {
+    const port = this.#port(draft, clientNamespace);
+    if (!port) return undefined;
+    const namespace = port.isConsumer ? clientNamespace : port.namespace;
+    const host = this.#hosts.get(port) ?? { ...portHost(port, port.entries, this.#locate), namespace };
     this.#hosts.set(port, host);
     return host;
   }
+}
+
+function fileOf(list: HostList<PlacedHost>, own: string | undefined): RouteFile {
+  const room = MAX_BYTES - FRAME_BYTES;
+  if (list.bytes <= room) return routeFile(list);
+  const hosts = list.hosts.filter((host) => host !== undefined);
+  const out = leftOut(hosts, own, room);
+  return routeFile(hostList(hosts.filter(({ namespace }) => !out.has(namespace))), out);
 }
 
 function reachesOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Reach> {

@@ -59,18 +59,47 @@ const REDIRECTS: Readonly<Record<number, string>> = {
   308: 'PERMANENT_REDIRECT',
 };
 
+/** Hosts in their order, and what a file has of each: its line in what the version is made of. Undefined: none here. */
+export interface HostList<T extends HostText = HostText> {
+  readonly hosts: readonly (T | undefined)[];
+  readonly lines: readonly string[];
+  readonly bytes: number;
+}
+
+const lineOf = (host: HostText | undefined) => (host ? `\n${host.hash}` : '');
+
+export function hostList<T extends HostText>(hosts: readonly (T | undefined)[]): HostList<T> {
+  const bytes = hosts.reduce((sum, host) => sum + (host?.bytes ?? 0), 0);
+  return { hosts, lines: hosts.map(lineOf), bytes };
+}
+
+/** A list with other hosts at some places. */
+export function replaceHosts<T extends HostText>(
+  list: HostList<T>,
+  changes: readonly (readonly [index: number, host: T | undefined])[],
+): HostList<T> {
+  const [hosts, lines] = [[...list.hosts], [...list.lines]];
+  let { bytes } = list;
+  for (const [index, host] of changes) {
+    bytes += (host?.bytes ?? 0) - (hosts[index]?.bytes ?? 0);
+    hosts[index] = host;
+    lines[index] = lineOf(host);
+  }
+  return { hosts, lines, bytes };
+}
+
 /** The file for hosts. */
 export function routeFile(
-  hosts: readonly HostText[],
+  { hosts, lines, bytes }: HostList,
   leftOut: ReadonlyMap<string, number> = new Map(),
 ): RouteFile {
-  const version = hash([NO_ROUTES, ...hosts.map((host) => host.hash)].join('\n'));
+  const version = hash(NO_ROUTES + lines.join(''));
   return {
     get text() {
-      const texts = hosts.map(({ text }) => text);
+      const texts = hosts.flatMap((host) => host?.text ?? []);
       return routesFile(texts, version);
     },
-    bytes: hosts.reduce((sum, { bytes }) => sum + bytes, Buffer.byteLength(routesFile([], version))),
+    bytes: bytes + Buffer.byteLength(routesFile([], version)),
     version,
     leftOut,
   };

@@ -2,17 +2,18 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { eventually } from '../../env/eventually.ts';
+import type { Runs } from './run-counter.ts';
 
 /** What a process says of itself: see inside.ts. */
 export interface Inside {
   /** Since the last time. */
-  readonly steps?: number;
+  readonly runs?: Runs;
   /** In milliseconds, since the last time; `own` is beside the time without a core. */
   readonly lag: { readonly p99: number; readonly ownP99: number; readonly ownMost: number };
 }
 
 /** Flags of Node for a process that can be asked. */
-export function insideFlags(out: string, what: 'steps' | 'lag' = 'lag'): readonly string[] {
+export function insideFlags(out: string, what: 'runs' | 'lag' = 'lag'): readonly string[] {
   // The script stands beside this file, as TypeScript in the sources and as JavaScript in what tsc made of them.
   const script = import.meta.resolve(`./inside${extname(import.meta.url)}`);
   return ['--import', `${script}?out=${out}&${what}`];

@@ -9,6 +9,7 @@ import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { NODE_FLAGS } from '../../env/operator.ts';
 import { memoryOf } from '../operator/process-memory.ts';
 import { askInside, insideFlags } from './ask-inside.ts';
+import { callsIn, type Runs, sumOf } from './run-counter.ts';
 
 export interface FleetOperatorOptions {
   readonly server: string;
@@ -19,8 +20,8 @@ export interface FleetOperatorOptions {
   readonly args?: readonly string[];
   /** From the project's root. */
   readonly program?: string;
-  /** Counts steps, which makes it slow; or only collects garbage when it is asked, which takes no memory. */
-  readonly how?: 'steps' | 'garbage';
+  /** Counts what runs, which makes it slow; or only collects garbage when it is asked, which takes no memory. */
+  readonly how?: 'runs' | 'garbage';
 }
 
 /** Not TypeScript: to load its compiler would take memory. */
@@ -29,9 +30,9 @@ const POLL_MS = 50;
 /** The process does nothing if it needs less CPU time than this in a second. */
 const IDLE_SECONDS = 0.03;
 const IDLE_TIMES = 3;
-/** Fewer steps in this time are those of its timers. */
-const IDLE_STEPS = 1_000;
-const IDLE_MS = 500;
+/** Fewer calls in this time are those of its timers. */
+const IDLE_CALLS = 50;
+const IDLE_MS = 250;
 
 /** The operator as a process of its own beside a FleetServer. */
 export class FleetOperator {
@@ -60,14 +61,14 @@ export class FleetOperator {
     const file = (suffix: string) => join(directory, `${name}${suffix}`);
     await writeFile(file('.kubeconfig'), kubeconfigOf(server));
     const [port = 0, metricsPort = 0] = await freePorts(2);
-    const steps = how === 'steps';
+    const isCounted = how === 'runs';
     const out = file('.json');
     const [command = '', ...rest] = around([
       process.execPath,
       ...NODE_FLAGS,
       // Code that V8 optimizes inlines functions, and loses their counts.
-      ...(steps ? ['--no-opt', '--no-maglev'] : []),
-      ...(steps ? insideFlags(out, 'steps') : ['--expose-gc', '--import', COLLECT]),
+      ...(isCounted ? ['--no-opt', '--no-maglev'] : []),
+      ...(isCounted ? insideFlags(out, 'runs') : ['--expose-gc', '--import', COLLECT]),
       join(projectDirectory(), program),
       'serve',
       `--kubeconfig=${file('.kubeconfig')}`,
@@ -120,19 +121,31 @@ export class FleetOperator {
     }
   }
 
-  /** The steps of what these changes cause, until it has almost none left. */
-  async stepsOf(change: () => void): Promise<number> {
-    const since = async () => (await askInside(this.pid, this.#out)).steps ?? Number.NaN;
+  /** What runs because of a change, until almost nothing runs any more. */
+  async runsOf(change: () => unknown): Promise<Runs> {
+    const since = async () => (await askInside(this.pid, this.#out)).runs ?? {};
     await since();
     change();
-    let total = 0;
+    return await this.#untilQuiet(since);
+  }
+
+  /** What has run since the start, once it is ready and almost nothing runs any more. */
+  async runsOfStart(): Promise<Runs> {
+    await this.untilReady();
+    return await this.#untilQuiet(async () => (await askInside(this.pid, this.#out)).runs ?? {});
+  }
+
+  async #untilQuiet(since: () => Promise<Runs>): Promise<Runs> {
+    const all: Runs[] = [];
     for (let quiet = 0; quiet < IDLE_TIMES; ) {
       await pause(IDLE_MS);
-      const steps = await since();
-      total += steps;
-      quiet = steps < IDLE_STEPS ? quiet + 1 : 0;
+      await this.#check();
+      const isAsleep = await this.#sleeps();
+      const runs = await since();
+      all.push(runs);
+      quiet = isAsleep && callsIn(runs) < IDLE_CALLS ? quiet + 1 : 0;
     }
-    return total;
+    return sumOf(all);
   }
 
   /** What it holds of the machine's memory after a garbage collection, and the most that it ever held, in MiB. */

@@ -1,12 +1,12 @@
 import { openSync, readSync, renameSync, writeFileSync } from 'node:fs';
-import { StepCounter } from '../growth/step-counter.ts';
+import { RunCounter } from './run-counter.ts';
 
-// Imported by a process before its program (`node --import inside.ts?out=FILE[&steps]`). At each SIGUSR2 it writes into
-// FILE what only the process itself knows: how late its event loop was since the last time, or with `steps` the steps of
-// its program since then.
+// Imported by a process before its program (`node --import inside.ts?out=FILE[&runs]`). At each SIGUSR2 it writes into
+// FILE what only the process itself knows: how late its event loop was since the last time, or with `runs` how often each
+// function of its program ran since then.
 const query = new URL(import.meta.url).searchParams;
 const out = query.get('out') ?? '';
-const counter = query.has('steps') ? new StepCounter() : undefined;
+const counter = query.has('runs') ? new RunCounter() : undefined;
 await counter?.start();
 
 const TICK_MS = 2;
@@ -40,13 +40,13 @@ const percentile = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * PERCENTILE)] ?? 0;
 
 process.on('SIGUSR2', async () => {
-  const steps = await counter?.since();
+  const runs = await counter?.since();
   const lag = {
     p99: percentile(late),
     ownP99: percentile(ownLate),
     ownMost: ownLate.reduce((most, each) => Math.max(most, each), 0),
   };
   [late, ownLate] = [[], []];
-  writeFileSync(`${out}.part`, JSON.stringify({ steps, lag }));
+  writeFileSync(`${out}.part`, JSON.stringify({ runs, lag }));
   renameSync(`${out}.part`, out);
 });
