@@ -7,8 +7,9 @@ import {
   type SiteResult,
 } from '../sidecar/manifests/inject-manifests.ts';
 import { explain } from '../sidecar/rules/index.ts';
-import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
-import { rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, requireInput } from './io/input-files.ts';
+import { manifestOption } from './io/output.ts';
+import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { text } from './options/option-values.ts';
 import {
@@ -21,7 +22,7 @@ import { templatesOf } from './template-source.ts';
 
 type Left = ReturnType<typeof injectManifests>['left'][number];
 
-export interface InjectOptions extends ClusterOptions, InputOptions {
+export interface InjectOptions extends ClusterOptions, RewriteOptions {
   readonly template?: string;
   readonly all?: boolean;
   readonly namespace?: string;
@@ -41,7 +42,8 @@ export function addInjectOptions(command: Command): Command {
     )
     .option('--all', 'also inject pods that do not opt in, except those that opt out')
     .addOption(namespaceOption('namespace of objects without one (default: default)'))
-    .addOption(podTemplateOption());
+    .addOption(podTemplateOption())
+    .addOption(manifestOption('that of the input'));
   return addClusterOptions(command);
 }
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { printBlock } from '../json/yaml-edit/print.ts';
 import { compilePolicies } from '../policies/compile.ts';
 import { optInPolicy } from '../policies/opt-in-policy.ts';
 import { keysFor } from '../sidecar/keys.ts';
+import { formatManifests, outputOption } from './io/output.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { text } from './options/option-values.ts';
 import { serveOption } from './options/serve-options.ts';
@@ -15,6 +15,7 @@ export interface PolicyCommandOptions {
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
   readonly operatorNamespace: string;
+  readonly output: 'json' | 'yaml';
 }
 
 export function addPolicyOptions(command: Command): Command {
@@ -28,7 +29,8 @@ export function addPolicyOptions(command: Command): Command {
     .addOption(serveOption('annotation'))
     .addOption(serveOption('initializer-name'))
     .addOption(serveOption('require-annotation'))
-    .addOption(operatorNamespaceOption());
+    .addOption(operatorNamespaceOption())
+    .addOption(outputOption('yaml', 'json'));
 }
 
 /** Prints the admission policies of a template, and on standard error what they do not cover. */
@@ -43,7 +45,7 @@ export async function policyCommand(options: PolicyCommandOptions, terminal: Ter
   });
   const { annotation: key, initializerName: name } = options;
   const warnings = objects.length > 0 ? optInPolicy(`opt-in.${name}`, { key, warnsPods: true }) : [];
-  terminal.out([...objects, ...warnings].map((object) => `${printBlock(object, false)}\n`).join('---\n'));
+  terminal.out(formatManifests(options.output, [...objects, ...warnings]));
   for (const sentence of left) terminal.err(`${sentence}\n`);
   return objects.length > 0 ? 0 : 1;
 }

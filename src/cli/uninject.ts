@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import { describeObject, type PodTemplateRule } from '../podspec/workload.ts';
 import { type Keys, keysFor } from '../sidecar/keys.ts';
 import { type UninjectResult, uninjectManifests } from '../sidecar/manifests/uninject-manifests.ts';
-import { addInputOptions, type InputOptions, requireInput } from './io/input-files.ts';
-import { rewriteFiles } from './io/rewrite-files.ts';
+import { addInputOptions, requireInput } from './io/input-files.ts';
+import { manifestOption } from './io/output.ts';
+import { type RewriteOptions, rewriteFiles } from './io/rewrite-files.ts';
 import type { ExitCode, Terminal } from './io/terminal.ts';
 import { serveOption } from './options/serve-options.ts';
 import { podTemplateOption } from './options/tool-options.ts';
 
-export interface UninjectOptions extends InputOptions {
+export interface UninjectOptions extends RewriteOptions {
   readonly annotation: string;
   readonly podTemplatePath?: readonly PodTemplateRule[];
 }
@@ -17,6 +18,7 @@ export function addUninjectOptions(command: Command): Command {
   return addInputOptions(command, 'manifests, YAML or JSON')
     .hook('preAction', requireInput)
     .addOption(podTemplateOption())
+    .addOption(manifestOption('that of the input'))
     .addOption(serveOption('annotation'));
 }
 

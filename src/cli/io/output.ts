@@ -12,6 +12,22 @@ export function outputOption(...formats: readonly [OutputFormat, ...OutputFormat
   return new Option('-o, --output <format>', 'format of the output').choices(formats).default(formats[0]);
 }
 
+/** `-o` of the commands that print manifests. `otherwise` is the format without it. */
+export function manifestOption(otherwise: string): Option {
+  return new Option('-o, --output <format>', `format of the manifests (default: ${otherwise})`).choices([
+    'json',
+    'yaml',
+  ]);
+}
+
+/** Manifests in one format. Several are documents of YAML, or a List of JSON, as kubectl prints them. */
+export function formatManifests(format: 'json' | 'yaml', objects: readonly JsonValue[]): string {
+  if (format === 'yaml') return objects.map((object) => `${printBlock(object, false)}\n`).join('---\n');
+  const [first, ...others] = objects;
+  const value = others.length === 0 ? first : { apiVersion: 'v1', kind: 'List', items: [...objects] };
+  return value === undefined ? '' : `${JSON.stringify(value, null, 2)}\n`;
+}
+
 /** A column of a table of rows. */
 export interface Column<Row> {
   readonly name: string;

@@ -5,10 +5,16 @@ import { duplicateKeys, ManifestError, readManifests } from '../../json/yaml-edi
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { objectsOf } from '../../podspec/workload.ts';
 import { type Input, type InputOptions, readInputs } from './input-files.ts';
+import { formatManifests } from './output.ts';
 import { nameOfInput, type Terminal } from './terminal.ts';
 
 /** The longest key in a message. */
 const MAX_KEY = 64;
+
+export interface RewriteOptions extends InputOptions {
+  /** Undefined: as the files are. */
+  readonly output?: 'json' | 'yaml';
+}
 
 /**
  * Rewrites files to standard output. Reads all of them before `prepare`, which may need the cluster. Prints nothing if
@@ -16,7 +22,7 @@ const MAX_KEY = 64;
  */
 export async function rewriteFiles<R extends { readonly text: string }>(
   terminal: Terminal,
-  options: InputOptions,
+  options: RewriteOptions,
   prepare: () => Promise<(text: string) => R>,
 ): Promise<readonly R[]> {
   const inputs = await readInputs(terminal, options);
@@ -26,7 +32,11 @@ export async function rewriteFiles<R extends { readonly text: string }>(
   }
   const rewrite = await prepare();
   const rewritten = inputs.map(({ file, text }) => explained(nameOfInput(file), () => rewrite(text)));
-  terminal.out(joinManifests(rewritten.map(({ text }) => text)));
+  const texts = rewritten.map(({ text }) => text);
+  const objects = () => texts.flatMap(readManifests).filter((object) => object !== null);
+  terminal.out(
+    options.output === undefined ? joinManifests(texts) : formatManifests(options.output, objects()),
+  );
   return rewritten;
 }
 

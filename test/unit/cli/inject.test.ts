@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { load, loadAll } from 'js-yaml';
 import { runCli } from '../../../src/cli/program.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE, OPT_IN } from '../../support/injection/demo.ts';
@@ -9,6 +10,7 @@ const pod = (name: string, value: string) =>
 const FILES = {
   'good.yaml': pod('good', 'true'),
   'out.yaml': pod('out', 'false'),
+  'out.json': JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'out' }, spec: {} }),
   'mistyped.yaml': pod('mistyped', 'ture'),
   'broken.yaml': 'a: [\n',
   'odd.yaml': `apiVersion: v1\nkind: Pod\nmetadata: {labels: {${OPT_IN}: "true"}, annotations: [1]}\nspec: {containers: [{name: app}]}\n`,
@@ -70,6 +72,20 @@ describe('inject', () => {
   test('prints several files as one stream', async () => {
     const { stdout } = await run('inject', '--template', 'template.yaml', '-f', 'out.yaml', '-f', 'out.yaml');
     expect(stdout).toBe(`${FILES['out.yaml']}---\n${FILES['out.yaml']}`);
+  });
+
+  test.each(['json', 'yaml'] as const)('prints files of any format as %s with -o', async (output) => {
+    const args = ['-f', 'good.yaml', '-f', 'out.json'];
+    const { stdout } = await run('inject', '--template', 'template.yaml', '-o', output, ...args);
+    const [first, second] =
+      output === 'json' ? JSON.parse(stdout).items : (loadAll(stdout) as readonly object[]);
+    expect(first).toMatchObject({
+      metadata: { name: 'good' },
+      spec: { containers: [{}, { name: 'envoy' }] },
+    });
+    expect(second).toEqual(JSON.parse(FILES['out.json']));
+    const one = await run('uninject', '-o', 'json', '-f', 'out.yaml');
+    expect(JSON.parse(one.stdout)).toEqual(load(FILES['out.yaml']));
   });
 
   test('reads a key that is given twice, with a warning', async () => {

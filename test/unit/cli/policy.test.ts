@@ -27,6 +27,8 @@ test('prints policies that kubectl can apply, and what they leave out', async ()
     /^template "config": no policy injects pods in namespaces that enforce restricted pod security\n/,
   );
   expect(code).toBe(0);
+  const json = await policy({ 't.yaml': DEMO_TEMPLATE }, '-f', 't.yaml', '-o', 'json');
+  expect(JSON.parse(json.stdout)).toEqual({ apiVersion: 'v1', kind: 'List', items: objects });
 });
 
 test('follows the flags of the installation', async () => {
