@@ -12,7 +12,7 @@ export interface WorkloadKind {
   readonly plural?: string;
   /** kubectl's short names. */
   readonly shortNames?: readonly string[];
-  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns about opt-ins on the object itself. */
+  /** Whether users apply it. The policy in deploy/base/opt-in-mistake.yaml warns them of opt-ins without effect. */
   readonly isApplied?: true;
   /** Whether it replaces its pods if their template changes. */
   readonly isRolling?: true;
@@ -63,6 +63,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     path: TEMPLATE,
     plural: 'replicasets',
     shortNames: ['rs'],
+    isApplied: true,
     nameSuffix: { label: 'pod-template-hash' },
   },
   // The Job of a CronJob ends in the minutes since 1970 (k8s.io/kubernetes/pkg/controller/cronjob, getJobName).

@@ -101,15 +101,18 @@ async function warnings(object: JsonObject): Promise<string> {
   return (await must(controlPlane, apply, JSON.stringify(object))).stderr;
 }
 
+const KINDS = [
+  ['apps/v1', 'Deployment'],
+  ['apps/v1', 'StatefulSet'],
+  ['apps/v1', 'DaemonSet'],
+  ['apps/v1', 'ReplicaSet'],
+  ['batch/v1', 'Job'],
+  ['batch/v1', 'CronJob'],
+  ['v1', 'ReplicationController'],
+] as const;
+
 describe('the key on a workload itself', () => {
-  test.each([
-    ['apps/v1', 'Deployment'],
-    ['apps/v1', 'StatefulSet'],
-    ['apps/v1', 'DaemonSet'],
-    ['batch/v1', 'Job'],
-    ['batch/v1', 'CronJob'],
-    ['v1', 'ReplicationController'],
-  ])('is warned of in the words of check: %s %s', async (apiVersion, kind) => {
+  test.each(KINDS)('is warned of in the words of check: %s %s', async (apiVersion, kind) => {
     const object = workload(apiVersion, kind, ON);
     const [site] = podSites(object);
     const [mistake] = site ? optInMistakes(site, keysFor()) : [];
@@ -145,10 +148,7 @@ describe('the key on a workload itself', () => {
 describe('a value that is neither true nor false', () => {
   const VALUE = 'is "yes": write "true" or "false"';
 
-  test.each([
-    ['apps/v1', 'Deployment'],
-    ['batch/v1', 'CronJob'],
-  ])('is warned of in the pod template of a %s %s', async (apiVersion, kind) => {
+  test.each(KINDS)('is warned of in the pod template of a %s %s', async (apiVersion, kind) => {
     expect(await warnings(workload(apiVersion, kind, {}, { [KEY]: 'yes' }))).toContain(
       `: ${KEY} of the pod template ${VALUE}\n`,
     );
