@@ -2,15 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { runCommand } from '../../env/control-plane/run-command.ts';
 import { optionsOf } from '../../support/cli/command-options.ts';
 import { commandsOf, documents } from '../../support/jest/markdown.ts';
 
 const all = documents().flatMap(({ path, text }) =>
   commandsOf(text).map(({ command }) => ({ path, command })),
 );
-const targets = [...readFileSync(join(projectDirectory(), 'Makefile'), 'utf8').matchAll(/^([a-z-]+):/gm)].map(
-  ([, target]) => target,
-);
+const targets = [
+  ...readFileSync(join(projectDirectory(), 'Makefile'), 'utf8').matchAll(/^([a-z0-9-]+):/gm),
+].map(([, target = '']) => target);
 
 /** The commands of a line, each with its words. A quoted text is one word. */
 function pipeline(line: string): readonly (readonly string[])[] {
@@ -37,8 +38,16 @@ test('the documents contain commands', () => {
 });
 
 test('every make target in a document exists', () => {
-  const named = calls('make').flatMap(({ words }) => words.filter((word) => /^[a-z-]+$/.test(word)));
+  const named = calls('make').flatMap(({ words }) => words.filter((word) => /^[a-z0-9-]+$/.test(word)));
   expect(named.filter((name) => !targets.includes(name))).toEqual([]);
+});
+
+test('make help lists every target, without colors in a pipe', async () => {
+  const env = { PATH: process.env.PATH ?? '', TERM: 'xterm' };
+  const { stdout } = await runCommand('make', ['--directory', projectDirectory(), 'help'], env, '');
+  const listed = [...stdout.matchAll(/^ {2}([a-z0-9-]+) +[A-Z]/gm)].map(([, target]) => target);
+  expect(listed.toSorted()).toEqual(targets.toSorted());
+  expect(stdout).not.toContain('\u001b');
 });
 
 test('every envoy-initializer command in a document exists, with its flags', () => {

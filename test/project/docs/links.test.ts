@@ -16,3 +16,15 @@ test.each(documents())('every link of $path has a target', ({ path, text }) => {
   });
   expect(dead).toEqual([]);
 });
+
+// GitHub ends a cell at each pipe without a backslash, also inside of code.
+test.each(documents())('every table of $path has as many cells in each row as in its heading', ({ text }) => {
+  const wrong: string[] = [];
+  let columns: number | undefined;
+  for (const line of prose(text).split('\n')) {
+    const cells = line.startsWith('|') ? line.split(/(?<!\\)\|/).length : undefined;
+    if (cells !== undefined && columns !== undefined && cells !== columns) wrong.push(line);
+    columns = cells === undefined ? undefined : (columns ?? cells);
+  }
+  expect(wrong).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { terminalPicture } from '../../../hack/pictures/terminal-picture.ts';
 
@@ -33,4 +34,9 @@ test('keeps the colours', () => {
 
 test('names a missing chapter', () => {
   expect(() => terminalPicture(printed, ['Third'])).toThrow('expected a chapter ▸ Third');
+});
+
+test('that of the README is not higher than a screen', () => {
+  const [, height] = /viewBox="0 0 \d+ (\d+)"/.exec(readFileSync('docs/run.svg', 'utf8')) ?? [];
+  expect(Number(height)).toBeLessThanOrEqual(900);
 });
