@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { VERSION } from '../../../src/kube/util/version.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
@@ -11,13 +12,13 @@ import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import { describeUnless } from '../../support/jest/describe-unless.ts';
 import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
-import { installNode, OLDEST_LINE, TOO_OLD } from '../../support/kube/other-node.ts';
+import { installNode, OLDEST, TOO_OLD } from '../../support/kube/other-node.ts';
 
 /** npm may be slow. */
 const PATIENCE_MS = 600_000;
 const EXAMPLES = ['key-counter', 'informer'];
 
-const node22 = await installNode(OLDEST_LINE);
+const oldest = await installNode(OLDEST);
 const node20 = await installNode(TOO_OLD);
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
@@ -79,9 +80,35 @@ describeUnless('obstacle' in node20 ? node20.obstacle : undefined, 'the command 
     expect(typed.stderr).toMatch(/^error: expected Node\.js 22\.19 or newer, got v20\.20\.2: .*\n$/);
   });
 });
-describeUnless('obstacle' in node22 ? node22.obstacle : undefined, 'the package on Node 22', () =>
-  runsOn('path' in node22 ? node22.path : ''),
-);
+describeUnless('obstacle' in oldest ? oldest.obstacle : undefined, `the package on Node ${OLDEST}`, () => {
+  const path = 'path' in oldest ? oldest.path : '';
+  runsOn(path);
+
+  test('npm install --global installs the command and the plugin of kubectl, which run on it', async () => {
+    const prefix = join(directory, 'global');
+    const packed = join(directory, 'envoy-initializer/out');
+    const [tarball = ''] = (await readdir(packed)).filter((name) => name.endsWith('.tgz'));
+    await run(
+      'npm',
+      'install',
+      '--global',
+      '--prefix',
+      prefix,
+      '--no-audit',
+      '--no-fund',
+      join(packed, tarball),
+    );
+    const PATH = [join(prefix, 'bin'), dirname(path), '/usr/bin', '/bin'].join(':');
+    const type = (line: string) => runCommand('sh', ['-c', line], { PATH }, '');
+    expect(await type('envoy-initializer --version')).toEqual({
+      code: 0,
+      stdout: `${VERSION}\n`,
+      stderr: '',
+    });
+    expect((await type('kubectl-envoy drift --help')).stdout).toMatch(/^Usage: kubectl envoy drift /);
+    expect((await type('kubectl_complete-envoy uninj')).stdout).toMatch(/^uninject\t.*\n:4\n$/);
+  });
+});
 
 function runsOn(node: string): void {
   let example: ChildProcess | undefined;

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OLDEST_NODE } from '../../../src/cli/oldest-node.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 
-/** Of the oldest line of Node.js that runs the library and the command line. */
-export const OLDEST_LINE = '22.23.3';
+/** The oldest Node.js that runs the library and the command line. */
+export const OLDEST = `${OLDEST_NODE}.0`;
 /** Of a line that does not. */
 export const TOO_OLD = '20.20.2';
 const PACKAGES: Readonly<Record<string, string>> = {
