@@ -27,6 +27,10 @@ interface Dashboard {
 }
 
 const dashboard: Dashboard = JSON.parse(await readFile(file('deploy/monitoring/dashboard.json'), 'utf8'));
+const { groups } = load(await readFile(ALERTS, 'utf8')) as {
+  readonly groups: readonly { readonly rules: readonly { readonly expr: string }[] }[];
+};
+const rules = groups.flatMap((group) => group.rules);
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
@@ -84,6 +88,18 @@ describeWithPrometheus('what Prometheus is told', ({ prometheus: program, promto
     await eventually('it has a value', async () =>
       (await prometheus.query(asked)).some(({ value: [, value] }) => Number.isFinite(Number(value))),
     );
+  });
+
+  test('the operator has each series that an alert asks for, with its labels', async () => {
+    const asked = rules.flatMap(({ expr }) => [...seriesIn(expr)]);
+    const told = metricsOf(await scraped());
+    const missing = asked.filter(({ name, labels }) => {
+      const found = told.find((each) => each.name === name.replace(/_bucket$/, ''));
+      // Until the first error, its counter has no labels.
+      return !found || (found.labels.length > 0 && labels.some((label) => !found.labels.includes(label)));
+    });
+    expect(asked.length).toBeGreaterThan(20);
+    expect(missing).toEqual([]);
   });
 
   test('the alerts are those for what is wrong', async () => {
@@ -265,6 +281,15 @@ function metricsOf(text: string): { name: string; type: string; labels: readonly
     );
     return { name, type, labels: [...new Set(labels)].filter((label) => label !== 'le').sort() };
   });
+}
+
+/** The series that an expression names, with the labels by which it selects them. */
+function* seriesIn(expr: string): Generator<{ readonly name: string; readonly labels: readonly string[] }> {
+  for (const [, name = '', selector = ''] of expr.matchAll(
+    /\b([a-z]+(?:_[a-z0-9]+)+)\b(?! *\()(?:\{(.*?)\})?/g,
+  )) {
+    yield { name, labels: [...selector.matchAll(/(\w+)=/g)].map(([, label = '']) => label) };
+  }
 }
 
 /** A scrape without the metrics of these names. */
