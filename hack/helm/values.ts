@@ -3,8 +3,8 @@ interface Place {
   /** Matches each such part. */
   readonly pattern: RegExp;
   readonly instead: string;
-  /** How many parts there are. */
-  readonly times: number;
+  /** How many parts there are; undefined: some. */
+  readonly times?: number;
 }
 
 const PLACES: readonly Place[] = [
@@ -46,6 +46,7 @@ const PLACES: readonly Place[] = [
     instead: '    {{- with .Values.monitoringLabels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n',
     times: 2,
   },
+  { pattern: /(?<=runbook_url: )(?=docs\/)/g, instead: '{{ .Values.runbooks }}' },
 ];
 
 /**
@@ -55,9 +56,9 @@ const PLACES: readonly Place[] = [
 export function withValues(template: string, namespace: string): string {
   const filled = PLACES.reduce((text, { pattern, instead, times }) => {
     const found = text.match(pattern)?.length ?? 0;
-    if (found !== times)
+    if (found === 0 || found !== (times ?? found))
       throw new Error(
-        `expected ${times} times ${pattern} in the manifests, got ${found}: change hack/helm/values.ts`,
+        `expected ${times ?? 'some'} times ${pattern} in the manifests, got ${found}: change hack/helm/values.ts`,
       );
     return text.replace(pattern, () => instead);
   }, template);

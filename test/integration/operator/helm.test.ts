@@ -34,6 +34,14 @@ interface Manifest extends KubeObject {
   };
 }
 
+interface Rules {
+  readonly spec: {
+    readonly groups: readonly {
+      readonly rules: readonly { readonly annotations: { readonly runbook_url: string } }[];
+    }[];
+  };
+}
+
 type Objects = Readonly<Record<string, Manifest>>;
 
 /** The objects, with their flags sorted: components add them in any order. */
@@ -170,18 +178,29 @@ describeUnless(program ? undefined : 'Helm is not built: make test-helm', 'the H
     });
   });
 
+  test('writes the address of runbooks before their paths', async () => {
+    const runbooks = 'https://git.example.com/envoy-initializer/blob/v1/';
+    const objects = await templated({ components: { monitoring: true }, runbooks });
+    const { spec } = objects['PrometheusRule/envoy-initializer/envoy-initializer'] as unknown as Rules;
+    const urls = spec.groups.flatMap(({ rules }) => rules.map(({ annotations }) => annotations.runbook_url));
+    expect(urls.length).toBeGreaterThan(10);
+    for (const url of urls) expect(url).toMatch(/^https:\/\/.*\/v1\/docs\/troubleshooting\.md#[a-z]/);
+  });
+
   test('refuses values that it does not have', async () => {
     const faults = {
       components: { repairs: true },
       extraArgs: ['debug'],
       template: { confg: '' },
       replica: 1,
+      runbooks: 'git.example.com',
     };
     const { code, stderr } = await helm(['template', 'release', CHART, await valuesFile(faults)]);
     expect(code).toBe(1);
     expect(stderr).toContain("at '/components': additional properties 'repairs' not allowed");
     expect(stderr).toContain("at '/extraArgs/0': 'debug' does not match pattern");
     expect(stderr).toContain("at '/template': additional properties 'confg' not allowed");
+    expect(stderr).toContain("at '/runbooks': 'git.example.com' does not match pattern");
     expect(stderr).toContain("at '': additional properties 'replica' not allowed");
     const alone = await helm(['template', 'release', CHART, '--set=components.neutronPods=true']);
     expect(alone.stderr).toContain('components.neutronPods is true: set components.networks=true, too');
