@@ -39,8 +39,9 @@ export function addClusterOptions(command: Command): Command {
     .addOption(serveOption('annotation'));
 }
 
-/** Adds kubectl's flags that choose the API server and the user. */
+/** Adds kubectl's flags that choose the API server and the user; after `-n`, if the command has it. */
 export function addConnectionOptions(command: Command): Command {
+  if (!command.options.some(({ short }) => short === '-n')) command.addOption(noNamespaceOption());
   return command
     .addOption(serveOption('kubeconfig'))
     .addOption(new Option('--context <name>', 'context of the kubeconfig').argParser(text))
@@ -87,6 +88,15 @@ export function requireFilename(command: Command): void {
       "error: option '-f, --filename <file>' is missing: use -f FILE, or -f - for standard input",
     );
   }
+}
+
+/** For commands that are about the whole cluster: users of kubectl expect it everywhere. */
+function noNamespaceOption(): Option {
+  return new Option('-n, --namespace <name>').hideHelp().argParser(() => {
+    throw new InvalidArgumentError(
+      'This command is about the whole cluster: leave it out, or name the namespace of the operator with --operator-namespace.',
+    );
+  });
 }
 
 export function namespaceOption(help: string): Option {

@@ -61,6 +61,10 @@ test.each([
   [['drift', '-o', 'text'], /Allowed choices are table, wide, name, json, yaml/],
   [['-n', 'x'], /unknown option '-n'/],
   [
+    ['-n', 'x', 'status'],
+    /'x' is invalid\. This command is about the whole cluster: .* --operator-namespace/,
+  ],
+  [
     ['check', 'deploy/web', '--to=http://web'],
     /^error: --to works with a pod only: use a target such as pod\/web-0/,
   ],
