@@ -159,8 +159,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'lint',
     description: 'find problems in templates',
-    usage: '[options] <file...>',
-    examples: ['lint template.yaml', 'lint --server template.yaml', 'lint --envoy envoy.json'],
+    usage: '[options] [file...]',
+    examples: ['lint template.yaml', 'lint --server', 'lint --envoy envoy.json'],
     async load(command, { terminal, ended }) {
       const { addLintOptions, lintCommand } = await import('./lint/lint.ts');
       addLintOptions(command).action(async (files: string[], options: LintOptions) =>

@@ -57,7 +57,8 @@ export async function templatesOfCluster(
   return { set: setOrThrow(data, () => `${problem}: pods get the last valid template until you correct it`) };
 }
 
-async function liveData(
+/** The data of the live ConfigMap. @throws UsageError that says why it cannot be read; `instead` is further advice */
+export async function liveData(
   client: KubeClient,
   { operatorNamespace: namespace, configmap: name }: ClusterOptions,
   instead: string,

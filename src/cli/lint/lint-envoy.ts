@@ -20,6 +20,8 @@ export async function lintEnvoy(
   format: OutputFormat,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  if (files.length === 0)
+    throw new UsageError("--envoy needs a file: use a ConfigMap manifest, Envoy's configuration, or -");
   const findings: LintFinding[] = [];
   const good: string[] = [];
   let version: string | undefined;

@@ -13,6 +13,7 @@ import { type OutputFormat, outputOption } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { nameOfInput, readInput, type Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions, namespaceOption } from '../options/tool-options.ts';
+import { liveData } from '../template-source.ts';
 import { lintEnvoy } from './lint-envoy.ts';
 import { type LintFinding, reportFindings, toFinding } from './lint-findings.ts';
 
@@ -25,7 +26,7 @@ export interface LintOptions extends ClusterOptions {
 
 export function addLintOptions(command: Command): Command {
   command
-    .argument('<file...>', 'ConfigMap manifests or templates; - for standard input')
+    .argument('[file...]', 'ConfigMap manifests or templates; - for standard input; none: the live ConfigMap')
     .option(
       '--envoy',
       "check Envoy's configuration and the weights of canaries instead; runs envoy if it is on the PATH",
@@ -45,22 +46,15 @@ export async function lintCommand(
   if (options.envoy) return lintEnvoy(files, options.output, terminal);
   const findings: LintFinding[] = [];
   const good: (readonly [string, TextSource, TemplateSet])[] = [];
-  for (const file of files) {
-    const name = nameOfInput(file);
-    const sources = readTemplateFile(await readInput(terminal, file));
-    if (sources.length === 0)
-      throw new UsageError(
-        `${name} has no template: write a ConfigMap with the key config, or a template alone`,
-      );
-    for (const source of sources) {
-      const parsed = parseTemplateSet(source.data);
-      if ('faults' in parsed) {
-        findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
-        continue;
-      }
-      good.push([name, source, parsed.set]);
-      findings.push(...parsed.advice.map((advice) => toFinding(name, source, advice, 'warning')));
+  const sources = files.length > 0 ? await sourcesIn(files, terminal) : [await liveSource(options)];
+  for (const [name, source] of sources) {
+    const parsed = parseTemplateSet(source.data);
+    if ('faults' in parsed) {
+      findings.push(...parsed.faults.map((fault) => toFinding(name, source, fault)));
+      continue;
     }
+    good.push([name, source, parsed.set]);
+    findings.push(...parsed.advice.map((advice) => toFinding(name, source, advice, 'warning')));
   }
   if (options.server && good.length > 0) {
     findings.push(...(await withCluster(options, (cluster) => askServer(cluster, options, good))));
@@ -70,6 +64,31 @@ export async function lintCommand(
       '\n',
     ),
   );
+}
+
+/** A text, and its name in messages. */
+type NamedSource = readonly [name: string, source: TextSource];
+
+async function sourcesIn(files: readonly string[], terminal: Terminal): Promise<readonly NamedSource[]> {
+  const all: NamedSource[] = [];
+  for (const file of files) {
+    const name = nameOfInput(file);
+    const sources = readTemplateFile(await readInput(terminal, file));
+    if (sources.length === 0)
+      throw new UsageError(
+        `${name} has no template: write a ConfigMap with the key config, or a template alone`,
+      );
+    all.push(...sources.map((source) => [name, source] as const));
+  }
+  return all;
+}
+
+/** The live ConfigMap. Places are those in the texts of its keys. */
+async function liveSource(options: LintOptions): Promise<NamedSource> {
+  const instead = ', or name a FILE';
+  const data = await withCluster(options, ({ client }) => liveData(client, options, instead), instead);
+  const locate = ({ line = 1, column = 1 }: Fault) => ({ line, column });
+  return [`ConfigMap ${options.operatorNamespace}/${options.configmap}`, { data, locate }];
 }
 
 function templatesOf(good: readonly (readonly [string, TextSource, TemplateSet])[]): string {

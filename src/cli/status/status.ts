@@ -16,7 +16,9 @@ export interface StatusOptions extends ClusterOptions {
 }
 
 export function addStatusOptions(command: Command): Command {
-  command.addOption(serveOption('require-annotation')).addOption(outputOption('table', 'json', 'yaml'));
+  command
+    .addOption(serveOption('require-annotation'))
+    .addOption(outputOption('table', 'wide', 'name', 'json', 'yaml'));
   return addClusterOptions(command);
 }
 

@@ -212,6 +212,16 @@ describe('with the operator', () => {
       );
     });
 
+    test('lint lists its faults, with their places in the text of the key', async () => {
+      const { code, stdout } = await cli('lint', '--server');
+      expect({ code, stdout }).toEqual({
+        code: 1,
+        stdout: expect.stringMatching(
+          /^ConfigMap envoy-initializer\/envoy-initializer:24:1: template "config": imag: unknown field .*\n$/,
+        ),
+      });
+    });
+
     test('check, drift and inject use the last valid one, and say so', async () => {
       await fixture.apply({
         apiVersion: 'v1',

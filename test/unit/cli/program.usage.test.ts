@@ -41,6 +41,8 @@ test.each([
   [['inject', '--al'], /unknown option '--al'/],
   [['inject'], /option '-f, --filename <file>' is missing/],
   [['uninject'], /option '-f, --filename <file>' is missing/],
+  [['lint', '--kubeconfig=/nowhere/config'], /cannot read \/nowhere\/config: .*, or name a FILE/],
+  [['lint', '--envoy'], /^error: --envoy needs a file/],
   [['policy'], /option '-f, --filename <file>' is missing/],
   [['check'], /^error: nothing to check: use a target/],
   [['check', 'deploy/web', '-f', 'a'], /^error: deploy\/web and -f cannot be used together/],
