@@ -71,7 +71,7 @@ export async function getTarget(
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
 }
 
-/** The pods that match the selector of a workload and have not ended. A CronJob has no selector. */
+/** The pods of a workload that have not ended, and those without a controller that match its selector. A CronJob has none. */
 export async function podsOf(
   client: KubeClient,
   namespace: string,
@@ -85,7 +85,19 @@ export async function podsOf(
   const { items } = await client.list(PODS, { namespace, labelSelector });
   return items
     .map(asJson)
+    .filter((pod) => !isOfAnother(pod, object))
     .filter((pod) => !['Succeeded', 'Failed'].includes(ownString(own(pod, 'status'), 'phase') ?? ''));
+}
+
+/** Whether the pod is that of another controller: their labels may be the same. */
+function isOfAnother(pod: JsonObject, object: JsonObject): boolean {
+  const owners = ownObjects(own(pod, 'metadata'), 'ownerReferences');
+  const controller = owners.find((owner) => own(owner, 'controller') === true);
+  if (controller === undefined) return false;
+  const metadata = own(object, 'metadata');
+  if (ownString(object, 'kind') !== 'Deployment') return own(controller, 'uid') !== own(metadata, 'uid');
+  const hash = ownString(own(own(pod, 'metadata'), 'labels'), 'pod-template-hash');
+  return ownString(controller, 'name') !== `${ownString(metadata, 'name')}-${hash}`;
 }
 
 function formatSelector(selector: JsonValue | undefined): string {

@@ -306,6 +306,17 @@ deployment/web in namespace plain
     expect(reasons).toEqual(['stale-pod', 'pod-without-sidecar']);
   });
 
+  test('leaves out pods that another controller made, with the same labels', async () => {
+    await fixture.apply(deployment('shared', 'plain', { pod: { [OPT_IN]: 'true' } }));
+    const uid = await fixture.kubectl(
+      ...'get deployment/web --namespace=plain --output=jsonpath={.metadata.uid}'.split(' '),
+    );
+    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid, controller: true };
+    const made = pod('made-by-another', 'plain', 'shared');
+    await fixture.apply({ ...made, metadata: { ...made.metadata, ownerReferences: [owner] } });
+    expect((await check('deploy/shared', '-n', 'plain')).report).toMatchObject({ pods: [], findings: [] });
+  });
+
   test('sees a pod that is older than the opt-in of its namespace', async () => {
     await fixture.apply(namespace('late'));
     if (fixture.controlPlane.hasControllerManager) {
