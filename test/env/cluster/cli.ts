@@ -117,6 +117,7 @@ async function down(): Promise<void> {
     await untilNoneIsKept();
   }
   await sweepMachines();
+  say(kept === undefined ? 'no cluster runs' : 'the cluster has ended');
 }
 
 function logFile(): string {
