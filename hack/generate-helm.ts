@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findBinaries } from '../test/env/control-plane/build.ts';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
@@ -8,11 +8,13 @@ import { type Change, helmTemplate, valueName } from './helm/template.ts';
 import { withValues } from './helm/values.ts';
 
 /**
- * Writes the manifests of the Helm chart: deploy/overlays/default, and in an `if` what each of deploy/components changes.
+ * Writes the manifests of the Helm chart: deploy/overlays/default, and in an `if` what each of deploy/components changes; and
+ * a copy of the CRD of routes, because a chart has only files below it.
  * `node hack/generate-helm.ts` writes them. `--check` only compares, and exits 1 if they differ.
  */
 const DEPLOY = join(projectDirectory(), 'deploy');
 const FILE = join(DEPLOY, 'helm/templates/manifests.yaml');
+const ROUTES_CRD = join(projectDirectory(), 'crd/gateway-api/httproutes.yaml');
 const HEADER =
   '{{- /* Rendered from deploy/overlays/default and deploy/components by `make manifests`: do not edit. */ -}}\n';
 /** Stands for the namespace of the release. */
@@ -27,8 +29,10 @@ for (const name of readdirSync(join(DEPLOY, 'components')).toSorted()) {
 }
 const template = helmTemplate(await of(), changes);
 const rendered = `${HEADER}${withValues(template, NAMESPACE)}`;
-if (!process.argv.includes('--check')) await writeFile(FILE, rendered);
-else if ((await readFile(FILE, 'utf8')) !== rendered) {
+if (!process.argv.includes('--check')) {
+  await writeFile(FILE, rendered);
+  await copyFile(ROUTES_CRD, join(DEPLOY, 'helm/files/httproutes.yaml'));
+} else if ((await readFile(FILE, 'utf8')) !== rendered) {
   process.stderr.write('deploy/helm/templates/manifests.yaml does not match deploy: run `make manifests`\n');
   process.exitCode = 1;
 }
