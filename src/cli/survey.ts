@@ -3,6 +3,7 @@ import { isObject, own, ownString } from '../json/json.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { readServerVersion } from '../kube/client/server-version.ts';
 import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 
@@ -41,6 +42,7 @@ export async function surveyPods(
   basis: DriftBasis,
 ): Promise<Survey> {
   const namespaces = await namespacesByName(client, namespace);
+  const { minor } = await readServerVersion(client);
   const configurations = new EnvoyConfigurations(client, basis.options.keys);
   const drifted: DriftedPod[] = [];
   const skipped = new Map<string, number>();
@@ -49,7 +51,7 @@ export async function surveyPods(
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     count += 1;
     const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
-    const settings = namespaceSettings(metadata, basis.options.keys);
+    const settings = namespaceSettings(metadata, basis.options.keys, minor);
     const found = classify(pod, settings, basis);
     const missed = found === 'maybe-missed' && isMissed(pod, settings, basis);
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));

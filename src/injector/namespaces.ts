@@ -25,10 +25,13 @@ const KNOWN = { perSecond: 50, burst: 100 };
 /** Requests for unknown names, which any client can invent. They do not use up the budget above. */
 const UNKNOWN = { perSecond: 10, burst: 20 };
 
-/** Returns the settings of namespaces from one informer; starts nothing. */
+/** Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. */
 export function setUpNamespaces(
   manager: Manager,
-  { annotation }: { readonly annotation: string },
+  {
+    annotation,
+    serverMinor,
+  }: { readonly annotation: string; readonly serverMinor: () => number | undefined },
 ): Namespaces {
   const { client, clock } = manager;
   const keys = keysFor(annotation);
@@ -36,7 +39,7 @@ export function setUpNamespaces(
   const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
   const known = new LookUps({ ...KNOWN, clock, ask });
   const unknown = new LookUps({ ...UNKNOWN, clock, ask });
-  const settingsIn = ({ metadata }: KubeObject) => namespaceSettings(metadata, keys);
+  const settingsIn = ({ metadata }: KubeObject) => namespaceSettings(metadata, keys, serverMinor());
   const nothing = namespaceSettings({}, keys);
   return {
     hasSynced: () => informer.hasSynced(),

@@ -6,37 +6,21 @@ import type { Manager } from '../kube/manager/manager.ts';
 import type { Logger } from '../kube/util/log.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
 
-/** The rules of the Network CRD need the CEL of this version. */
+/** The rules of the Network CRD need the CEL of this minor version. */
 export const OLDEST_MINOR = 31;
 const RETRY_MS = 5_000;
 
 /**
- * Each replica checks the cluster once the API server answers. It logs what will not work: an API server that is too
- * old, missing webhooks, and flags that do not match the webhooks. It stops nothing.
+ * Each replica checks the cluster once the API server answers. It logs what will not work: missing webhooks, and flags
+ * that do not match the webhooks. It stops nothing.
  */
 export function setUpPreflight(manager: Manager, flags: SelectionFlags): void {
   const { client, log } = manager;
-  const look = async (signal: AbortSignal) => {
-    checkVersion(await client.request('GET', '/version', { signal }), log);
-    await checkWebhooks(client, flags, log, signal);
-  };
+  const look = (signal: AbortSignal) => checkWebhooks(client, flags, log, signal);
   manager.everyReplica('preflight', look, {
     retryMs: RETRY_MS,
     failed: (err) => log.warn({ err }, 'preflight failed, retrying'),
   });
-}
-
-function checkVersion(version: unknown, log: Logger): void {
-  const fields = typeof version === 'object' && version !== null ? version : {};
-  const gitVersion = 'gitVersion' in fields ? String(fields.gitVersion) : 'unknown';
-  const minor = /^v1\.(\d+)\./.exec(gitVersion)?.[1];
-  log.info({ version: gitVersion }, 'connected to the API server');
-  if (minor !== undefined && Number(minor) < OLDEST_MINOR) {
-    log.error(
-      { version: gitVersion },
-      `API server is too old: expected Kubernetes 1.${OLDEST_MINOR} or newer`,
-    );
-  }
 }
 
 async function checkWebhooks(

@@ -17,6 +17,7 @@ import { setUpRollout } from '../rollout/setup.ts';
 import { setUpRouteDelivery } from '../route-delivery/setup.ts';
 import type { OperatorOptions } from './options.ts';
 import { setUpPreflight } from './preflight.ts';
+import { setUpServerVersion } from './server-version.ts';
 
 /**
  * Runs the webhook on every replica, and the controllers on the leader, until `stop` aborts. Resolves with the exit
@@ -53,13 +54,14 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
 function setUp(manager: Manager, options: OperatorOptions): void {
   setUpNetworks(manager, options);
   const template = setUpTemplate(manager, options);
-  const namespaces = setUpNamespaces(manager, options);
+  const serverMinor = setUpServerVersion(manager);
+  const namespaces = setUpNamespaces(manager, { ...options, serverMinor: serverMinor.current });
   const fleet = setUpDrift(manager, { ...options, template, namespaces });
   const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });
   setUpInjector(manager, { ...options, template, namespaces, revisions, onPod: fleet.onPod });
   setUpRollout(manager, { ...options, revisions, namespaces });
   setUpRouteDelivery(manager, { ...options, fleet });
-  setUpPolicies(manager, { ...options, revisions });
+  setUpPolicies(manager, { ...options, revisions, serverMinor });
   setUpCertificates(manager, options);
   setUpPreflight(manager, options);
 }

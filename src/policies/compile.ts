@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/json.ts';
 import { OWN_LABELS } from '../json/own-names.ts';
-import { ENFORCE_LABEL } from '../podspec/pod-security/pod-security.ts';
+import { ENFORCE_LABEL, ENFORCE_VERSION_LABEL } from '../podspec/pod-security/pod-security.ts';
 import type { Keys } from '../sidecar/keys.ts';
 import type { Audience } from '../sidecar/rule.ts';
 import { SYSTEM_NAMESPACES } from '../sidecar/rules/system-namespace.ts';
@@ -10,7 +10,7 @@ import { DEFAULT_TEMPLATE, type TemplateSet } from '../sidecar/template/template
 import { matchConditions } from './conditions.ts';
 import { UnsupportedInCel } from './literal.ts';
 import { compileMutation, type Mutation } from './mutation.ts';
-import { brokenLevels } from './pod-security.ts';
+import { type BrokenStandards, brokenStandards } from './pod-security.ts';
 import { unseenPolicy } from './unseen.ts';
 
 export interface CompileOptions {
@@ -27,6 +27,8 @@ export interface CompileOptions {
   readonly alone: boolean;
   /** The pods that get other templates. They are left to the webhook. */
   readonly canary?: CanaryScope | undefined;
+  /** The minor version of the API server that runs the policies; undefined: the newest. */
+  readonly serverMinor?: number | undefined;
 }
 
 /** The policies for the API server. */
@@ -62,18 +64,21 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
   if (!template) return { objects: [], left };
   try {
     const mutation = compileMutation(template, set.options, options.keys, options.canary);
-    const broken = brokenLevels(template, set);
+    const broken = brokenStandards(template, set, options.serverMinor);
     const objects = [
       ...policyFor('pod', mutation, template, broken, options),
       ...policyFor('namespace', mutation, template, broken, options),
       ...(options.alone ? unseenFor(set, options) : []),
     ];
-    const levels = broken.map((level) =>
+    const standards = [
+      ...broken.levels.map((level) => `${level} pod security`),
+      ...(broken.versions.length > 0 ? [`pod security of ${rangesOf(broken.versions)}`] : []),
+    ].map((standard) =>
       options.alone
-        ? `template "config": no policy injects pods in namespaces that enforce ${level} pod security`
-        : `template "config": the policy leaves pods in namespaces that enforce ${level} pod security to the webhook`,
+        ? `template "config": no policy injects pods in namespaces that enforce ${standard}`
+        : `template "config": the policy leaves pods in namespaces that enforce ${standard} to the webhook`,
     );
-    return { objects, left: [...levels, ...left] };
+    return { objects, left: [...standards, ...left] };
   } catch (error) {
     if (!(error instanceof UnsupportedInCel)) throw error;
     return {
@@ -87,7 +92,7 @@ function policyFor(
   audience: Audience,
   { variables, expression }: Mutation,
   template: Template,
-  broken: readonly string[],
+  broken: BrokenStandards,
   options: CompileOptions,
 ): readonly PolicyObject[] {
   const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
@@ -108,7 +113,11 @@ function policyFor(
 }
 
 function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyObject[] {
-  const { policy, binding: actions } = unseenPolicy(options.keys, set.options, matchConstraints([], options));
+  const { policy, binding: actions } = unseenPolicy(
+    options.keys,
+    set.options,
+    matchConstraints({ levels: [], versions: [] }, options),
+  );
   const { name } = options;
   return [
     object('ValidatingAdmissionPolicy', name, policy),
@@ -116,7 +125,7 @@ function unseenFor(set: TemplateSet, options: CompileOptions): readonly PolicyOb
   ];
 }
 
-function matchConstraints(broken: readonly string[], options: CompileOptions): JsonObject {
+function matchConstraints(broken: BrokenStandards, options: CompileOptions): JsonObject {
   const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
   return {
     resourceRules: [{ ...creations, scope: 'Namespaced' }],
@@ -125,14 +134,31 @@ function matchConstraints(broken: readonly string[], options: CompileOptions): J
 }
 
 function namespaceExpressions(
-  broken: readonly string[],
+  { levels, versions }: BrokenStandards,
   { operatorNamespace }: CompileOptions,
 ): JsonObject[] {
   const never = [...SYSTEM_NAMESPACES, ...(operatorNamespace === '' ? [] : [operatorNamespace])];
   return [
     { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: never },
-    ...(broken.length > 0 ? [{ key: ENFORCE_LABEL, operator: 'NotIn', values: broken }] : []),
+    ...notIn(ENFORCE_LABEL, levels),
+    ...notIn(
+      ENFORCE_VERSION_LABEL,
+      versions.map((minor) => `v1.${minor}`),
+    ),
   ];
+}
+
+function notIn(key: string, values: readonly string[]): readonly JsonObject[] {
+  return values.length > 0 ? [{ key, operator: 'NotIn', values }] : [];
+}
+
+/** Such as `v1.0 to v1.31`. */
+function rangesOf(minors: readonly number[]): string {
+  const starts = minors.filter((minor) => !minors.includes(minor - 1));
+  const ends = minors.filter((minor) => !minors.includes(minor + 1));
+  return starts
+    .map((start, i) => (start === ends[i] ? `v1.${start}` : `v1.${start} to v1.${ends[i]}`))
+    .join(', ');
 }
 
 /** Bindings for opted-in namespaces and, if all pods are injected, for namespaces without the label. */

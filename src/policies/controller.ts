@@ -27,6 +27,7 @@ export interface PolicyControllerOptions {
     readonly state: TemplateState;
     readonly canary?: CanaryScope | undefined;
   };
+  readonly serverMinor: () => number | undefined;
   readonly compile: CompileOptions;
   /** If false, the controller deletes all policies. */
   readonly enabled: boolean;
@@ -67,10 +68,11 @@ export class PolicyController {
   }
 
   #wanted(): Compiled | undefined {
-    const { enabled, templates, compile } = this.#options;
+    const { enabled, templates, serverMinor, compile } = this.#options;
     if (!enabled) return { objects: [], left: [] };
     const { state, canary } = templates();
-    return 'set' in state ? compilePolicies(state.set, { ...compile, canary }) : undefined;
+    if ('fault' in state) return undefined;
+    return compilePolicies(state.set, { ...compile, canary, serverMinor: serverMinor() });
   }
 
   /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */

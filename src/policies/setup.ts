@@ -28,6 +28,11 @@ export interface PolicySetupOptions extends PolicyOptions {
     forPolicies(): { readonly state: TemplateState; readonly canary: CanaryScope | undefined };
     onChanged(listener: () => void): void;
   };
+  /** The minor version of the API server. */
+  readonly serverMinor: {
+    current(): number | undefined;
+    onChanged(listener: () => void): void;
+  };
 }
 
 const RETRY_MS = 5_000;
@@ -36,7 +41,7 @@ const DISCOVERY = `/apis/${POLICIES.group}/${POLICIES.version}`;
 
 /** The template as policies that the API server runs, once it serves them; kept by the leader. */
 export function setUpPolicies(manager: Manager, options: PolicySetupOptions): void {
-  const { revisions, annotation, requireAnnotation, namespace: operatorNamespace } = options;
+  const { revisions, serverMinor, annotation, requireAnnotation, namespace: operatorNamespace } = options;
   const { leaderClient, log } = manager;
   const metrics = policyMetrics(manager.registry);
   const work = manager.controller('policy');
@@ -46,10 +51,12 @@ export function setUpPolicies(manager: Manager, options: PolicySetupOptions): vo
   const informers = Object.values(live);
   for (const each of informers) each.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   revisions.onChanged(wake);
+  serverMinor.onChanged(wake);
   const controller = new PolicyController({
     client: leaderClient,
     live,
     templates: () => revisions.forPolicies(),
+    serverMinor: serverMinor.current,
     compile: {
       keys: keysFor(annotation),
       requireAnnotation,

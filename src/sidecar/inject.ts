@@ -6,6 +6,7 @@ import { grownRequests } from '../podspec/rules/pod-resources.ts';
 import { decide } from './decide.ts';
 import type { DecideInput } from './decision-input.ts';
 import { invalidOverride, mergeTemplate } from './merge.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
 import { isExplicit, resolveOptIn } from './opt-in.ts';
 import { type Obstacle, RESULT_RULES, type Skip } from './rules/index.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
@@ -64,7 +65,7 @@ export function inject(input: DecideInput): Injection {
     status.grown(name, own(own(specField(input.pod, 'resources'), 'requests'), name));
     draft.set(['spec', 'resources', 'requests'], name, request);
   }
-  const refusal = predictRejection(input.pod, draft.pod, input.namespaceLabels);
+  const refusal = predictRejection(input.pod, draft.pod, input);
   if (refusal) return { outcome: 'skipped', skip: toSkip(input, refusal) };
   keepDefaultContainer(draft, input.pod, status);
   const done = status.build(decision.templates, input.pod, draft.pod);
@@ -145,15 +146,11 @@ function keepDefaultContainer(draft: PodDraft, before: Pod, status: StatusBuilde
  * Predicts why the API server would reject the injected pod, from the pod and its namespace. Violations of the pod
  * without its sidecar do not count.
  */
-function predictRejection(
-  before: Pod,
-  after: Pod,
-  namespaceLabels: Readonly<Record<string, string>>,
-): Obstacle | undefined {
+function predictRejection(before: Pod, after: Pod, namespace: NamespaceSettings): Obstacle | undefined {
   for (const { reason, violations } of RESULT_RULES) {
-    const found = violations(after, namespaceLabels);
+    const found = violations(after, namespace);
     if (found.length === 0) continue;
-    const known = new Set(violations(before, namespaceLabels));
+    const known = new Set(violations(before, namespace));
     const messages = found.filter((message) => !known.has(message));
     if (messages.length > 0) return { reason, messages };
   }

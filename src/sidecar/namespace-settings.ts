@@ -5,15 +5,18 @@ export interface NamespaceSettings {
   readonly namespaceLabels: Readonly<Record<string, string>>;
   /** The annotation that selects templates for pods that select none; absent if the namespace has none. */
   readonly namespaceTemplates?: string | undefined;
+  /** The minor version of the API server, which has the rules of pod security; undefined: of the newest. */
+  readonly serverMinor?: number | undefined;
 }
 
-/** The settings in the metadata of a Namespace. */
+/** The settings in the metadata of a Namespace, in a cluster of this minor version. */
 export function namespaceSettings(
   { labels = {}, annotations = {} }: NamespaceMetadata,
   { templates: key }: Keys,
+  serverMinor?: number,
 ): NamespaceSettings {
   const namespaceTemplates = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
-  return { namespaceLabels: labels, namespaceTemplates };
+  return { namespaceLabels: labels, namespaceTemplates, serverMinor };
 }
 
 interface NamespaceMetadata {

@@ -1,6 +1,7 @@
 import type { Pod } from '../podspec/pod.ts';
 import type { DecisionInput } from './decision-input.ts';
 import type { Keys } from './keys.ts';
+import type { NamespaceSettings } from './namespace-settings.ts';
 import type { Template } from './template/template.ts';
 
 /** The pods of a policy: pods that opt in themselves, or pods whose namespace opts in. */
@@ -46,5 +47,5 @@ export interface MergeRule extends Rule {
 export interface ResultRule extends Rule {
   readonly warn: true;
   /** The violations in a pod. Only those that the sidecar adds count. */
-  readonly violations: (pod: Pod, namespaceLabels: Readonly<Record<string, string>>) => readonly string[];
+  readonly violations: (pod: Pod, namespace: NamespaceSettings) => readonly string[];
 }

@@ -3,6 +3,7 @@ import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { podCreation } from '../../podspec/admission-target.ts';
 import { createdPod, describeObject, type PodSite } from '../../podspec/workload.ts';
 import { type Injection, inject } from '../../sidecar/inject.ts';
@@ -33,7 +34,8 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const basis = { ...given, state: await provenState(site, given) };
   const known = await metadataOf(client, namespace);
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
-  const settings = namespaceSettings({ ...known, labels }, basis.decide.keys);
+  const { minor } = await readServerVersion(client);
+  const settings = namespaceSettings({ ...known, labels }, basis.decide.keys, minor);
   const pod = createdPod(site.object, exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';

@@ -3,6 +3,7 @@ import { isForbidden } from '../../kube/api/api-error.ts';
 import { NODES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { type Observed, observe } from '../../rollout/observe.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
@@ -26,6 +27,7 @@ export async function readFleet(
   selector?: string,
 ): Promise<readonly FleetPod[]> {
   const namespaces = await namespacesByName(client, namespace);
+  const { minor } = await readServerVersion(client);
   const found: FleetPod[] = [];
   for await (const each of pages(client, namespace, selector)) {
     // Objects of the API are always JSON.
@@ -37,7 +39,7 @@ export async function readFleet(
     found.push({
       pod,
       observed: { ...observed, status: observed.status },
-      namespace: namespaceSettings(namespaces.get(of) ?? {}, keys),
+      namespace: namespaceSettings(namespaces.get(of) ?? {}, keys, minor),
       workload: `${of}/${owner ? `${owner.kind}/${owner.name}` : `Pod/${name}`}`,
     });
   }

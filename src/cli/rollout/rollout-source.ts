@@ -5,6 +5,7 @@ import type { Resource } from '../../kube/api/resource.ts';
 import { Informer } from '../../kube/cache/informer.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import {
   CONTROLLER_REVISIONS,
@@ -61,6 +62,7 @@ export async function watchingSource(
   const revisions = follow(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const namespaces = follow(NAMESPACES);
   const pods = follow(observedPods(keys), { fieldSelector: LIVE_PODS });
+  const { minor } = await readServerVersion(client, signal);
   await waitForSync([configMaps, revisions, namespaces, pods], signal);
   return {
     configMap: async () =>
@@ -69,7 +71,7 @@ export async function watchingSource(
     pods: async () =>
       pods.lister.list().flatMap(({ metadata, observed }) => {
         const { metadata: labels = {} } = namespaces.lister.get(metadata.namespace ?? '') ?? {};
-        return observed ? { observed, namespace: namespaceSettings(labels, keys) } : [];
+        return observed ? { observed, namespace: namespaceSettings(labels, keys, minor) } : [];
       }),
   };
 }

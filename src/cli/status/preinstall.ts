@@ -3,6 +3,7 @@ import { PROGRAM } from '../../json/own-names.ts';
 import { isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { ENFORCE_LABEL } from '../../podspec/pod-security/pod-security.ts';
 import { withCluster } from '../cluster.ts';
 import { installationOf } from '../installation.ts';
@@ -10,7 +11,7 @@ import type { OutputFormat } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type Overlay, type PreinstallFacts, preinstallRows } from './preinstall-rows.ts';
-import { readServed, serverVersion, tried } from './read-facts.ts';
+import { readServed, tried } from './read-facts.ts';
 import { printRows } from './status.ts';
 
 export interface PreinstallOptions extends ClusterOptions {
@@ -26,7 +27,7 @@ export async function preinstallCommand(options: PreinstallOptions, terminal: Te
 
 async function readPreinstall(client: KubeClient, options: PreinstallOptions): Promise<PreinstallFacts> {
   const { operatorNamespace: namespace, annotation: key, overlay: overlays = ['default'] } = options;
-  const server = await serverVersion(client);
+  const { gitVersion: server } = await readServerVersion(client);
   const [missingRights, served, installed, webhooks, agentsLevel] = await Promise.all([
     tried(() => missingRightsOf(client, overlays)),
     tried(async () => ({

@@ -6,6 +6,7 @@ import { CONFIG_MAPS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resourc
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { LEASES, recordOf } from '../../kube/leaderelection/lease-record.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { VERSION } from '../../kube/util/version.ts';
@@ -38,7 +39,7 @@ const NODE_AGENTS: Resource<KubeObject> = {
 export async function readStatus(cluster: Cluster, options: StatusQuestion): Promise<StatusFacts> {
   const { client } = cluster;
   const { operatorNamespace: namespace, configmap } = options;
-  const server = await serverVersion(client);
+  const { gitVersion: server } = await readServerVersion(client);
   const installation = await tried(() => readDeployment(client, namespace));
   const known = 'value' in installation ? installation.value : undefined;
   const agentsNamespace = known?.flagText('node-agent-namespace');
@@ -73,12 +74,6 @@ export async function readStatus(cluster: Cluster, options: StatusQuestion): Pro
     pods,
   };
   return { now: Date.now(), client: VERSION, server, namespace, configmap, ...read };
-}
-
-/** The version of the API server, such as v1.36.3. */
-export async function serverVersion(client: KubeClient): Promise<string> {
-  const version = await client.request('GET', '/version');
-  return (isObject(version) && ownString(version, 'gitVersion')) || 'unknown';
 }
 
 /** What was read; what the API server or a replica refuses is a text. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
+import { readServerVersion } from '../../kube/client/server-version.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import { containers, initContainers, nameOf } from '../../podspec/pod.ts';
 import { keysFor } from '../../sidecar/keys.ts';
@@ -11,7 +12,7 @@ import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { ReplicaPages } from '../replica-pages.ts';
 import { readFleet } from '../rollout/read-fleet.ts';
-import { serverVersion, tried } from './read-facts.ts';
+import { tried } from './read-facts.ts';
 import { Samples } from './samples.ts';
 
 export interface VersionOptions extends ClusterOptions {
@@ -48,8 +49,8 @@ async function readVersions(client: KubeClient, given: VersionOptions): Promise<
   const installation = await installationOf(client, given.operatorNamespace);
   const { annotation, operatorNamespace } = followInstallation(given, installation);
   const pages = new ReplicaPages(client, operatorNamespace, installation);
-  const [server, replicas, fleet] = await Promise.all([
-    serverVersion(client),
+  const [{ gitVersion: server }, replicas, fleet] = await Promise.all([
+    readServerVersion(client),
     tried(() => pages.replicas()),
     tried(() => readFleet(client, keysFor(annotation))),
   ]);

@@ -1,16 +1,16 @@
-import { ENFORCE_LABEL, podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
+import { podSecurityOf, podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
 import type { ResultRule } from '../rule.ts';
 
 export const podSecurity = {
   reason: 'pod-security',
   help: 'the namespace would refuse the pod with its sidecar',
   warn: true,
-  // The matchConstraints of the policy exclude namespaces with a level that the template breaks.
+  // The matchConstraints of the policy exclude namespaces with a level or version that the template breaks.
   cel: 'elsewhere',
-  violations(pod, namespaceLabels) {
-    const level = Object.hasOwn(namespaceLabels, ENFORCE_LABEL) ? namespaceLabels[ENFORCE_LABEL] : undefined;
-    const found = podSecurityViolations(pod, level);
+  violations(pod, { namespaceLabels, serverMinor }) {
+    const enforced = podSecurityOf(namespaceLabels, serverMinor);
+    const found = podSecurityViolations(pod, enforced);
     if (found.length === 0) return found;
-    return found.map((violation) => `the namespace enforces ${level} pod security: ${violation}`);
+    return found.map((violation) => `the namespace enforces ${enforced.level} pod security: ${violation}`);
   },
 } as const satisfies ResultRule;

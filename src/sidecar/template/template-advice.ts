@@ -2,7 +2,11 @@ import type { Findings } from '../../json/diagnostic.ts';
 import { isArray, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import type { Path } from '../../json/path.ts';
 import { isNativeSidecar } from '../../podspec/pod.ts';
-import { podSecurityViolations } from '../../podspec/pod-security/pod-security.ts';
+import {
+  ENFORCE_LABEL,
+  podSecurityOf,
+  podSecurityViolations,
+} from '../../podspec/pod-security/pod-security.ts';
 import { DEFAULT_GRACE_PERIOD, longestSleep } from '../../podspec/rules/grace-period.ts';
 import { isSet, items } from '../../podspec/rules/rules.ts';
 
@@ -78,7 +82,7 @@ function* securityAdvice(spec: JsonObject, path: Path): Findings {
   const context = own(spec, 'securityContext') as JsonObject | undefined;
   const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...context } } };
   for (const level of ['baseline', 'restricted']) {
-    const [first, ...more] = podSecurityViolations(pod, level);
+    const [first, ...more] = podSecurityViolations(pod, podSecurityOf({ [ENFORCE_LABEL]: level }));
     if (first === undefined) continue;
     const others =
       more.length > 0 ? ` (and ${more.length} more ${more.length === 1 ? 'violation' : 'violations'})` : '';

@@ -96,6 +96,7 @@ test('policies are kept once the API server knows them, by a process that starte
     requireAnnotation: true,
     policy: 'auto',
     revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
+    serverMinor: { current: () => undefined, onChanged() {} },
   });
   const stop = new AbortController();
   const running = manager.run(stop.signal);

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { DEFAULT_TEMPLATE } from '../../../src/injector/default-template.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../../src/json/json.ts';
 import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
-import { podSecurityViolations } from '../../../src/podspec/pod-security/pod-security.ts';
 import {
   createdPod,
   objectsOf,
@@ -24,7 +23,7 @@ import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 import { type Admission, InjectionStage } from '../../support/injection/injection-stage.ts';
-import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
+import { plausiblePods } from '../../support/injection/plausible-pods.ts';
 
 /** A namespace in which the API server asks no webhook: what comes there is what it makes of a pod by itself. */
 const APART = 'kube-public';
@@ -37,9 +36,7 @@ let stage: InjectionStage;
 beforeAll(async () => {
   starting = InjectionStage.start();
   stage = await starting;
-  const enforce = (level: string) => ({ 'pod-security.kubernetes.io/enforce': level });
-  const levels = { baseline: enforce('baseline'), restricted: enforce('restricted') };
-  await stage.namespaces({ plain: {}, 'opted-in': { [OPT_IN]: 'true' }, ...levels });
+  await stage.namespaces({ plain: {}, 'opted-in': { [OPT_IN]: 'true' } });
   for (const namespace of [APART, 'kube-system']) await stage.serviceAccount(namespace);
 });
 
@@ -134,14 +131,6 @@ function asNew({ metadata, spec }: JsonObject): JsonObject {
   };
 }
 
-/** What the level `restricted` asks of a container. */
-const RESTRICTED: JsonObject = {
-  allowPrivilegeEscalation: false,
-  runAsNonRoot: true,
-  capabilities: { drop: ['ALL'] },
-  seccompProfile: { type: 'RuntimeDefault' },
-};
-
 function plainPod(securityContext: JsonObject): JsonObject {
   const containers = [{ name: 'app', image: 'i', securityContext }];
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pod' }, spec: { containers } };
@@ -187,33 +176,6 @@ describe('for generated pods', () => {
         { numRuns: 40, examples: [[plainPod({})]] },
       );
       expect(injected).toBeGreaterThan(0);
-    },
-  );
-
-  test.each(['baseline', 'restricted'])(
-    'pod security %s is foreseen as the API server sees it',
-    async (level) => {
-      const seen = { refused: 0, taken: 0 };
-      await fc.assert(
-        fc.asyncProperty(securedPods, async (pod) => {
-          const { code, message } = await stage.create(level, pod);
-          if (code === 422) return;
-          const violations = podSecurityViolations(pod, level);
-          expect({ violations, message }).toEqual(
-            code === 201
-              ? { violations: [], message: '' }
-              : {
-                  violations: [expect.anything(), ...violations.slice(1)],
-                  message: expect.stringMatching(/violates PodSecurity/),
-                },
-          );
-          seen[code === 201 ? 'taken' : 'refused'] += 1;
-        }),
-        // One that each level takes, and one that none does.
-        { numRuns: 150, examples: [[plainPod(RESTRICTED)], [plainPod({ privileged: true })]] },
-      );
-      expect(seen.refused).toBeGreaterThan(0);
-      expect(seen.taken).toBeGreaterThan(0);
     },
   );
 });

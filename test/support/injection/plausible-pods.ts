@@ -138,9 +138,14 @@ const CONTEXTS: readonly JsonObject[] = [
   { runAsUser: 1000 },
   { runAsNonRoot: true },
   { runAsNonRoot: false },
-  ...[{ type: 'container_t' }, { type: 'spc_t' }, { user: 'u' }, { role: 'r' }, { level: 's0' }].map(
-    (seLinuxOptions): JsonObject => ({ seLinuxOptions }),
-  ),
+  ...[
+    { type: 'container_t' },
+    { type: 'container_engine_t' },
+    { type: 'spc_t' },
+    { user: 'u' },
+    { role: 'r' },
+    { level: 's0' },
+  ].map((seLinuxOptions): JsonObject => ({ seLinuxOptions })),
 ];
 const CONTAINER_CONTEXTS: readonly JsonObject[] = [
   ...CONTEXTS,
@@ -156,8 +161,21 @@ const CONTAINER_CONTEXTS: readonly JsonObject[] = [
   ].map((capabilities): JsonObject => ({ capabilities })),
 ];
 const SYSCTLS: readonly JsonObject[] = [
-  { sysctls: [{ name: 'net.ipv4.tcp_syncookies', value: '1' }] },
-  { sysctls: [{ name: 'kernel.msgmax', value: '1' }] },
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ip_local_reserved_ports',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_rmem',
+  'net.ipv4.tcp_notsent_lowat',
+  'kernel.msgmax',
+].map((name): JsonObject => ({ sysctls: [{ name, value: '1' }] }));
+/** Annotations that newer fields replace. */
+const ANNOTATIONS: readonly JsonObject[] = [
+  ...['runtime/default', 'localhost/p', 'unconfined'].flatMap((value): JsonObject[] => [
+    { 'container.apparmor.security.beta.kubernetes.io/app': value },
+    { 'seccomp.security.alpha.kubernetes.io/pod': value },
+    { 'container.seccomp.security.alpha.kubernetes.io/app': value },
+  ]),
+  { 'container.seccomp.security.alpha.kubernetes.io/other': 'unconfined' },
 ];
 /** What keeps to `restricted`. */
 const CLEAN = {
@@ -199,17 +217,19 @@ export const securedPods: fc.Arbitrary<JsonObject> = fc
     init: fc.option(secured),
     securityContext: some([...CONTEXTS, ...SYSCTLS]),
     user: fc.constantFrom<JsonObject[]>({}, {}, { hostUsers: false }),
+    annotations: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, fc.constantFrom(...ANNOTATIONS)),
     volume: fc.constantFrom<JsonObject[]>(
       ...[{ emptyDir: {} }, { configMap: { name: 'c' } }, { projected: { sources: [] } }],
       ...[{ emptyDir: {} }, { hostPath: { path: '/' } }, { nfs: { server: 's', path: '/' } }],
+      { image: { reference: 'i' } },
     ),
   })
-  .map(({ app, init, securityContext, user, volume }): JsonObject => {
+  .map(({ app, init, securityContext, user, annotations, volume }): JsonObject => {
     const inits = init ? [{ image: 'i', securityContext: init.securityContext ?? null, name: 'init' }] : [];
     return {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: 'pod' },
+      metadata: { name: 'pod', annotations },
       spec: {
         ...user,
         containers: [{ ...app, name: 'app' }],

@@ -157,6 +157,36 @@ describe('compilePolicies leaves to the webhook', () => {
     expect(JSON.stringify(policyOf({ config: RESTRICTED }).matchConstraints)).not.toContain('enforce');
   });
 
+  test('namespaces with a version of pod security that the template breaks', () => {
+    const sysctl = `
+spec:
+  securityContext: {sysctls: [{name: net.ipv4.tcp_rmem, value: "1"}]}
+  containers: [{name: e, image: i}]
+`;
+    const { left } = compile({ config: sysctl });
+    expect(left).toEqual([
+      'template "config": the policy leaves pods in namespaces that enforce restricted pod security to the webhook',
+      'template "config": the policy leaves pods in namespaces that enforce pod security of v1.0 to v1.31 to the webhook',
+    ]);
+    const versions = Array.from({ length: 32 }, (_, minor) => `"v1.${minor}"`);
+    expect(JSON.stringify(policyOf({ config: sysctl }).matchConstraints)).toContain(
+      `{"key":"pod-security.kubernetes.io/enforce-version","operator":"NotIn","values":[${versions}]}`,
+    );
+  });
+
+  test('namespaces whose pod security the template breaks on an older API server', () => {
+    const sysctl = `
+spec:
+  securityContext: {sysctls: [{name: net.ipv4.tcp_notsent_lowat, value: "1"}]}
+  containers: [{name: e, image: i}]
+`;
+    const of = (serverMinor: number) => compile({ config: sysctl }, { serverMinor }).left.join();
+    expect(of(36)).toMatch(/enforce baseline pod security/);
+    expect(of(36)).not.toMatch(/v1\./);
+    expect(of(37)).not.toMatch(/baseline/);
+    expect(of(37)).toMatch(/v1\.0 to v1\.36/);
+  });
+
   test('namespaces whose level the sidecar meets only by settings that a pod can override', () => {
     const byPod = `
 spec:

@@ -27,6 +27,7 @@ interface World {
   readonly namespace?: object;
   /** The API server's error for a policy, by its name. */
   readonly refuse?: (name: string) => Error | undefined;
+  readonly serverMinor?: () => number | undefined;
 }
 
 /** A controller with an API server in memory, which accepts and logs every request. */
@@ -35,6 +36,7 @@ function controllerOf({
   enabled = true,
   namespace = {},
   refuse = () => undefined,
+  serverMinor = () => undefined,
 }: World = {}) {
   const stores = { policies: new Store<LivePolicyObject>(), bindings: new Store<LivePolicyObject>() };
   const storeOf = ({ kind }: Resource<KubeObject>) =>
@@ -63,6 +65,7 @@ function controllerOf({
     client: client as unknown as KubeClient,
     live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
     templates: () => ({ state }),
+    serverMinor,
     compile: {
       keys: keysFor(),
       requireAnnotation: true,

@@ -37,6 +37,7 @@ function policiesOf(discovery: () => unknown) {
       forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }),
       onChanged() {},
     },
+    serverMinor: { current: () => undefined, onChanged() {} },
   });
   const kept = async () =>
     (await manager.registry.getSingleMetric('envoy_initializer_policies')?.get())?.values;

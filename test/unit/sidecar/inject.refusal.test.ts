@@ -116,6 +116,29 @@ describe('a namespace that enforces pod security', () => {
     expect(refused(decideInput(demoPod(), { ...enforce('restricted'), ...state(unmasked) }))).toHaveLength(2);
   });
 
+  test('has the rules of the version that its label names, of the API server, and of none newer', () => {
+    const root = restricted.replace('runAsNonRoot: true', 'runAsUser: 0');
+    const own = podWith({ hostUsers: false });
+    const outcome = (version: string | undefined, serverMinor?: number) =>
+      inject(
+        decideInput(own, {
+          namespaceLabels: {
+            'pod-security.kubernetes.io/enforce': 'restricted',
+            ...(version !== undefined && { 'pod-security.kubernetes.io/enforce-version': version }),
+          },
+          serverMinor,
+          ...state(root),
+        }),
+      ).outcome;
+    for (const version of [undefined, 'latest', 'v1.35', 'v1.99', 'v2.0', 'v1.034', '1.34'])
+      expect([version, outcome(version)]).toEqual([version, 'injected']);
+    for (const version of ['v1.34', 'v1.9', 'v1.0'])
+      expect([version, outcome(version)]).toEqual([version, 'skipped']);
+    for (const version of [undefined, 'latest', 'v1.35', 'v1.99'])
+      expect([outcome(version, 34), outcome(version, 35)]).toEqual(['skipped', 'injected']);
+    expect(outcome('v1.34', 36)).toBe('skipped');
+  });
+
   const envoy = (more: string) => `containers: [{name: envoy, image: i, ${more}}]`;
   test.each([
     ['baseline', envoy('securityContext: {privileged: true}'), 'container envoy must not be privileged'],

@@ -1,0 +1,33 @@
+import { isForbidden } from '../api/api-error.ts';
+import type { KubeClient } from './client.ts';
+
+/** The version of an API server. */
+export interface ServerVersion {
+  /** Such as `v1.36.3`; `unknown` if the answer has none, or may not be read. */
+  readonly gitVersion: string;
+  /** The 36 of Kubernetes 1.36; undefined if the answer has none. */
+  readonly minor: number | undefined;
+}
+
+/**
+ * Asks the API server for its version. During an upgrade it may emulate an older one (KEP-4330): then `minor` is that of
+ * the older one.
+ */
+export async function readServerVersion(
+  client: Pick<KubeClient, 'request'>,
+  signal?: AbortSignal,
+): Promise<ServerVersion> {
+  const answer = await client
+    .request('GET', '/version', { ...(signal && { signal }) })
+    .catch((err: unknown) => {
+      if (!isForbidden(err)) throw err;
+    });
+  const fields: { readonly gitVersion?: unknown; readonly emulationMinor?: unknown } =
+    typeof answer === 'object' && answer !== null ? answer : {};
+  const gitVersion =
+    typeof fields.gitVersion === 'string' && fields.gitVersion ? fields.gitVersion : 'unknown';
+  const [, own] = /^v1\.(\d+)\./.exec(gitVersion) ?? [];
+  const [emulated] = /^\d+/.exec(String(fields.emulationMinor ?? '')) ?? [];
+  const minor = emulated ?? own;
+  return { gitVersion, minor: minor === undefined ? undefined : Number(minor) };
+}
