@@ -58,8 +58,8 @@ integration: build/.compiled dist/.built control-plane ## Run the tests against 
 	@$(JEST) --maxWorkers=2 --testPathIgnorePatterns='$(SKIP)' -- build/test/integration
 
 .PHONY: versions
-versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37'; each takes 10 minutes of CPU to build, once)
-	@node test/versions/main.ts $(VERSIONS)
+versions: build/.compiled dist/.built ## Try the operator on each version of Kubernetes, and write the table of docs/install.md (VERSIONS='1.31 1.37' SUITES='cli/ network/'; each version takes 10 minutes of CPU to build, once)
+	@SUITES='$(SUITES)' LONG='$(LONG)' node test/versions/main.ts $(VERSIONS)
 
 .PHONY: mutation
 mutation: build/.compiled ## Run mutation tests of the pure rooms (MUTATE=src/podspec/rules/ports.ts for one file); report in out/mutation/index.html

@@ -7,12 +7,14 @@ import { minorOf, readPinnedModule } from '../env/control-plane/pinned-module.ts
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { type Result, TABLE, versionTable } from './table.ts';
 
-// Runs test/integration/operator/versions.test.ts with each version of Kubernetes, or with those that the arguments name. A run
-// with all versions writes the table of docs/install.md.
+// Runs suites of test/integration with each version of Kubernetes, or with those that the arguments name. A run of the usual
+// suites with all versions writes the table of docs/install.md. SUITES has other suites, such as `cli/ network/`.
 const JEST_FLAGS = '--experimental-vm-modules --enable-source-maps --no-warnings';
 const document = join(projectDirectory(), 'docs/install.md');
 const others = await readdir(join(projectDirectory(), 'test/env/control-plane/versions'));
 const all = [...others, minorOf(await readPinnedModule())].sort();
+const asked = (process.env.SUITES ?? '').split(/\s+/).filter(Boolean);
+const suites = asked.length > 0 ? asked : ['operator/versions', 'injection/pod-security'];
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : all;
 const directory = await mkdtemp(join(tmpdir(), 'versions-'));
 const file = join(directory, 'results');
@@ -23,7 +25,13 @@ try {
     await ensureBinaries(env, process.stderr);
     const { status } = spawnSync(
       'jest',
-      ['--runInBand', 'build/test/integration/operator/versions.test.js'],
+      [
+        '--runInBand',
+        '--testPathIgnorePatterns',
+        process.env.LONG ?? '/node_modules/',
+        '--',
+        ...suites.map((suite) => `build/test/integration/${suite}`),
+      ],
       {
         cwd: projectDirectory(),
         env: { ...env, VERSIONS_RESULTS: file, NODE_OPTIONS: JEST_FLAGS },
@@ -32,7 +40,8 @@ try {
     );
     if (status !== 0) process.exitCode = 1;
   }
-  const complete = all.every((version) => chosen.includes(version)) && process.exitCode !== 1;
+  const complete =
+    all.every((version) => chosen.includes(version)) && !process.env.SUITES && process.exitCode !== 1;
   if (complete) await writeTable();
 } finally {
   await rm(directory, { recursive: true });

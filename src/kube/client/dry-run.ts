@@ -3,6 +3,7 @@ import { ApiError } from '../api/api-error.ts';
 import { PODS } from '../api/core-resources.ts';
 import { resourcePath } from '../api/resource.ts';
 import type { KubeClient } from './client.ts';
+import { readServerVersion } from './server-version.ts';
 
 /** The answer of the API server to a dry run of a pod, with its admission plugins and webhooks. */
 export type DryRun =
@@ -26,8 +27,28 @@ export async function dryRunPod(
     return { accepted: true, pod: await client.request('POST', path, { query, body, signal }) };
   } catch (error) {
     if (!(error instanceof ApiError) || !isAnswer(error)) throw error;
-    return { accepted: false, error };
+    return { accepted: false, error: await withUnknownFields(error, client, signal) };
   }
+}
+
+/** Names the fields that the API server does not have, and its version, as it names fields that it refuses. */
+async function withUnknownFields(
+  error: ApiError,
+  client: Pick<KubeClient, 'request'>,
+  signal: AbortSignal | undefined,
+): Promise<ApiError> {
+  const { status, reason, message } = error;
+  const unknown = message.includes('strict decoding error')
+    ? message.matchAll(/unknown field "([^"]+)"/g)
+    : [];
+  const names = [...unknown].map(([, field = '']) => field);
+  if (names.length === 0) return error;
+  const { gitVersion } = await readServerVersion(client, signal);
+  const fields = names.map((field) => ({
+    field,
+    message: `Kubernetes ${gitVersion} does not have this field`,
+  }));
+  return new ApiError({ status, reason, message, kind: 'Pod', fields });
 }
 
 /** Quotas, limits and pod security also answer 403. Only the authorizer's message names the resource. */

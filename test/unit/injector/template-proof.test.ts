@@ -21,6 +21,7 @@ function setUp(answer: Answer) {
   const asked: JsonObject[] = [];
   const client = {
     async request(method: string, path: string, options: RequestOptions = {}) {
+      if (path === '/version') return { gitVersion: 'v1.31.0' };
       expect([method, path, options.query]).toEqual([
         'POST',
         '/api/v1/namespaces/ours/pods',
@@ -127,9 +128,20 @@ describe('a template that the API server refuses', () => {
     );
   });
 
+  test('has a fault for each field that the API server does not have, with its version', async () => {
+    const fields = ['spec.containers[1].resizePolicy', 'spec.x'].map((field) => `unknown field "${field}"`);
+    const message = `Pod in version "v1" cannot be handled as a Pod: strict decoding error: ${fields.join(', ')}`;
+    const { prove } = setUp(refuseBad(status(400, message)));
+    const said = 'the API server refuses a pod with this template';
+    expect((await prove({ config: `${BAD}  resizePolicy: []\n` })).faults).toEqual([
+      `config:4:3: containers[0].resizePolicy: ${said}: Kubernetes v1.31.0 does not have this field`,
+      `config: ${said}: spec.x: Kubernetes v1.31.0 does not have this field`,
+    ]);
+  });
+
   test('has a fault without a place if the API server cannot read the pod', async () => {
     const message =
-      'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.x"';
+      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field';
     const { prove } = setUp(refuseBad(status(400, message)));
     expect((await prove({ config: BAD })).faults).toEqual([
       `config: the API server refuses a pod with this template: ${message}`,
