@@ -219,6 +219,11 @@ async function untilReady(metricsUrl: string, started: SupervisedProcess, log: s
   ]);
 }
 
+/** The input of kubectl for several objects: before 1.33, it does not read several JSON documents. */
+export function listed(objects: readonly unknown[]): string {
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+}
+
 /** kubectl, rejecting with what it printed when it failed. */
 export async function must(
   controlPlane: Pick<ControlPlane, 'kubectl'>,

@@ -5,7 +5,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
-import { must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
+import { listed, must, OPERATOR_NAMESPACE, type Operator, startOperator } from '../../env/operator.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isWatch } from '../../support/faults/fault-proxy.ts';
 
@@ -75,7 +75,7 @@ test('an operator that has nothing to do renews its lease, and asks and writes n
     metadata: { namespace: 'default', name: `net-${i}` },
     spec: { cidr: `10.${i}.0.0/24`, gateway: `10.${i}.0.1` },
   }));
-  await must(controlPlane, ['apply', '-f', '-'], networks.map((one) => JSON.stringify(one)).join('\n---\n'));
+  await must(controlPlane, ['apply', '-f', '-'], listed(networks));
   await must(controlPlane, ['wait', '--for=condition=Ready', 'network', '--all', '--timeout=60s']);
   // Events, certificates and whatever else follows a start come to rest.
   await eventually('a resync without a request', async () => {

@@ -5,7 +5,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
-import { must } from '../../env/operator.ts';
+import { listed, must } from '../../env/operator.ts';
 
 const AGENTS = 'envoy-initializer-node-agent';
 const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
@@ -66,8 +66,7 @@ beforeAll(async () => {
     metadata: { name: `agent-${nodeName}`, namespace: AGENTS },
     spec: { serviceAccountName: AGENTS, nodeName, containers: [{ name: 'agent', image: 'agent' }] },
   }));
-  const objects = [...nodes, ...pods].map((object) => JSON.stringify(object)).join('\n---\n');
-  await admin('apply -f -', objects);
+  await admin('apply -f -', listed([...nodes, ...pods]));
   await admin('create namespace tenant');
   await admin('create serviceaccount tenant -n tenant');
   await admin(

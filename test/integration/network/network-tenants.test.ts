@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { FIRST_VNI } from '../../../src/network/providers/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
-import { must } from '../../env/operator.ts';
+import { listed, must } from '../../env/operator.ts';
 import { oldCniConfig } from '../../support/network/old-definitions.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
@@ -21,7 +21,7 @@ const inVictim = (line: string) => run(`${line} -n ${VICTIM}`);
 /** As a user who may write NetworkAttachmentDefinitions in the namespace, and pods, and nothing else. */
 async function asTenant(namespace: string, ...objects: readonly object[]): Promise<void> {
   const user = `--as=system:serviceaccount:${namespace}:tenant`;
-  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  const input = listed(objects);
   await must(fixture.controlPlane, ['apply', user, '--server-side', '--force-conflicts', '-f', '-'], input);
 }
 

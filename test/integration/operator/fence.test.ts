@@ -5,7 +5,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
-import { must } from '../../env/operator.ts';
+import { listed, must } from '../../env/operator.ts';
 import {
   FENCED_OBJECTS,
   type FencedCall,
@@ -48,7 +48,7 @@ beforeAll(async () => {
   ];
   // From here on RBAC refuses the account nothing: what is refused, the fence refuses.
   await admin(['create', 'clusterrolebinding', 'thief', '--clusterrole=cluster-admin', `--user=${ACCOUNT}`]);
-  await admin(['apply', '-f', '-'], FENCED_OBJECTS.map((object) => JSON.stringify(object)).join('\n---\n'));
+  await admin(['apply', '-f', '-'], listed(FENCED_OBJECTS));
   await eventually('the fence is up', async () => {
     const { stderr } = await call({ args: ['create', 'namespace', 'probe', '--dry-run=server'] });
     return stderr.includes(REFUSAL);

@@ -4,7 +4,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
-import { must, startOperator } from '../../env/operator.ts';
+import { listed, must, startOperator } from '../../env/operator.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
 import { fencedCalls, forbiddenCalls } from '../../support/operator/rights.ts';
 
@@ -15,8 +15,7 @@ const ACCOUNT = `system:serviceaccount:${NAMESPACE}:envoy-initializer`;
 let controlPlane: ControlPlane;
 const kubectl = async (line: string, input = '') =>
   (await must(controlPlane, line.split(' '), input)).stdout.trim();
-const apply = (...objects: readonly object[]) =>
-  kubectl('apply -f -', objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+const apply = (...objects: readonly object[]) => kubectl('apply -f -', listed(objects));
 
 /** The whole operator, installed in a namespace of another name. */
 beforeAll(async () => {

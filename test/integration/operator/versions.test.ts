@@ -209,7 +209,6 @@ row('HTTPRoutes reach sidecars', {}, async () => {
     await admitted('clients', {});
     return (await kubectl('get pods --namespace=clients -o yaml')).includes('envoy-routes');
   });
-  // Each alone: kubectl 1.31 does not read several JSON documents.
   await fixture.apply({
     apiVersion: 'v1',
     kind: 'Service',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { listed } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
@@ -296,7 +297,7 @@ const grpcRouteDefinition = {
 
 test('kubectl apply of a route that does nothing, or not all that it says, warns its author', async () => {
   const apply = async (...objects: readonly object[]) => {
-    const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+    const input = listed(objects);
     const { code, stderr } = await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input });
     return { code, warnings: stderr.split('\n').filter((line) => line !== '') };
   };

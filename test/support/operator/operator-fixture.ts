@@ -3,6 +3,7 @@ import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { type ControlPlaneOptions, startControlPlane } from '../../env/control-plane/start.ts';
 import {
+  listed,
   must,
   OPERATOR_NAMESPACE,
   type Operator,
@@ -59,12 +60,7 @@ export async function startOperatorFixture({
       operator,
       logFile,
       kubectl: async (...args) => (await must(controlPlane, args)).stdout,
-      apply: (...objects) =>
-        must(
-          controlPlane,
-          ['apply', '-f', '-'],
-          objects.map((object) => JSON.stringify(object)).join('\n---\n'),
-        ),
+      apply: (...objects) => must(controlPlane, ['apply', '-f', '-'], listed(objects)),
       async stop() {
         const fenced = await fencedCalls(controlPlane.auditLogPath);
         await controlPlane.stop();
