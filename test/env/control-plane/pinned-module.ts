@@ -49,6 +49,11 @@ export function minorOf({ kubernetesVersion }: PinnedModule): string {
   return kubernetesVersion.slice(1).split('.', 2).join('.');
 }
 
+/** The 31 of `KUBERNETES=1.31`; without it, of the version that all tests use. */
+export async function chosenMinor(env: NodeJS.ProcessEnv): Promise<number> {
+  return Number(minorOf(await readChosenModule(env)).split('.')[1]);
+}
+
 function find(goMod: string | undefined, pattern: RegExp, what: string): string {
   const version = goMod?.match(pattern)?.[1];
   if (version === undefined) throw new Error(`expected a line for ${what} in go.mod, got none`);

@@ -10,6 +10,7 @@ import { type Injection, inject } from '../../../src/sidecar/inject.ts';
 import type { Template } from '../../../src/sidecar/template/template.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
+import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { CONFLICT_CASES, type ConflictCase } from '../../support/injection/conflict-cases.ts';
 import { decideInput, demoPod } from '../../support/injection/demo.ts';
@@ -43,7 +44,11 @@ beforeAll(async () => {
     ? await controlPlane.kubectl(['wait', '--for=create', 'serviceaccount/default', '--timeout=30s'])
     : await controlPlane.kubectl(['create', ...its]);
   if (code !== 0) throw new Error(stderr);
-  const pairs = fc.sample(CONFLICT_CASES, { numRuns: PAIRS, seed: SEED });
+  // Before, the API server drops the images of volumes.
+  const hasImageVolumes = (await chosenMinor(process.env)) >= 35;
+  const pairs = fc
+    .sample(CONFLICT_CASES, { numRuns: PAIRS, seed: SEED })
+    .filter(({ pod, set }) => hasImageVolumes || !hasImageVolume(pod, set));
   const found: Judged[] = [];
   const left = pairs.values();
   await Promise.all(
@@ -60,6 +65,11 @@ afterAll(async () => {
 });
 
 const create = (pod: JsonObject) => dryRunPod(client, 'default', pod);
+
+function hasImageVolume(pod: JsonObject, set: TemplateSet): boolean {
+  const ours = [...set.templates.values()].flatMap((template) => template.volumes);
+  return [...ours, ...volumes(pod)].some((volume) => Object.hasOwn(volume, 'image'));
+}
 
 /** Nothing if the API server refuses the pod or the template by itself, or the pod shadows a mount of its own. */
 async function judge({ pod, set }: ConflictCase): Promise<readonly Judged[]> {

@@ -8,12 +8,12 @@ import {
   podSecurityViolations,
   STANDARD_CHANGES,
 } from '../../../src/podspec/pod-security/pod-security.ts';
-import { minorOf, readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { InjectionStage } from '../../support/injection/injection-stage.ts';
 import { securedPods } from '../../support/injection/plausible-pods.ts';
 
 /** Of the API server. */
-const minor = Number(minorOf(await readChosenModule(process.env)).split('.')[1]);
+const minor = await chosenMinor(process.env);
 /** Before, the API server drops `procMount` and `hostUsers` from new pods (KEP-127), so that it sees other pods. */
 const USER_NAMESPACES = 33;
 const LEVELS = ['baseline', 'restricted'] as const;

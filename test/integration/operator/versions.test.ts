@@ -1,7 +1,7 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { minorOf, readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { chosenMinor, readChosenModule } from '../../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
@@ -15,7 +15,7 @@ jest.setTimeout(120_000);
  * and writes docs/install.md. Titles are rows of the table there.
  */
 const module = await readChosenModule(process.env);
-const minor = Number(minorOf(module).split('.')[1]);
+const minor = await chosenMinor(process.env);
 const ACCOUNT = `system:serviceaccount:${OPERATOR_NAMESPACE}:envoy-initializer`;
 const asOperator = [`--as=${ACCOUNT}`, '--as-group=system:masters'];
 
@@ -117,7 +117,7 @@ test('templates may use the fields of this version, and no newer ones', async ()
   const patch = JSON.stringify({ data: { config } });
   const target = ['configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`];
   const answer = await refusal('patch', ...target, '--type=merge', `--patch=${patch}`, '--dry-run=server');
-  const says = 'config:3:26: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
+  const says = 'line 3, column 25: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
   if (minor >= 37) expect(answer).not.toContain('refuses a pod');
   else expect(answer).toContain(`${says}: Kubernetes ${module.kubernetesVersion} does not have this field`);
 });
