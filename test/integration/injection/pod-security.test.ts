@@ -14,8 +14,11 @@ import { securedPods } from '../../support/injection/plausible-pods.ts';
 
 /** Of the API server. */
 const minor = await chosenMinor(process.env);
-/** Before, the API server drops `procMount` and `hostUsers` from new pods (KEP-127), so that it sees other pods. */
-const USER_NAMESPACES = 33;
+/** Before, the API server drops these fields from new pods, so that it sees other pods (KEP-127, KEP-4639). */
+const DROPPED = [
+  [33, /"(procMount|hostUsers)":/],
+  [35, /"image":\{/],
+] as const;
 const LEVELS = ['baseline', 'restricted'] as const;
 /** Just before each change, and from it on. The newest are newer than the API server, but for the newest one. */
 const minors = STANDARD_CHANGES.flatMap((change) => [change - 1, change]).filter((each) => each >= 0);
@@ -87,7 +90,7 @@ const EXAMPLES: readonly JsonObject[] = [
 const seen = new Map<string, { refused: number; taken: number }>();
 
 async function compare(level: string, version: string, pod: JsonObject): Promise<void> {
-  if (minor < USER_NAMESPACES && /procMount|hostUsers/.test(JSON.stringify(pod))) return;
+  if (DROPPED.some(([since, field]) => minor < since && field.test(JSON.stringify(pod)))) return;
   const { code, message } = await stage.create(namespaceOf(level, version), pod);
   if (code === 422) return;
   const violations = podSecurityViolations(pod, podSecurityOf(labelsOf(level, version), minor));

@@ -117,7 +117,7 @@ test('templates may use the fields of this version, and no newer ones', async ()
   const patch = JSON.stringify({ data: { config } });
   const target = ['configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`];
   const answer = await refusal('patch', ...target, '--type=merge', `--patch=${patch}`, '--dry-run=server');
-  const says = 'line 3, column 25: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
+  const says = 'line 3, column 26: volumes[0].emptyDir.mode: the API server refuses a pod with this template';
   if (minor >= 37) expect(answer).not.toContain('refuses a pod');
   else expect(answer).toContain(`${says}: Kubernetes ${module.kubernetesVersion} does not have this field`);
 });
