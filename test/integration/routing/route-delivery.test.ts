@@ -595,7 +595,6 @@ test('the definition of routes is removed and comes again while the operator run
     '-k',
     join(projectDirectory(), 'deploy/overlays/gateway-api'),
   );
-  await kubectl(`wait ${definition} --for=condition=Established --timeout=30s`);
   await eventually('a route can be made', async () => {
     const input = JSON.stringify(route('again', 'default', 'web-2'));
     return (await fixture.controlPlane.kubectl(['apply', '-f', '-'], { input })).code === 0;

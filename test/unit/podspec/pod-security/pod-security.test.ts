@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import type { JsonObject } from '../../../src/json/json.ts';
+import type { JsonObject } from '../../../../src/json/json.ts';
 import {
   ENFORCE_LABEL,
   ENFORCE_VERSION_LABEL,
   podSecurityOf,
   podSecurityViolations,
   STANDARD_CHANGES,
-} from '../../../src/podspec/pod-security/pod-security.ts';
+} from '../../../../src/podspec/pod-security/pod-security.ts';
 
 /** What the level `restricted` asks of a container. */
 const CLEAN: JsonObject = {
