@@ -7,6 +7,7 @@ import { eventually } from '../../env/eventually.ts';
 import { describeWithEnvoy } from '../../support/jest/describe-with-envoy.ts';
 import { commandsOf, documents, section } from '../../support/jest/markdown.ts';
 import { isAsPrinted, Reader } from '../../support/jest/reader.ts';
+import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 const textOf = (path: string) => documents().find((document) => document.path === path)?.text ?? '';
@@ -31,7 +32,9 @@ async function follow(
     const expected = [`$ ${command}`, ...output].join('\n');
     let seen = '';
     const attempt = async () => {
-      const { stdout, code } = await reader.type(command);
+      const { stdout: printed, code } = await reader.type(command);
+      // Older API servers print the type of what a rule refuses.
+      const stdout = printed.replaceAll('Invalid value: "object": ', 'Invalid value: ');
       const isRight = output.length === 0 ? code === 0 : isAsPrinted(output, stdout);
       seen = isRight ? expected : `$ ${command}\n${stdout}(exit code ${code})`;
       return isRight;
@@ -110,8 +113,9 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'README.md', '## On the command line');
   });
 
-  test('docs/admission-policy.md: with the operator', () =>
-    follow(reader, 'docs/admission-policy.md', '## With the operator'));
+  since(36).test('docs/admission-policy.md: with the operator (since 1.36)', () =>
+    follow(reader, 'docs/admission-policy.md', '## With the operator'),
+  );
 
   test('docs/cli.md: check', async () => {
     const template = {
@@ -249,7 +253,7 @@ describe('with no operator', () => {
   });
   afterAll(() => controlPlane?.stop());
 
-  test('docs/admission-policy.md: without the operator', async () => {
+  since(36).test('docs/admission-policy.md: without the operator (since 1.36)', async () => {
     const optIn = 'initializer.kubernetes.io/envoy';
     const pod = (...how: readonly string[]) =>
       controlPlane.kubectl(['run', 'asked', '--image=busybox', '--dry-run=server', '-o', 'yaml', ...how]);

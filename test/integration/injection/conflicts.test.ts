@@ -10,11 +10,11 @@ import { type Injection, inject } from '../../../src/sidecar/inject.ts';
 import type { Template } from '../../../src/sidecar/template/template.ts';
 import type { TemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { CONFLICT_CASES, type ConflictCase } from '../../support/injection/conflict-cases.ts';
 import { decideInput, demoPod } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
+import { MINOR } from '../../support/jest/since.ts';
 import { connect } from '../../support/operator/api-access.ts';
 
 const SEED = 20261123;
@@ -45,7 +45,7 @@ beforeAll(async () => {
     : await controlPlane.kubectl(['create', ...its]);
   if (code !== 0) throw new Error(stderr);
   // Before, the API server drops the images of volumes.
-  const hasImageVolumes = (await chosenMinor(process.env)) >= 35;
+  const hasImageVolumes = MINOR >= 35;
   const pairs = fc
     .sample(CONFLICT_CASES, { numRuns: PAIRS, seed: SEED })
     .filter(({ pod, set }) => hasImageVolumes || !hasImageVolume(pod, set));

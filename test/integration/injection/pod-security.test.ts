@@ -8,12 +8,10 @@ import {
   podSecurityViolations,
   STANDARD_CHANGES,
 } from '../../../src/podspec/pod-security/pod-security.ts';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { InjectionStage } from '../../support/injection/injection-stage.ts';
 import { securedPods } from '../../support/injection/plausible-pods.ts';
+import { MINOR } from '../../support/jest/since.ts';
 
-/** Of the API server. */
-const minor = await chosenMinor(process.env);
 /** Before, the API server drops these fields from new pods, so that it sees other pods (KEP-127, KEP-4639). */
 const DROPPED = [
   [33, /"(procMount|hostUsers)":/],
@@ -90,10 +88,10 @@ const EXAMPLES: readonly JsonObject[] = [
 const seen = new Map<string, { refused: number; taken: number }>();
 
 async function compare(level: string, version: string, pod: JsonObject): Promise<void> {
-  if (DROPPED.some(([since, field]) => minor < since && field.test(JSON.stringify(pod)))) return;
+  if (DROPPED.some(([since, field]) => MINOR < since && field.test(JSON.stringify(pod)))) return;
   const { code, message } = await stage.create(namespaceOf(level, version), pod);
   if (code === 422) return;
-  const violations = podSecurityViolations(pod, podSecurityOf(labelsOf(level, version), minor));
+  const violations = podSecurityViolations(pod, podSecurityOf(labelsOf(level, version), MINOR));
   expect({ level, version, violations, message }).toEqual(
     code === 201
       ? { level, version, violations: [], message: '' }

@@ -1,17 +1,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type JsonObject, type JsonValue, own } from '../../../src/json/json.ts';
 import { readManifests } from '../../../src/json/yaml-edit/manifests.ts';
 import { objectsOf } from '../../../src/podspec/workload.ts';
 import { injectManifests } from '../../../src/sidecar/manifests/inject-manifests.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { must } from '../../env/operator.ts';
 import { MANIFEST_OPTIONS } from '../../support/injection/demo.ts';
 import { ODD_JSON, ODD_YAML, type OddText } from '../../support/injection/reading-corpus.ts';
+import { since } from '../../support/jest/since.ts';
 
 /** kubectl is the oracle: it reads the texts as they are, and with their sidecars. */
 let starting: Promise<ControlPlane>;
@@ -62,9 +62,9 @@ function objectsIn(text: string): readonly JsonObject[] {
 }
 
 /** Older ones read neither several JSON documents nor a comment before a JSON document. */
-const since = (await chosenMinor(process.env)) >= 33 ? describe : describe.skip;
+const { describe } = since(33);
 
-since.each<[string, readonly OddText[], number]>([
+describe.each<[string, readonly OddText[], number]>([
   ['YAML', ODD_YAML, 100],
   ['JSON', ODD_JSON, 20],
 ])('what kubectl (since 1.33) reads of odd %s', (kind, corpus, least) => {

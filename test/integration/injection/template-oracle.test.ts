@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { createTemplateHandler } from '../../../src/injector/template-handler.ts';
 import { TemplateProver } from '../../../src/injector/template-proof.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
@@ -11,7 +11,6 @@ import { keysFor } from '../../../src/sidecar/keys.ts';
 import { POD_SHAPES, shapeFields } from '../../../src/sidecar/template/pod-shapes.ts';
 import { parseTemplateSet, type TemplateSet } from '../../../src/sidecar/template/template-set.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
 import { podRequest } from '../../support/injection/admission-review.ts';
 import { decideInput, podWith } from '../../support/injection/demo.ts';
@@ -20,6 +19,7 @@ import {
   type TemplateFault,
   templateFaults,
 } from '../../support/injection/template-faults.ts';
+import { since } from '../../support/jest/since.ts';
 import { memoryLog } from '../../support/kube/memory-log.ts';
 import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
 import { serviceAccount } from '../../support/operator/default-account.ts';
@@ -114,9 +114,9 @@ async function judge({ name, template }: TemplateFault): Promise<Judged> {
 
 /** Older API servers do not have all fields of the rich template. */
 const NEWEST_FIELD = 36;
-const since = (await chosenMinor(process.env)) >= NEWEST_FIELD ? test : test.skip;
+const { test } = since(NEWEST_FIELD);
 
-since(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})`, async () => {
+test(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})`, async () => {
   expect(await judge({ name: 'none', template: RICH_TEMPLATE })).toEqual({
     fault: 'none',
     refusedBy: undefined,
@@ -124,16 +124,12 @@ since(`the rich template is accepted, with every shape (since 1.${NEWEST_FIELD})
   });
 });
 
-since(
-  `of ${COUNT} templates with a fault, none is adopted with which the API server refuses a pod (since 1.${NEWEST_FIELD})`,
-  async () => {
-    const judged: Judged[] = [];
-    for (const fault of templateFaults(COUNT, SEED)) judged.push(await judge(fault));
-    expect(judged.filter(({ missed }) => missed.length > 0)).toEqual([]);
-    const countOf = (by: string | undefined) => judged.filter(({ refusedBy }) => refusedBy === by).length;
-    const counts = { lint: countOf('lint'), server: countOf('API server'), adopted: countOf(undefined) };
-    process.stderr.write(`${JSON.stringify(counts)}\n`);
-    expect(Math.min(...Object.values(counts))).toBeGreaterThan(COUNT / 50);
-  },
-  3_600_000,
-);
+test(`of ${COUNT} templates with a fault, none is adopted with which the API server refuses a pod (since 1.${NEWEST_FIELD})`, async () => {
+  const judged: Judged[] = [];
+  for (const fault of templateFaults(COUNT, SEED)) judged.push(await judge(fault));
+  expect(judged.filter(({ missed }) => missed.length > 0)).toEqual([]);
+  const countOf = (by: string | undefined) => judged.filter(({ refusedBy }) => refusedBy === by).length;
+  const counts = { lint: countOf('lint'), server: countOf('API server'), adopted: countOf(undefined) };
+  process.stderr.write(`${JSON.stringify(counts)}\n`);
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(COUNT / 50);
+}, 3_600_000);

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 import { eventually } from '../../env/eventually.ts';
+import { since } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const TEMPLATE = 'envoy-initializer';
-const minor = await chosenMinor(process.env);
 
 let starting: Promise<OperatorFixture>;
 let fixture: OperatorFixture;
@@ -258,8 +257,7 @@ describe('a template that only the API server knows to be bad', () => {
   });
 
   // Older API servers drop `resizePolicy`.
-  const since = minor >= 33 ? test : test.skip;
-  since(
+  since(33).test(
     'leaves out the pods that it does not fit, with a conflict, and only those (since 1.33)',
     async () => {
       await adopted({ config: RESTARTING });

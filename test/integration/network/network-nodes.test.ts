@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { cniConfig } from '../../../src/network/providers/multus/cni-config.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
+import { listed } from '../../env/operator.ts';
 import { oldCniConfig } from '../../support/network/old-definitions.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { forbiddenCalls } from '../../support/operator/rights.ts';
@@ -240,7 +241,6 @@ test('a Network that is being deleted lists its nodes until the last pod is gone
 describe('a /24', () => {
   const HOSTS = 253;
   const MULTUS = 'k8s.v1.cni.cncf.io/networks';
-  const list = (items: readonly object[]) => ({ apiVersion: 'v1', kind: 'List', items });
 
   /** Creates pods that ask for the Network, and binds them to these nodes in turn when their gates are lifted. */
   async function bindPods(network: string, names: readonly string[], on: readonly string[]): Promise<void> {
@@ -255,7 +255,7 @@ describe('a /24', () => {
       },
       spec: { containers: [{ name: 'app', image: 'app' }] },
     }));
-    await fixture.apply(list(pods));
+    await fixture.apply(...pods);
     await eventually(`the addresses of ${names.length} pods`, async () => {
       const found = await given(network);
       return found.filter(({ isGated }) => !isGated).length >= names.length;
@@ -267,7 +267,7 @@ describe('a /24', () => {
       target: { apiVersion: 'v1', kind: 'Node', name: on[i % on.length] },
     }));
     const directory = await mkdtemp(join(tmpdir(), 'bindings-'));
-    await writeFile(join(directory, 'bindings.json'), JSON.stringify(list(bindings)));
+    await writeFile(join(directory, 'bindings.json'), listed(bindings));
     await run(`create -f ${directory}/bindings.json`);
     await rm(directory, { recursive: true });
   }
@@ -318,7 +318,7 @@ describe('a /24', () => {
 
   test('works among 100 nodes with pods on three, whatever the others have', async () => {
     const names = Array.from({ length: 98 }, (_, i) => `n${i}`);
-    await fixture.apply(list(names.map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } }))));
+    await fixture.apply(...names.map((name) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } })));
     const used = ['a', 'b', 'n0'];
     await report('n0', { ...fine, underlay: { address: '192.0.2.10', mtu: 1500 } });
     await addNetwork('wide', '10.41.0.0/24', '10.41.0.1');

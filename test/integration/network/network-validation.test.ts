@@ -17,6 +17,12 @@ interface Given {
   readonly [field: string]: unknown;
 }
 
+/** Asks the API server why it would refuse the Network; empty if it takes it. Older ones print the type of what a rule refuses. */
+async function refusal(given: Given): Promise<string> {
+  const message = await dryRun(given).then(() => '', String);
+  return message.replaceAll('Invalid value: "object": ', 'Invalid value: ');
+}
+
 /** Asks the API server whether it would take the Network. */
 function dryRun({ name = 'asked', ...spec }: Given): Promise<unknown> {
   const object = {
@@ -110,7 +116,7 @@ describe('the API server refuses, and says what to write instead', () => {
     ['10.0.0.0/9', '10.127.255.255', broadcast],
     ['192.168.0.0/30', '192.168.0.3', broadcast],
   ])('%s with gateway %s', async (cidr, gateway, message) => {
-    await expect(dryRun({ cidr, gateway })).rejects.toThrow(message);
+    expect(await refusal({ cidr, gateway })).toContain(message);
   });
 
   test.each<[string, Given, string]>([
@@ -161,7 +167,7 @@ describe('the API server refuses, and says what to write instead', () => {
       'spec.exclude: Invalid value: must be',
     ],
   ])('%s', async (_, given, message) => {
-    await expect(dryRun(given)).rejects.toThrow(message);
+    expect(await refusal(given)).toContain(message);
   });
 
   test('a missing gateway', async () => {

@@ -1,11 +1,12 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { chosenMinor, readChosenModule } from '../../env/control-plane/pinned-module.ts';
+import { readChosenModule } from '../../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE } from '../../env/operator.ts';
 import { OPT_IN } from '../../support/injection/demo.ts';
+import { MINOR as minor } from '../../support/jest/since.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 
 jest.setTimeout(120_000);
@@ -15,7 +16,6 @@ jest.setTimeout(120_000);
  * and writes docs/install.md. Titles are rows of the table there.
  */
 const module = await readChosenModule(process.env);
-const minor = await chosenMinor(process.env);
 const ACCOUNT = `system:serviceaccount:${OPERATOR_NAMESPACE}:envoy-initializer`;
 const asOperator = [`--as=${ACCOUNT}`, '--as-group=system:masters'];
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
@@ -8,6 +8,10 @@ import { startControlPlane } from '../../env/control-plane/start.ts';
 import { eventually } from '../../env/eventually.ts';
 import { must } from '../../env/operator.ts';
 import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
+import { since } from '../../support/jest/since.ts';
+
+/** Kubernetes has these policies since 1.36. */
+const { describe, test } = since(36);
 
 const KEY = 'initializer.kubernetes.io/envoy';
 

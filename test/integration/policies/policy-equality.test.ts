@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { type JsonObject, type JsonValue, ownObjects } from '../../../src/json/json.ts';
 import { placeOf } from '../../../src/podspec/mount-path.ts';
@@ -13,6 +13,10 @@ import {
   installation,
   PolicyLab,
 } from '../../support/injection/policy-lab.ts';
+import { since } from '../../support/jest/since.ts';
+
+/** Kubernetes has these policies since 1.36. */
+const { describe, test } = since(36);
 
 const TEMPLATES = 100;
 const PODS_EACH = 5;

@@ -1,14 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
 import { containers, nameOf, type Pod } from '../../../src/podspec/pod.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
+import { since } from '../../support/jest/since.ts';
 import { connect } from '../../support/operator/api-access.ts';
 import { type OperatorFixture, startOperatorFixture } from '../../support/operator/operator-fixture.ts';
 import { testWithControllerManager } from '../../support/operator/test-with-controller-manager.ts';
+
+/** Kubernetes has these policies since 1.36. */
+const { describe, test } = since(36);
 
 const KEY = 'initializer.kubernetes.io/envoy';
 const POLICY = 'envoy.initializer.kubernetes.io';

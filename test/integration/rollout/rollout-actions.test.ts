@@ -19,6 +19,7 @@ import { eventually } from '../../env/eventually.ts';
 import { must, serviceAccountKubeconfig } from '../../env/operator.ts';
 import { decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
 import { injectChecked } from '../../support/injection/inject-checked.ts';
+import { since } from '../../support/jest/since.ts';
 import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
 
 const KEYS = keysFor();
@@ -232,7 +233,7 @@ describe('with the rights of deploy/overlays/rollout, behind the fence', () => {
     }
   });
 
-  test('cpu and memory change without a drain', async () => {
+  since(33).test('cpu and memory change without a drain (since 1.33)', async () => {
     await running('resized');
     const to = set('envoyproxy/envoy:v1', { requests: { cpu: '200m' }, limits: { cpu: '1' } });
     const outcome = await act('drain', 'resized', to);
