@@ -4,7 +4,12 @@ import { chosenMinor } from '../../env/control-plane/pinned-module.ts';
 /** The minor version of the Kubernetes that the suites use. */
 export const MINOR = await chosenMinor(process.env);
 
-/** `test` and `describe` for what Kubernetes has since this minor version: with an older one they skip. The title says since when. */
-export function since(minor: number): Pick<typeof import('@jest/globals'), 'test' | 'describe'> {
-  return MINOR >= minor ? { test, describe } : ({ test: test.skip, describe: describe.skip } as never);
+interface Blocks {
+  readonly test: typeof test.skip;
+  readonly describe: typeof describe.skip;
+}
+
+/** `test` and `describe` for what Kubernetes has since this minor version. With an older one they skip: the title says since when. */
+export function since(minor: number): Blocks {
+  return MINOR >= minor ? { test, describe } : { test: test.skip, describe: describe.skip };
 }
