@@ -1,5 +1,5 @@
 import { clip } from '../json/clip.ts';
-import { isArray, own, ownString } from '../json/json.ts';
+import { isArray, isObject, type JsonValue, own, ownString } from '../json/json.ts';
 import type { CallSignal } from '../kube/admission/deadline.ts';
 import { HttpError } from '../kube/admission/http-error.ts';
 import type { ReviewHandler } from '../kube/admission/response.ts';
@@ -37,8 +37,9 @@ export interface InjectHandlerOptions {
   readonly now: () => number;
 }
 
-/** No node runs a pod with a tenth of that. For larger pods the failurePolicy decides. */
-export const MAX_CONTAINERS = 1_000;
+/** No node runs a pod with a tenth of these. For larger pods the failurePolicy decides. */
+const MAX_CONTAINERS = 1_000;
+const MAX_ENTRIES = 10_000;
 
 /** Returns the webhook that adds sidecars to pods. */
 export function createInjectHandler(options: InjectHandlerOptions): ReviewHandler {
@@ -69,10 +70,8 @@ async function answerRequest(
   const answerIn = (namespace: NamespaceSettings) =>
     answerTo({ request, pod, ...namespace, state: templates(pod, namespace) });
   if (!isPodCreation(request)) return answerIn({ namespaceLabels: {} });
-  const count = containerCount(request.object);
-  if (count > MAX_CONTAINERS) {
-    throw new HttpError(413, `the pod has ${count} containers: use at most ${MAX_CONTAINERS}`);
-  }
+  const excess = podExcess(request.object);
+  if (excess !== undefined) throw new HttpError(413, `the pod has ${excess}`);
   const settingsNow = (fresh: boolean) => namespaceSettings(request.namespace, { fresh, signal });
   const answer = answerIn(await settingsNow(false));
   // The API server only sends pods that opted in. So the namespace was labelled a moment ago, and our cache does
@@ -81,9 +80,20 @@ async function answerRequest(
   return behind ? answerIn(await settingsNow(true)) : answer;
 }
 
-export function containerCount(pod: Pod | undefined): number {
+/** What a pod has too much of to be decided in one turn of the event loop; undefined if nothing. */
+export function podExcess(pod: Pod | undefined): string | undefined {
   const lists = ['containers', 'initContainers'].map((list) => own(own(pod, 'spec'), list));
-  return lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
+  const count = lists.reduce<number>((sum, list) => sum + (isArray(list) ? list.length : 0), 0);
+  if (count > MAX_CONTAINERS) return `${count} containers: use at most ${MAX_CONTAINERS}`;
+  const maps = ['labels', 'annotations'] as const;
+  const large = maps.find((map) => hasMore(own(own(pod, 'metadata'), map), MAX_ENTRIES));
+  return large && `more than ${MAX_ENTRIES} ${large}: remove some`;
+}
+
+function hasMore(map: JsonValue | undefined, most: number): boolean {
+  let count = 0;
+  if (isObject(map)) for (const _ in map) if (++count > most) return true;
+  return false;
 }
 
 /** Longest name and longest warning in the log, in characters. */

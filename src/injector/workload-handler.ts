@@ -4,7 +4,7 @@ import type { Pod } from '../podspec/pod.ts';
 import { createdPod, podSites } from '../podspec/workload.ts';
 import { inject } from '../sidecar/inject.ts';
 import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
-import { containerCount, type InjectHandlerOptions, MAX_CONTAINERS } from './inject-handler.ts';
+import { type InjectHandlerOptions, podExcess } from './inject-handler.ts';
 import { answerTo, oneLine } from './injection-answer.ts';
 
 type WorkloadHandlerOptions = Pick<InjectHandlerOptions, 'decide' | 'templates' | 'namespaceSettings'>;
@@ -18,7 +18,7 @@ export function createWorkloadHandler(options: WorkloadHandlerOptions): ReviewHa
     const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
     if (!isChange || object === undefined) return { allowed: true };
     const settings = await options.namespaceSettings(namespace, { fresh: false, signal });
-    const sites = [...podSites(object)].filter(({ pod }) => containerCount(pod) <= MAX_CONTAINERS);
+    const sites = [...podSites(object)].filter(({ pod }) => podExcess(pod) === undefined);
     const pods = sites.map(({ pod }) => createdPod(object, pod));
     return { allowed: true, warnings: pods.flatMap((pod) => warningsOf(pod, namespace, settings, options)) };
   };

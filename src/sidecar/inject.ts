@@ -111,13 +111,17 @@ const TOO_MANY_ANNOTATIONS: Obstacle = {
 function annotationsExceed(pod: Pod): boolean {
   const annotations = own(own(pod, 'metadata'), 'annotations');
   if (!isObject(annotations)) return false;
+  let length = 0;
+  for (const key in annotations) {
+    const value = own(annotations, key);
+    length += key.length + (typeof value === 'string' ? value.length : 0);
+    if (length > MAX_LENGTH) return true;
+  }
+  // A character has at least one byte and at most three.
+  if (3 * length <= MAX_LENGTH) return false;
   const texts = [...Object.keys(annotations), ...Object.values(annotations)].filter(
     (text) => typeof text === 'string',
   );
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
-  // A character has at least one byte and at most three.
-  if (3 * length <= MAX_LENGTH) return false;
-  if (length > MAX_LENGTH) return true;
   // One call, because each costs more than a short text. The separators keep texts apart.
   return new TextEncoder().encode(texts.join('\n')).length - (texts.length - 1) > MAX_LENGTH;
 }

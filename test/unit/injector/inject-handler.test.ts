@@ -89,6 +89,22 @@ describe('createInjectHandler', () => {
     expect(records).toMatchObject([{ decision: 'injected' }, { decision: 'failed' }]);
   });
 
+  test.each(['labels', 'annotations'])(
+    'accepts a pod with 10,000 %s and returns 413 for more',
+    async (map) => {
+      const { review } = setUp();
+      const entries = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, '']));
+      expect(await review({ object: podWith({}, { [map]: entries(10_000) }) })).toHaveProperty(
+        'allowed',
+        true,
+      );
+      await expect(review({ object: podWith({}, { [map]: entries(10_001) }) })).rejects.toEqual(
+        new HttpError(413, `the pod has more than 10000 ${map}: remove some`),
+      );
+    },
+  );
+
   test('warns about a pod that opted in and gets no sidecar', async () => {
     const { review } = setUp();
     expect(await review({ object: clashing })).toEqual({
