@@ -24,13 +24,15 @@ const DOUBLE: FleetSize = { pods: 240, networks: 40, namespaces: 40, templates: 
 const NOISE = 10;
 /** Of work in proportion to the objects, with what a sort takes more. */
 const MOST = 3.2;
+/** All objects twice: by chance, a start goes through them once or twice. Work for each pair, even of the fewest, is more. */
+const TWICE = 2 * Object.values(DOUBLE).reduce((sum, count) => sum + count, 0);
 /**
  * The file of each namespace has all routes. So what goes through their bytes grows by both, as the files do. Its noise is
  * in characters.
  */
 const BYTES = /^(builtins|kube\/client|kube\/api\/response|routing\/route-configuration)/;
 const BYTES_NOISE = 500;
-const [STARTS, TIMES] = [2, 3];
+const TIMES = 3;
 const START = 'start';
 const ARGS = ['--leader-elect=false'];
 jest.setTimeout(600_000);
@@ -92,14 +94,9 @@ async function runsBeside(size: FleetSize): Promise<Readonly<Record<string, read
     const first = await start('first', 'garbage');
     while (!server.stored('networks').every(isReady)) await pause(100);
     await first.untilIdle();
-    const starts: Runs[] = [];
-    let operator = first;
-    for (let nth = 1; nth <= STARTS; nth++) {
-      await operator.stop();
-      operator = await start(`${nth}`, 'runs');
-      starts.push(await operator.runsOfStart());
-    }
-    const runs: Record<string, readonly Runs[]> = { [START]: starts };
+    await first.stop();
+    const operator = await start('second', 'runs');
+    const runs: Record<string, readonly Runs[]> = { [START]: [await operator.runsOfStart()] };
     for (const [kind, { send }] of Object.entries(KINDS)) {
       const times: Runs[] = [];
       for (let nth = 1; nth <= TIMES; nth++) {
@@ -125,7 +122,8 @@ function grown(kind: string, most: number): readonly string[] {
     const [factor, noise] = isBytes ? [most ** 2, BYTES_NOISE] : [most, NOISE];
     return ranges.flatMap((range) => {
       const [before, after] = [countAt(small, name, range), countAt(double, name, range)];
-      return after > factor * before + noise ? [`${name}: ${before}, ${after}`] : [];
+      const isMore = after > factor * before + noise && (most === 1 || after > TWICE);
+      return isMore ? [`${name}: ${before}, ${after}`] : [];
     });
   });
 }
