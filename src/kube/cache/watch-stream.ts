@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { isRecord } from '../../json/json.ts';
 import { apiErrorFrom, TransportError } from '../api/api-error.ts';
 import { linkedAbort } from '../util/linked-abort.ts';
@@ -13,6 +14,12 @@ export interface WatchEvent {
 }
 
 export type WatchEvents = AsyncGenerator<WatchEvent, void, undefined>;
+
+/**
+ * Events in one turn of the event loop. Without a limit, a burst of 1.5 MB is decoded in one turn: 10 ms and more in which
+ * the webhook of this process answers no review.
+ */
+const SLICE = 50;
 
 export interface WatchStreamOptions {
   readonly clock: Clock;
@@ -41,10 +48,12 @@ export async function* watchEvents(
     if (left > 0) timer = clock.setTimer(left, check);
     else controller.abort(new TransportError(`no event for ${stallMs} ms`, 'ESTALLED', undefined));
   }
+  let taken = 0;
   try {
     for await (const raw of open(controller.signal)) {
       heardAt = clock.now();
       yield decodeWatchEvent(raw);
+      if (++taken % SLICE === 0) await eventLoopTurn();
       // After the abort, the rest of the stream is dropped.
       signal.throwIfAborted();
     }

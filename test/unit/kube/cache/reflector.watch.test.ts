@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Reflector } from '../../../../src/kube/cache/reflector.ts';
 import type { ReflectorOptions } from '../../../../src/kube/cache/reflector-options.ts';
@@ -56,6 +57,19 @@ describe('a watch', () => {
     }
     expect(versions).toEqual(['11', '20', '30', '40']);
     expect(seen).toEqual(['replace a=1', 'upsert b=11', 'upsert b=20', 'remove b=40']);
+  });
+
+  test('takes at most 50 events in a turn of the event loop: a burst makes no webhook wait', async () => {
+    const watch = await startWatching();
+    const { seen } = started;
+    const events = Array.from({ length: 1_000 }, (_, i) => modified(configMap('a', 11 + i)));
+    watch.stream(...events);
+    let most = 0;
+    for (let before = seen.length; before < 1 + events.length; before = seen.length) {
+      await eventLoopTurn();
+      most = Math.max(most, seen.length - before);
+    }
+    expect(most).toBe(50);
   });
 
   test('that the server ended is opened again at once at its last position', async () => {
