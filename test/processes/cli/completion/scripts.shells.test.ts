@@ -22,7 +22,8 @@ const SHELLS: Readonly<Record<string, readonly [start: string, load: string]>> =
   bash: ['bash --norc -i', 'source <(envoy-initializer completion bash)'],
   zsh: ['"$ROOT/bin/zsh" -d -i', 'source <(envoy-initializer completion zsh)'],
   fish: [
-    `"$ROOT/usr/bin/fish" --no-config -C 'function fish_prompt; echo "ready> "; end'`,
+    // Its own functions are not in /usr/share/fish.
+    `"$ROOT/usr/bin/fish" --no-config -C 'set -g fish_function_path $ROOT/usr/share/fish/functions; function fish_prompt; echo "ready> "; end'`,
     'envoy-initializer completion fish | source',
   ],
 };
