@@ -234,6 +234,21 @@ describe('pods with the sidecar of another template', () => {
     return { code: await runCli(line, terminal), out: terminal.stdout, err: terminal.stderr };
   };
 
+  test('are counted by drift also where they asked and were skipped', async () => {
+    await namespace('asked');
+    await fixture.apply(
+      pod('mistyped', 'asked', { [OPT_IN]: 'yes' }),
+      {
+        ...pod('own', 'asked', { [OPT_IN]: 'true' }),
+        spec: { containers: [{ name: 'envoy', image: 'own' }] },
+      },
+      pod('quiet', 'asked'),
+    );
+    expect((await drift('-n', 'asked')).err).toMatch(
+      /^no drift in 3 pods; 2 pods asked for a sidecar and got none \((invalid-value: 1|container-exists: 1|, ){3}\)\n$/,
+    );
+  });
+
   testWithControllerManager('are listed by drift, and recreated by drift --restart', async () => {
     await namespace('stale', { [OPT_IN]: 'true' });
     await fixture.apply(deployment('web', 'stale', 2));

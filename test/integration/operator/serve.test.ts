@@ -86,6 +86,12 @@ describe('the operator', () => {
     expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
   });
 
+  test('does not mention OpenStack, for which no Secret asks', async () => {
+    const lines = (await readFile(fixture.logFile, 'utf8')).trim().split('\n');
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.filter((line) => /neutron|openstack/i.test(line))).toEqual([]);
+  });
+
   test('stays up while the API server is away, and catches up', async () => {
     const { pid } = fixture.operator.process;
     await fixture.controlPlane.stopApiServer();

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
 import { dryRunPod } from '../../../src/kube/client/dry-run.ts';
 import { containers, nameOf, type Pod } from '../../../src/podspec/pod.ts';
 import { eventually } from '../../env/eventually.ts';
 import { OPERATOR_NAMESPACE, startOperator } from '../../env/operator.ts';
+import { MemoryTerminal } from '../../support/cli/memory-terminal.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
 import { type PodInit, podOf } from '../../support/injection/pod-of.ts';
 import { since } from '../../support/jest/since.ts';
@@ -184,6 +186,20 @@ describe('while every operator is dead', () => {
     ],
   ])('a pod that asks for its sidecar and %s is refused', async (_, init) => {
     expect(await admitted(init)).toMatch(/failed calling webhook "envoy\.initializer\.kubernetes\.io"/);
+  });
+
+  test('check says so of a pod that asks', async () => {
+    const pod = podOf(asking);
+    await fixture.apply(pod);
+    const terminal = new MemoryTerminal();
+    const connection = ['--kubeconfig', fixture.controlPlane.kubeconfigPath];
+    await runCli(
+      ['node', 'envoy-initializer', 'check', `pod/${pod.metadata.name}`, '-n', 'plain', ...connection],
+      terminal,
+    );
+    expect(terminal.stdout).toContain(
+      '; if it does not answer, admission policies inject most pods, and the API server refuses the others\n',
+    );
   });
 
   test('a copy of an injected pod is admitted, with the one sidecar that it has', async () => {
