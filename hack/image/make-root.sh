@@ -34,6 +34,10 @@ rm -f "$root/packages/app/node_modules/.package-lock.json"
 
 mkdir -p "$root/program/app"
 cp -R package.json sbom.cdx.json dist "$root/program/app"
+# For kubectl exec. The image lacks env, which the first line of main.js asks for.
+mkdir -p "$root/program/usr/local/bin"
+printf '#!/usr/local/bin/node\nimport("/app/dist/main.js");\n' >"$root/program/usr/local/bin/envoy-initializer"
+chmod +x "$root/program/usr/local/bin/envoy-initializer"
 
 # Types, source maps and manuals are for development; licences stay.
 find "$root/packages" "$root/program" -type f \

@@ -93,6 +93,7 @@ describeWithNode('the image', () => {
       'opt/cni/bin/bridge',
       'opt/cni/bin/host-local',
       'opt/cni/bin/static',
+      'usr/local/bin/envoy-initializer',
       'usr/local/bin/node',
       'usr/sbin/bridge',
       'usr/sbin/ip',

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { VERSION } from '../../src/kube/util/version.ts';
 import type { Cluster } from '../env/cluster/cluster.ts';
 import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
@@ -47,6 +48,11 @@ describeUnless(await multusObstacle(), 'an installation', () => {
     );
     await installation.untilWritten();
     expect(await installation.drift()).toBe('');
+  });
+
+  test('has the command line in its pods', async () => {
+    const exec = 'exec deploy/envoy-initializer --namespace=envoy-initializer --';
+    expect(await installation.run(`${exec} envoy-initializer --version`)).toBe(`${VERSION}\n`);
   });
 
   test('is upgraded without taking back what the operator and the user have written', async () => {
