@@ -1,13 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Dispatcher, Pool as UndiciPool } from 'undici';
+import type { buildConnector as Build, Dispatcher, Pool as UndiciPool } from 'undici';
+import type { WebSocket } from 'ws';
 import { asTransportError, TransportError } from '../api/api-error.ts';
 import { abortable } from '../util/linked-abort.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
 import { tunnelConnector } from './tunnel.ts';
 import { guardedDispatcher } from './undici/guarded-dispatcher.ts';
-import { Pool } from './undici/undici.ts';
+import { buildConnector, Pool } from './undici/undici.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -101,6 +103,26 @@ export class Transport {
     return await this.#sendAs(await this.#credential(request.signal), request);
   }
 
+  /**
+   * Opens a WebSocket to a path of the API server, or resolves to its answer if it refuses. The caller ends both.
+   * @throws TransportError when there was no answer; the signal's reason.
+   */
+  async webSocket(path: string, protocol: string, signal: AbortSignal): Promise<WebSocket | IncomingMessage> {
+    const { tls, headers } = await this.#credential(signal);
+    const server = this.#server();
+    const url = new URL(`${server.href.replace(/\/$/, '')}${path}`);
+    // Few commands need it.
+    const { openWebSocket } = await import('./web-socket/web-socket.ts');
+    const connect = this.#connector(tls);
+    try {
+      const all = { ...this.#ownHeaders, ...headers };
+      return await openWebSocket(url, { protocol, headers: all, connect, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asTransportError(error, `GET ${server.origin}${path}`);
+    }
+  }
+
   /** Ends all connections. send() fails afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -174,14 +196,18 @@ export class Transport {
   }
 
   #dispatcher(origin: string, tls: TlsOptions, limits: UndiciPool.Options): Dispatcher {
-    const proxy = this.#config.getCurrentCluster()?.proxyUrl;
     const common = { ...limits, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
-    const timeout = CONNECT_TIMEOUT_MS;
-    const direct = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000, timeout };
-    const connect = proxy ? tunnelConnector(proxy, tls, timeout) : direct;
     // Not an Agent: an Agent that is closing cannot be destroyed.
-    return new Pool(origin, { ...common, connect });
+    return new Pool(origin, { ...common, connect: this.#connector(tls) });
+  }
+
+  #connector(tls: TlsOptions): Build.connector {
+    const proxy = this.#config.getCurrentCluster()?.proxyUrl;
+    const timeout = CONNECT_TIMEOUT_MS;
+    if (proxy) return tunnelConnector(proxy, tls, timeout);
+    // TCP keep-alive is below the 60 s after which cloud load balancers drop a silent connection.
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: 30_000 };
+    return buildConnector({ ...tls, ...keepAlive, timeout, allowH2: false });
   }
 }
 

@@ -1,0 +1,102 @@
+import { IncomingMessage, request } from 'node:http';
+import { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { WebSocket } from 'ws';
+import { ApiError, asTransportError, TransportError } from '../../api/api-error.ts';
+import { PODS } from '../../api/core-resources.ts';
+import { resourcePath } from '../../api/resource.ts';
+import { errorOf, textBodyOf } from '../../api/response.ts';
+import type { ObjectRef } from '../client.ts';
+import type { Transport, TransportResponse } from '../transport.ts';
+
+/** What kubelets speak: the first byte of each message is its channel. */
+const PROTOCOL = 'v4.channel.k8s.io';
+const DATA = 0;
+const ERRORS = 1;
+/** The first message of each channel begins with the number of the port, in two bytes. */
+const PORT_BYTES = 2;
+
+/**
+ * Opens a connection to a port of a pod, as `kubectl port-forward` does: through the API server and the kubelet, from
+ * inside the pod's network, so that no NetworkPolicy forbids it. Needs `create` and `get` on `pods/portforward`. Not
+ * client-node's PortForward, which has its own connections and credentials, and hides what the server answers.
+ * @throws ApiError, TransportError, the signal's reason.
+ */
+export async function portForward(
+  transport: Pick<Transport, 'webSocket'>,
+  pod: ObjectRef,
+  port: number,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  const path = `${resourcePath(PODS, pod, 'portforward')}?ports=${port}`;
+  const socket = await transport.webSocket(path, PROTOCOL, signal);
+  if (socket instanceof IncomingMessage) throw await errorOf(asResponse(socket));
+  return new ForwardedPort(socket);
+}
+
+/** An answer of Node's own client, in the form of the transport's. */
+function asResponse(response: IncomingMessage): TransportResponse {
+  return {
+    status: response.statusCode ?? 0,
+    header: (name) => [response.headers[name]].flat()[0],
+    body: Object.assign(response, { text: () => text(response) }),
+  };
+}
+
+class ForwardedPort extends Duplex {
+  readonly #socket: WebSocket;
+
+  constructor(socket: WebSocket) {
+    super();
+    this.#socket = socket;
+    const began = new Set<number>();
+    socket.on('message', (data) => {
+      const message = Buffer.isBuffer(data) ? data : Buffer.from(String(data));
+      const channel = message[0] ?? DATA;
+      const content = message.subarray(began.has(channel) ? 1 : 1 + PORT_BYTES);
+      began.add(channel);
+      if (content.length === 0) return;
+      if (channel === ERRORS)
+        this.destroy(new TransportError(content.toString().trim(), 'EPODPORT', undefined));
+      else if (!this.push(content)) socket.pause();
+    });
+    socket.on('close', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#socket.send(Buffer.concat([Buffer.of(DATA), chunk]), done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.terminate();
+    done(error);
+  }
+}
+
+/**
+ * GETs a text over a connection to a pod, and ends the connection.
+ * @throws ApiError for an answer that is no success; TransportError; the signal's reason.
+ */
+export async function textOver(connection: Duplex, path: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const headers = { host: 'localhost', connection: 'close' };
+      request({ createConnection: () => connection, path, headers, signal }, (response) => {
+        textBodyOf(asResponse(response)).then(resolve, reject);
+      })
+        .once('error', reject)
+        .end();
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ApiError) throw error;
+    throw asTransportError(error, `GET ${path}`);
+  } finally {
+    connection.destroy();
+  }
+}
