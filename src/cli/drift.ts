@@ -17,6 +17,7 @@ import {
   type ClusterOptions,
   type ScopeOptions,
 } from './options/tool-options.ts';
+import { CALLED_AS } from './program-name.ts';
 import { readRevisions } from './rollout/read-revisions.ts';
 import { type DriftedPod, type Survey, surveyPods } from './survey.ts';
 import { templatesOfCluster } from './template-source.ts';
@@ -98,7 +99,7 @@ async function rolloutLine(
   const revisions = 'set' in state ? await readRevisions(client, options, state.set) : undefined;
   if (revisions === undefined) return undefined;
   const { set, state: phase } = revisions.target;
-  return `a rollout brings template ${set.hash.slice(0, 12)} (${phase}) to running pods: envoy-initializer rollout shows how far it is`;
+  return `a rollout brings template ${set.hash.slice(0, 12)} (${phase}) to running pods: ${CALLED_AS} rollout shows how far it is`;
 }
 
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */

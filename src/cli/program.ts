@@ -5,6 +5,7 @@ import { UsageError } from '../kube/util/usage-error.ts';
 import { VERSION } from '../kube/util/version.ts';
 import { COMMANDS } from './commands.ts';
 import { type ExitCode, processTerminal, type Terminal } from './io/terminal.ts';
+import { programName } from './program-name.ts';
 
 /** Its path in the sources of each release. */
 const CLI_PAGE = 'docs/cli.md';
@@ -22,7 +23,7 @@ export async function runCli(
   let exitCode: ExitCode = 0;
   const invokedAs = basename(argv[1] ?? '');
   const args = [...(invokedAs === 'kubectl_complete-envoy' ? [COMPLETE] : []), ...argv.slice(2)];
-  const name = invokedAs === 'kubectl-envoy' ? 'kubectl envoy' : PROGRAM;
+  const name = programName(argv[1]);
   const program = new Command(name)
     .description(
       'Injects an Envoy sidecar into pods at admission, and creates real networks from Network objects.',
@@ -35,7 +36,8 @@ export async function runCli(
         `${command.name()} ${COMMANDS.find((each) => each.name === command.name())?.usage ?? '[command]'}`,
     })
     .configureOutput({
-      outputError: (message, write) => write(`${message.trim().replaceAll('\n', ' ')}\n`),
+      // Printed below, with advice.
+      outputError: () => {},
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
     });
@@ -51,7 +53,9 @@ export async function runCli(
     const command = program.command(entry.name).description(entry.description);
     if (!args.includes(entry.name)) continue;
     await entry.load(command, context);
-    const examples = entry.examples.map((example) => `  ${name} ${example}`);
+    const examples = entry.examples.map(
+      (example) => `  ${name} ${example.replace(`| ${PROGRAM} `, `| ${name} `)}`,
+    );
     command.addHelpText(
       'after',
       ['\nExamples:', ...examples, `\nMore: ${CLI_PAGE}#${entry.name}`].join('\n'),
@@ -64,18 +68,45 @@ export async function runCli(
     terminal.out(printCandidates(candidates(program, args.slice(1))));
     return 0;
   }
+  const words = helpAsFlag(commandFirst(args, named));
+  const [first = '-'] = words;
+  const isUnknown = !first.startsWith('-') && !COMMANDS.some((each) => each.name === first);
   try {
-    await program.parseAsync(commandFirst(args, named), { from: 'user' });
+    // Otherwise --help would hide that there is no such command.
+    await program.parseAsync(isUnknown ? words.slice(0, 1) : words, { from: 'user' });
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.err(`error: ${error.message}\n`);
       return 2;
     }
     if (!(error instanceof CommanderError)) throw error;
-    // --help and --version also end with a CommanderError, with code 0. Commander has already printed the message.
+    // --help and --version also end with a CommanderError, with code 0; without a command, help is the message.
+    if (error.exitCode !== 0 && error.code !== 'commander.help')
+      terminal.err(`${usageProblem(error, name, named.at(-1))}\n`);
     return error.exitCode === 0 ? 0 : 2;
   }
   return exitCode;
+}
+
+/** `help inject` as `inject --help`, which names an unknown command. */
+function helpAsFlag(args: readonly string[]): readonly string[] {
+  const [first, ...topic] = args;
+  return first === 'help' ? [...topic.slice(0, 1), '--help'] : args;
+}
+
+/** The message of commander in one line, with what to write for a file, or for a word that is too much. */
+function usageProblem({ code, message }: CommanderError, name: string, command: Command | undefined): string {
+  const line = message.trim().replaceAll('\n', ' ');
+  if (command === undefined) return line;
+  const run = `${name} ${command.name()}`;
+  const { registeredArguments: known, options } = command;
+  if (code === 'commander.excessArguments') {
+    const excess = command.args[known.length] ?? '';
+    const takesFile = known.length === 0 && options.some(({ long }) => long === '--filename');
+    return `error: unexpected argument '${excess}': ${takesFile ? `use ${run} -f ${excess}` : `see ${run} --help`}`;
+  }
+  const isFileFlag = code === 'commander.unknownOption' && /option '(-f|--filename)/.test(line);
+  return isFileFlag && known[0]?.name() === 'file' ? `${line}: use ${run} FILE, without -f` : line;
 }
 
 /** The arguments with the command before its flags, because kubectl takes any order: `-n web check deploy/web`. */

@@ -9,6 +9,7 @@ import { sidecarState } from '../../sidecar/sidecar-state.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import { type TemplateSet, templateKey } from '../../sidecar/template/template-set.ts';
 import { templateField } from '../../sidecar/template-field.ts';
+import { CALLED_AS } from '../program-name.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 
@@ -49,8 +50,7 @@ export async function tryDryRun(
   const has = (set: TemplateSet) => sidecarState(admitted, settings, keys, { set }) === 'current';
   if (has(state.set)) return { text: 'accepted with the sidecar', findings: [] };
   if (promoted !== undefined && has(promoted)) {
-    const text =
-      'accepted with the sidecar of the promoted template: envoy-initializer rollout shows the new one';
+    const text = `accepted with the sidecar of the promoted template: ${CALLED_AS} rollout shows the new one`;
     return { text, findings: [] };
   }
   const message =

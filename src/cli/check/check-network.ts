@@ -9,8 +9,10 @@ import { NETWORKS } from '../../network/api/resources.ts';
 import type { Condition, Network } from '../../network/api/types.ts';
 import { keyOfSelected, parseSelection } from '../../network/pods/selection.ts';
 import { annotation } from '../../podspec/pod.ts';
+import { CALLED_AS } from '../program-name.ts';
 import type { CheckFinding } from './check-report.ts';
 import type { RouteReport } from './check-routes.ts';
+import { isName } from './check-target.ts';
 import { waitingAtGates } from './gates.ts';
 
 const KINDS: readonly string[] = ['network', 'networks', 'net'];
@@ -18,7 +20,7 @@ const KINDS: readonly string[] = ['network', 'networks', 'net'];
 /** The name of a Network that a user names as a target; undefined for another target. */
 export function networkTarget(target: string): string | undefined {
   const [kind = '', name = '', ...rest] = target.split('/');
-  return KINDS.includes(kind.toLowerCase()) && name !== '' && rest.length === 0 ? name : undefined;
+  return KINDS.includes(kind.toLowerCase()) && isName(name) && rest.length === 0 ? name : undefined;
 }
 
 /** Says what a Network is, what is wrong with it, and which pods wait for it. */
@@ -63,7 +65,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   InUse: 'delete what uses it',
   Invalid: 'correct the spec, and update the CustomResourceDefinition',
   NameConflict: 'delete the NetworkAttachmentDefinition of this name, or use another name',
-  NoAgent: 'run a node agent on these nodes: see envoy-initializer status',
+  NoAgent: `run a node agent on these nodes: see ${CALLED_AS} status`,
   NodeFailed: 'read the logs of the node agents on these nodes',
   PortsRefused: "raise OpenStack's quota, or give the credential the role",
   ProviderCannotAttach: 'use another provider for pods',
@@ -121,5 +123,5 @@ function behind(
     return [];
   const what =
     ready === undefined ? 'no operator has reconciled it' : 'the operator has not seen its last change';
-  return [{ reason: 'not-reconciled', message: `${what}: see envoy-initializer status` }];
+  return [{ reason: 'not-reconciled', message: `${what}: see ${CALLED_AS} status` }];
 }

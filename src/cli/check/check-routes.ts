@@ -21,6 +21,7 @@ import { ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 import type { Keys } from '../../sidecar/keys.ts';
 import { parseStatus } from '../../sidecar/status.ts';
 import type { CheckFinding } from './check-report.ts';
+import { isName } from './check-target.ts';
 
 /** The result of `check` for a route, or for a request of a pod. */
 export interface RouteReport {
@@ -45,7 +46,7 @@ const KINDS = ['httproute', 'httproutes', 'httproutes.gateway.networking.k8s.io'
 /** The name of the HTTPRoute that a target such as `httproute/web` names; undefined for another kind. */
 export function routeTarget(target: string): string | undefined {
   const [kind = '', name = '', ...rest] = target.split('/');
-  return KINDS.includes(kind.toLowerCase()) && name !== '' && rest.length === 0 ? name : undefined;
+  return KINDS.includes(kind.toLowerCase()) && isName(name) && rest.length === 0 ? name : undefined;
 }
 
 /** Parses the value of `--to`. */

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
+import { suggest } from '../../json/suggest.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
@@ -13,18 +14,29 @@ export interface Target {
   readonly name: string;
 }
 
+/** Whether an object may have the name: one segment of a path, so neither empty, `.` nor `..`, and without `%`. */
+export function isName(name: string): boolean {
+  return !/^\.{0,2}$|%/.test(name);
+}
+
+/** What only `check` takes, and which its own modules parse. */
+const OTHER_KINDS = ['httproute', 'network'];
+
 /** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. */
 export function parseTarget(target: string): Target {
   const [alias = '', name = '', ...rest] = target.split('/');
   const workload = WORKLOAD_KINDS.find((each) => namesOf(each).includes(alias.toLowerCase()));
-  if (name === '' || rest.length > 0) {
+  if (!isName(name) || rest.length > 0) {
+    const isFile = /\.(ya?ml|json)$/.test(target);
     throw new UsageError(
-      `${JSON.stringify(target)} is not a target: use a kind and a name such as deploy/web or pod/web-0`,
+      `${JSON.stringify(target)} is not a target: ${isFile ? `use -f ${target}` : 'use a kind and a name such as deploy/web or pod/web-0'}`,
     );
   }
   if (!workload?.plural) {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, plural }) => (plural ? [kind.toLowerCase()] : []));
-    throw new UsageError(`unknown kind ${JSON.stringify(alias)}: use one of ${kinds.join(', ')}`);
+    const meant = suggest(alias, [...kinds, ...OTHER_KINDS]);
+    const advice = meant === undefined ? `use one of ${kinds.join(', ')}` : `did you mean ${meant}/${name}?`;
+    throw new UsageError(`unknown kind ${JSON.stringify(alias)}: ${advice}`);
   }
   return { workload, resource: resourceOf(workload, workload.plural), name };
 }

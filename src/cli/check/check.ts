@@ -102,7 +102,11 @@ export async function checkCommand(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const target = name === undefined ? kind : `${kind}/${name}`;
-  if (options.pre) return await preinstallCommand(options, terminal);
+  if (options.pre) {
+    if (target !== undefined || hasInput(options))
+      throw new UsageError('--pre checks the cluster: leave out the target and -f');
+    return await preinstallCommand(options, terminal);
+  }
   if (options.all || options.allNamespaces) {
     if (target !== undefined || hasInput(options))
       throw new UsageError('--all and --all-namespaces check all workloads: leave out the target and -f');

@@ -1,9 +1,11 @@
 import { Argument, type Command } from 'commander';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { oneOf } from '../options/option-values.ts';
 import { SCRIPTS } from './scripts.ts';
 
 export function addCompletionOptions(command: Command): Command {
-  return command.addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)));
+  const shells = Object.keys(SCRIPTS);
+  return command.addArgument(new Argument('<shell>').choices(shells).argParser(oneOf(...shells)));
 }
 
 /** Prints the script that a shell loads to complete our command lines. */

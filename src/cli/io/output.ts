@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { JsonValue } from '../../json/json.ts';
 import { printBlock } from '../../json/yaml-edit/print.ts';
+import { oneOf } from '../options/option-values.ts';
 import { columns } from './columns.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -9,7 +10,10 @@ export type OutputFormat = 'text' | 'table' | 'wide' | 'name' | 'json' | 'yaml';
 
 /** `-o`, as in kubectl. The first format is the default. */
 export function outputOption(...formats: readonly [OutputFormat, ...OutputFormat[]]): Option {
-  return new Option('-o, --output <format>', 'format of the output').choices(formats).default(formats[0]);
+  return new Option('-o, --output <format>', 'format of the output')
+    .choices(formats)
+    .argParser(oneOf(...formats))
+    .default(formats[0]);
 }
 
 /** `-o` of the commands that print manifests. `otherwise` is the format without it. */

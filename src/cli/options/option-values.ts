@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../json/duration.ts';
+import { suggest } from '../../json/suggest.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../network/ipam/cidr.ts';
 import type { RangePolicy } from '../../network/ipam/range-policy.ts';
 import { isDnsLabel } from '../../podspec/names.ts';
@@ -114,7 +115,11 @@ export function oneOf<const C extends readonly string[]>(...choices: C): (value:
   return (value) => {
     const choice = choices.find((c) => c === value);
     if (choice === undefined) {
-      throw new InvalidArgumentError(`Use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}.`);
+      const meant = suggest(value, choices);
+      const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      throw new InvalidArgumentError(
+        `Use ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}.${question}`,
+      );
     }
     return choice;
   };

@@ -34,4 +34,5 @@ test('kubectl-envoy calls itself kubectl envoy', async () => {
   const help = await helpOf('drift', 'kubectl-envoy');
   expect(help).toMatch(/^Usage: kubectl envoy drift /);
   expect(help).toContain('\n  kubectl envoy drift -A\n');
+  expect(await helpOf('uninject', 'kubectl-envoy')).not.toContain('envoy-initializer inject');
 });

@@ -4,7 +4,8 @@ import { suggest } from '../../../src/json/suggest.ts';
 test.each([
   ['imag', ['name', 'image'], 'image'],
   ['IMAGE', ['image'], 'image'],
-  ['imgae', ['image'], undefined],
+  ['imgae', ['image'], 'image'],
+  ['emagi', ['image'], undefined],
   ['a', ['b'], 'b'],
   ['ports', ['image', 'name'], undefined],
   ['x', [], undefined],

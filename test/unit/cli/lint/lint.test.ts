@@ -37,7 +37,7 @@ test('prints each fault of a ConfigMap with its place in the file', async () => 
   expect(stdout.trim().split('\n').sort()).toEqual([
     'bad.yaml:13:15: template "config": containers[0].ports[0].containerPort: must be a whole number, not "80"',
     'bad.yaml:14:18: template "second": containers[0].name: must be at most 63 lower-case letters, digits and hyphens, such as my-sidecar',
-    'bad.yaml:6:12: options: onConflict: must be one of skip, deny',
+    'bad.yaml:6:12: options: onConflict: must be one of skip, deny: did you mean deny?',
   ]);
   expect(stderr).toBe('3 problems\n');
   expect(code).toBe(1);
