@@ -3,6 +3,8 @@ import type { PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { type SidecarState, sidecarState } from '../../sidecar/sidecar-state.ts';
+import { CALLED_AS } from '../program-name.ts';
+import { missingAttachments } from './attachments.ts';
 import type { LiveBasis } from './check-basis.ts';
 import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
@@ -28,10 +30,13 @@ export async function existingPods(
   const named = (state: SidecarState) =>
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
   const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
-  const findings: CheckFinding[] = [...(await waitingAtGates(client, found))];
+  const findings: CheckFinding[] = [
+    ...(await waitingAtGates(client, found)),
+    ...(await missingAttachments(client, site.pod, namespace)),
+  ];
   if (stale.length > 0) {
     const mode = state.set.rollout?.mode ?? 'new-pods';
-    const first = mode === 'new-pods' ? '' : 'see envoy-initializer rollout, or ';
+    const first = mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `;
     const message = `${podsCalled(stale)} a stale sidecar, of another version of the template: ${first}${again}`;
     findings.push({ reason: 'stale-pod', message });
   }
