@@ -15,7 +15,9 @@ import { type Cluster, withCluster } from '../cluster.ts';
 import { columns } from '../io/columns.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { oneOf } from '../options/option-values.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
+import { CALLED_AS } from '../program-name.ts';
 import { revisionsIn } from './read-revisions.ts';
 import { type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
 
@@ -28,10 +30,15 @@ export interface RolloutOptions extends ClusterOptions {
 const FIELD_MANAGER = 'envoy-initializer-rollout';
 const BURST_MS = 1_000;
 
+const ACTIONS = ['status', 'pause', 'resume'] as const;
+
 export function addRolloutOptions(command: Command): Command {
   command
     .addArgument(
-      new Argument('[action]', 'what to do').choices(['status', 'pause', 'resume']).default('status'),
+      new Argument('[action]', 'what to do')
+        .choices(ACTIONS)
+        .argParser(oneOf(...ACTIONS))
+        .default('status'),
     )
     .addOption(new Option('-w, --watch', 'print the status each time it changes, until the rollout ends'))
     .addOption(outputOption('text', 'json', 'yaml'));
@@ -55,6 +62,9 @@ export async function rolloutCommand(
 
 async function setPaused({ client }: Cluster, options: RolloutOptions, paused: boolean): Promise<void> {
   const ref = { namespace: options.operatorNamespace, name: options.configmap };
+  const configMap = await client.get(CONFIG_MAPS, ref);
+  // What was paused before its strategy was removed can be resumed.
+  if (paused || configMap.metadata.annotations?.[PAUSED_KEY] === undefined) strategyOf(configMap, options);
   const patch = { metadata: { annotations: { [PAUSED_KEY]: paused ? 'true' : null } } };
   await client.mergePatch(CONFIG_MAPS, ref, patch, { fieldManager: FIELD_MANAGER });
 }
@@ -125,13 +135,7 @@ interface RolloutStatus {
 /** Computes the status from the cluster, as the operator does. */
 async function statusOf(source: RolloutSource, options: RolloutOptions): Promise<RolloutStatus> {
   const configMap = await source.configMap();
-  const where = `${options.operatorNamespace}/${options.configmap}`;
-  const set = setOf(configMap, where);
-  const strategy = set.rollout;
-  if (strategy === undefined || strategy.mode === 'new-pods')
-    throw new UsageError(
-      `ConfigMap ${where} has no rollout strategy for running pods: add the key rollout with mode: in-place`,
-    );
+  const { set, strategy } = strategyOf(configMap, options);
   const paused = configMap.metadata.annotations?.[PAUSED_KEY] === 'true';
   const revisions = revisionsIn(await source.revisions(), options, set, paused);
   if (revisions === undefined)
@@ -147,11 +151,18 @@ async function statusOf(source: RolloutSource, options: RolloutOptions): Promise
   return { revisions, strategy, step: step(pods, revisions, strategy, Date.now()) };
 }
 
-/** @throws UsageError if the templates are invalid. */
-function setOf({ data = {} }: ConfigMap, where: string) {
+/** @throws UsageError if the templates are invalid, or there is no strategy for running pods. */
+function strategyOf({ data = {} }: ConfigMap, { operatorNamespace, configmap }: RolloutOptions) {
+  const where = `ConfigMap ${operatorNamespace}/${configmap}`;
   const parsed = parseTemplateSet(data);
-  if ('set' in parsed) return parsed.set;
-  throw new UsageError(`ConfigMap ${where} is invalid: envoy-initializer lint lists its problems`);
+  if ('faults' in parsed) throw new UsageError(`${where} is invalid: ${CALLED_AS} lint lists its problems`);
+  const { set } = parsed;
+  const strategy = set.rollout;
+  if (strategy === undefined || strategy.mode === 'new-pods')
+    throw new UsageError(
+      `there is no rollout: ${where} has no strategy for running pods: add the key rollout with mode: in-place (docs/rollout.md)`,
+    );
+  return { set, strategy };
 }
 
 function linesOf({ revisions: { target, promoted }, step: now }: RolloutStatus): readonly string[] {
