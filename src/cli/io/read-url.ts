@@ -1,8 +1,8 @@
+import { Readable } from 'node:stream';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { toError } from '../../kube/util/to-error.ts';
+import { gather, MAX_BYTES } from './gather.ts';
 
-/** A file on the web is at most this long, in bytes. */
-const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
 /** Reads a file from the web, with the proxy of the environment. @throws Error that says why it cannot. */
@@ -14,15 +14,7 @@ export async function readUrl(
   try {
     const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
     if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of response.body ?? []) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBytes)
-        throw new Error(`it has more than ${maxBytes} bytes: download it, and use a part`);
-    }
-    return Buffer.concat(chunks);
+    return await gather(response.body ?? Readable.from([]), maxBytes);
   } catch (thrown) {
     const error = toError(thrown);
     if (error.name === 'TimeoutError')

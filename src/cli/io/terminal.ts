@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { promisify, styleText } from 'node:util';
 import { fileProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { decodeText } from './decode-text.ts';
+import { gather } from './gather.ts';
 
 /** The input and output of a command; tests replace it. */
 export interface Terminal {
@@ -41,8 +42,8 @@ export const processTerminal: Terminal = {
 };
 
 async function bytesOf(file: string): Promise<Buffer> {
-  if (file === '-') return await buffer(process.stdin);
-  if (!/^https?:\/\//.test(file)) return await readFile(file);
+  if (file === '-') return await gather(process.stdin);
+  if (!/^https?:\/\//.test(file)) return await gather(createReadStream(file));
   // Imported here, because its package is large.
   const { readUrl } = await import('./read-url.ts');
   return await readUrl(file);
@@ -76,13 +77,15 @@ async function kustomize(directory: string): Promise<string> {
 }
 
 function write(stream: NodeJS.WriteStream, text: string): void {
-  if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosedPipe);
+  if (stream.listenerCount('error') === 0)
+    stream.on('error', stream === process.stderr ? () => {} : endUnlessPipeIsClosed);
   stream.write(text);
 }
 
-/** A reader such as `head` may close the pipe before the end. */
-function ignoreClosedPipe(err: NodeJS.ErrnoException): void {
-  if (err.code !== 'EPIPE') throw err;
+/** A reader such as `head` may close the pipe before the end. Any other error, such as a full disk, ends the process. */
+function endUnlessPipeIsClosed({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`error: cannot write the output: ${message}\n`, () => process.exit(2));
 }
 
 /** Reads a file. @throws UsageError that says why it is not readable. */

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { Fault } from '../../json/diagnostic.ts';
 import { parseYaml } from '../../json/yaml.ts';
+import { UsageError } from '../../kube/util/usage-error.ts';
 import { NO_ROUTES, ROUTES_DIRECTORY, ROUTES_FILE } from '../../sidecar/envoy/routed.ts';
 
 interface Validation {
@@ -17,12 +19,19 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * Validates a bootstrap with the `envoy` on the PATH. Directories of runtime layers and of routes exist only in the pod:
- * one without weights and routes replaces them. Rejects if Envoy does not end in time.
+ * one without weights and routes replaces them. Rejects with a UsageError if Envoy
+ * does not end by itself in time.
  */
 export async function validateWithEnvoy(source: string, text: string): Promise<Validation> {
   const version = /\/(\d+\.\d+\.\d+)[^/]*\//.exec((await run(['--version']))?.stdout ?? '')?.[1];
   if (version === undefined) return { faults: [] };
   const directory = await mkdtemp(join(tmpdir(), 'envoy-initializer-lint-'));
+  const interrupted = () => {
+    rmSync(directory, { recursive: true, force: true });
+    // This listener is gone, so that this ends the process.
+    process.kill(process.pid, 'SIGINT');
+  };
+  process.once('SIGINT', interrupted);
   try {
     const file = join(directory, `bootstrap${extname(source)}`);
     await writeFile(join(directory, ROUTES_FILE), NO_ROUTES);
@@ -37,6 +46,7 @@ export async function validateWithEnvoy(source: string, text: string): Promise<V
     if (message === undefined) return { faults: [], version };
     return { faults: [faultOf(source, text, version, message)], version };
   } finally {
+    process.off('SIGINT', interrupted);
     await rm(directory, { recursive: true, force: true });
   }
 }
@@ -75,7 +85,12 @@ function run(args: readonly string[]): Promise<Run | undefined> {
     execFile('envoy', args, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
       if (error?.code === 'ENOENT') resolve(undefined);
       else if (error && typeof error.code !== 'number')
-        reject(new Error('envoy --mode validate ended without an exit code', { cause: error }));
+        reject(
+          new UsageError(
+            `cannot validate with the envoy on the PATH: ${error.killed ? `not done within ${TIMEOUT_MS / 1000} s` : `it ended by ${error.signal ?? error.code}`}: run it yourself, or take it off the PATH`,
+            { cause: error },
+          ),
+        );
       else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });

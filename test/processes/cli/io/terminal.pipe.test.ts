@@ -33,3 +33,17 @@ test.each([
   const { stdout } = await runCommand('sh', ['-c', script], { PATH: process.env.PATH ?? '' }, '');
   expect(stdout.split('\n').slice(1)).toEqual(['0', '']);
 });
+
+test('uninject says that the disk for its output is full, and ends with 2', async () => {
+  const script = `'${process.execPath}' '${MAIN}' uninject -f '${directory}/pods.yaml' >/dev/full`;
+  const { code, stderr } = await runCommand('sh', ['-c', script], { PATH: process.env.PATH ?? '' }, '');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error: cannot write the output: ENOSPC: no space left on device, write\n$/m);
+  expect(stderr).not.toContain(' at ');
+});
+
+test('uninject prints all of its output if the disk for its messages is full', async () => {
+  const script = `'${process.execPath}' '${MAIN}' uninject -f '${directory}/pods.yaml' 2>/dev/full`;
+  const { code, stdout } = await runCommand('sh', ['-c', script], { PATH: process.env.PATH ?? '' }, '');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: PODS });
+});
