@@ -10,6 +10,10 @@ import type { ConnectionOptions } from './options/tool-options.ts';
 /** The API server, with the user's own credentials. */
 export interface Cluster {
   readonly client: KubeClient;
+  /** For connections to pods. */
+  readonly transport: Pick<Transport, 'webSocket'>;
+  /** Limit for one request, in milliseconds; undefined without `--request-timeout`. */
+  readonly timeoutMs: number | undefined;
   /** The namespace of the kubeconfig's current context, as in kubectl. */
   readonly namespace: string;
 }
@@ -33,7 +37,7 @@ export async function withCluster<T>(
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     const context = config.getContextObject(config.getCurrentContext());
-    return await run({ client, namespace: context?.namespace ?? 'default' });
+    return await run({ client, transport, timeoutMs, namespace: context?.namespace ?? 'default' });
   } catch (cause) {
     if (cause instanceof ApiError)
       throw new UsageError(`the API server answers: ${cause.message}`, { cause });

@@ -1,8 +1,14 @@
+import type { Duplex } from 'node:stream';
 import { isObject, type JsonValue, own, ownObjects, ownString } from '../json/json.ts';
 import { PROGRAM } from '../json/own-names.ts';
+import { isForbidden, TransportError } from '../kube/api/api-error.ts';
 import { PODS } from '../kube/api/core-resources.ts';
 import { resourcePath } from '../kube/api/resource.ts';
-import type { KubeClient } from '../kube/client/client.ts';
+import { toError } from '../kube/util/to-error.ts';
+import { UsageError } from '../kube/util/usage-error.ts';
+import { within } from '../kube/util/within.ts';
+import { systemClock } from '../kube/workqueue/clock.ts';
+import type { Cluster } from './cluster.ts';
 import type { Installation } from './installation.ts';
 
 /** A pod of the operator. */
@@ -14,24 +20,31 @@ export interface Replica {
 }
 
 const METRICS_PORT = '8080';
-/** Limit for one page, in milliseconds: a NetworkPolicy may drop what the API server sends to a replica. */
+/** Limit for one page, in milliseconds: a NetworkPolicy may drop what the API server's proxy sends to a replica. */
 const PAGE_MS = 3_000;
 
-/** The pages of replicas, such as /metrics, which the API server's proxy fetches from their pods. */
+/**
+ * The pages of replicas, such as /metrics. A connection as of `kubectl port-forward` fetches them, which no NetworkPolicy
+ * forbids. Where there is none, the API server's proxy does.
+ */
 export class ReplicaPages {
-  readonly #client: KubeClient;
+  readonly #cluster: Pick<Cluster, 'client' | 'transport' | 'timeoutMs'>;
   readonly #namespace: string;
   readonly #port: string;
 
-  constructor(client: KubeClient, namespace: string, installation: Installation | undefined) {
-    this.#client = client;
+  constructor(
+    cluster: Pick<Cluster, 'client' | 'transport' | 'timeoutMs'>,
+    namespace: string,
+    installation: Installation | undefined,
+  ) {
+    this.#cluster = cluster;
     this.#namespace = namespace;
     this.#port = installation?.flagText('metrics-port') ?? METRICS_PORT;
   }
 
   /** The pods, sorted by name. */
   async replicas(): Promise<readonly Replica[]> {
-    const { items } = await this.#client.list(PODS, {
+    const { items } = await this.#cluster.client.list(PODS, {
       namespace: this.#namespace,
       labelSelector: `app=${PROGRAM}`,
     });
@@ -40,13 +53,53 @@ export class ReplicaPages {
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The text of a page, such as `metrics`. @throws ApiError, TransportError */
+  /** The text of a page, such as `metrics`. @throws ApiError, TransportError; UsageError for a missing right. */
   async text(pod: string, page: string): Promise<string> {
-    const target = { namespace: this.#namespace, name: `${pod}:${this.#port}` };
-    return await this.#client.text(`${resourcePath(PODS, target, 'proxy')}/${page}`, { timeoutMs: PAGE_MS });
+    const found = await this.#forwarded(pod, page);
+    if ('text' in found) return found.text;
+    try {
+      return await this.#proxied(pod, page);
+    } catch (error) {
+      const { failed } = found;
+      // The API server does not always name the right.
+      if (isForbidden(failed))
+        throw new UsageError(
+          `you need the rights to create and get pods/portforward in namespace ${this.#namespace}`,
+          { cause: failed },
+        );
+      const [forward, proxy] = [failed, error].map((each) => toError(each).message);
+      throw new TransportError(`no port-forward (${forward}), no proxy (${proxy})`, 'ENOWAY', error);
+    }
   }
 
-  /** A page of JSON under /debug. @throws ApiError, TransportError, SyntaxError */
+  /** The page, or why there is no connection to the pod. @throws ApiError, TransportError of the pod itself. */
+  async #forwarded(
+    pod: string,
+    page: string,
+  ): Promise<{ readonly text: string } | { readonly failed: unknown }> {
+    const { transport, timeoutMs = PAGE_MS } = this.#cluster;
+    // Imported here, because the commands with files need no WebSocket.
+    const { portForward, textOver } = await import('../kube/client/web-socket/port-forward.ts');
+    const ref = { namespace: this.#namespace, name: pod };
+    const what = `port-forward to pod ${pod}`;
+    let connection: Duplex;
+    try {
+      const connect = (signal: AbortSignal) => portForward(transport, ref, Number(this.#port), signal);
+      connection = await within(systemClock, timeoutMs, undefined, connect, what);
+    } catch (failed) {
+      return { failed };
+    }
+    const read = (signal: AbortSignal) => textOver(connection, `/${page}`, signal);
+    return { text: await within(systemClock, timeoutMs, undefined, read, what) };
+  }
+
+  async #proxied(pod: string, page: string): Promise<string> {
+    const { client, timeoutMs = PAGE_MS } = this.#cluster;
+    const target = { namespace: this.#namespace, name: `${pod}:${this.#port}` };
+    return await client.text(`${resourcePath(PODS, target, 'proxy')}/${page}`, { timeoutMs });
+  }
+
+  /** A page of JSON under /debug. @throws as text(); SyntaxError */
   async debug(pod: string, page: 'controllers' | 'template'): Promise<JsonValue> {
     return JSON.parse(await this.text(pod, `debug/${page}`));
   }

@@ -11,6 +11,7 @@ import { type Installation, installationOf } from './installation.ts';
 import { nameOfInput, readInput, type Terminal } from './io/terminal.ts';
 import { lineOf, toFinding } from './lint/lint-findings.ts';
 import type { ClusterOptions } from './options/tool-options.ts';
+import { CALLED_AS } from './program-name.ts';
 import { ReplicaPages } from './replica-pages.ts';
 
 /** Reads the templates of a file. */
@@ -40,16 +41,16 @@ export interface ClusterTemplates {
  * a replica. `instead` is further advice.
  */
 export async function templatesOfCluster(
-  { client }: Cluster,
+  cluster: Cluster,
   options: ClusterOptions,
   installation: Installation | undefined,
   instead = '',
 ): Promise<ClusterTemplates> {
   const { operatorNamespace: namespace, configmap: name } = options;
-  const data = await liveData(client, options, instead);
+  const data = await liveData(cluster.client, options, instead);
   const parsed = parseTemplateSet(data);
   if ('set' in parsed) return { set: parsed.set };
-  const last = await lastValidTemplates(client, namespace, installation);
+  const last = await lastValidTemplates(cluster, namespace, installation);
   const [fault = ''] = parsed.faults.map(formatFault);
   const problem = `ConfigMap ${namespace}/${name}: ${fault}`;
   if (last)
@@ -80,11 +81,11 @@ export async function liveData(
 
 /** The templates of the first replica that shows them; undefined if none does. */
 async function lastValidTemplates(
-  client: KubeClient,
+  cluster: Cluster,
   namespace: string,
   installation: Installation | undefined,
 ): Promise<TemplateSet | undefined> {
-  const pages = new ReplicaPages(client, namespace, installation);
+  const pages = new ReplicaPages(cluster, namespace, installation);
   for (const { name } of await pages.replicas().catch(() => [])) {
     const page = await pages.debug(name, 'template').catch(() => undefined);
     const data = own(page, 'data');
@@ -117,7 +118,5 @@ function setOrThrow(data: Readonly<Record<string, string>>, format: (fault: Faul
   if ('set' in parsed) return parsed.set;
   const [first = '', ...more] = parsed.faults.map(format);
   const others = more.length === 1 ? '1 more problem' : `${more.length} more problems`;
-  throw new UsageError(
-    more.length > 0 ? `${first} (and ${others}: envoy-initializer lint lists them)` : first,
-  );
+  throw new UsageError(more.length > 0 ? `${first} (and ${others}: ${CALLED_AS} lint lists them)` : first);
 }

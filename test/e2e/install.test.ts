@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { deploy } from '../../hack/deploy/deploy.ts';
+import { runCli } from '../../src/cli/program.ts';
 import { VERSION } from '../../src/kube/util/version.ts';
 import { linkOf } from '../env/cluster/registry/image-links.ts';
 import { parseReference } from '../env/cluster/registry/reference.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
 import { eventually } from '../env/eventually.ts';
+import { MemoryTerminal } from '../support/cli/memory-terminal.ts';
 import { AdmissionLoad, OPTED_IN } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { type E2eCluster, startE2eCluster, type TEST_NAMESPACES } from '../support/cluster/e2e-cluster.ts';
@@ -87,6 +91,51 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
       `      ready ${ready} s after the start of its process, of which it had a CPU for ${cpu} s\n`,
     );
     expect(age.ms).toBeGreaterThan(0);
+  });
+
+  testWithNode('shows status and writes a report, though only the pod itself reaches its pages', async () => {
+    const [pod, ...others] = await operator.pods();
+    if (pod === undefined) throw new Error('there is no replica');
+    await operator.kill(pod);
+    await eventually('the killed replica is back', async () =>
+      (await operator.pods()).some(({ name, ready, restarts }) => name === pod.name && ready && restarts > 0),
+    );
+    const pods = await operator.pods();
+    const opening = await Promise.all(pods.map((each) => operator.closePages(each)));
+    const page = `/api/v1/namespaces/${OPERATOR}/pods/${pod.name}:8080/proxy/metrics`;
+    const proxied = cluster.kubectl(['get', '--raw', page, '--request-timeout=2s']);
+    const status = new MemoryTerminal();
+    const report = new MemoryTerminal();
+    const run = (terminal: MemoryTerminal, ...args: readonly string[]) =>
+      runCli(['node', OPERATOR, ...args, `--kubeconfig=${cluster.kubeconfigPath}`], terminal);
+    const codes = [
+      await run(status, 'status', '-o', 'json'),
+      await run(report, 'bug-report', '--file=r.tgz'),
+    ];
+    await Promise.all(opening.map((open) => open()));
+    expect((await proxied).code).not.toBe(0);
+
+    const rows: readonly { readonly check: string; readonly state: string }[] = JSON.parse(status.stdout);
+    expect(rows.filter(({ state }) => state === 'problem' || state === 'unknown')).toEqual([]);
+    expect({ codes, stderr: report.stderr }).toEqual({
+      codes: [0, 0],
+      stderr: expect.stringMatching(/^(missing: cluster\/\S+: the API server answered 404: .*\n)*$/),
+    });
+    const archive = gunzipSync(report.written.get('r.tgz') ?? Buffer.alloc(0));
+    const names = execFileSync('tar', ['-t'], { input: archive }).toString();
+    const logs = `logs/${OPERATOR}`;
+    for (const file of [
+      ...pods.map(({ name }) => `${logs}/${name}.log`),
+      ...[pod, ...others].map(({ name }) => `pages/${name}/metrics.txt`),
+      `${logs}/${pod.name}.previous.log`,
+    ])
+      expect(names).toMatch(new RegExp(`^[^/]+/${file.replaceAll('.', '\\.')}$`, 'm'));
+    const text = archive.toString();
+    expect(text).toContain('envoy_initializer_build_info');
+    const key = await operator.kubectl('get secret envoy-initializer-tls -o jsonpath={.data.tls\\.key}');
+    expect(key).not.toBe('');
+    for (const secret of [key, Buffer.from(key, 'base64').toString(), 'PRIVATE KEY'])
+      expect(text).not.toContain(secret);
   });
 
   test('puts an Envoy beside the demo’s pod that serves', async () => {

@@ -38,11 +38,10 @@ export async function bugReportCommand(options: BugReportOptions, terminal: Term
   const { file = `${directory}.tar.gz`, operatorNamespace: namespace, configmap } = options;
   const parts = new ReportParts(directory);
   await withCluster(options, async (cluster) => {
-    const { client } = cluster;
     const rows = statusRows(await readStatus(cluster, options));
     parts.add('status.json', redactText(`${JSON.stringify(rows, null, 2)}\n`));
-    const installation = await installationOf(client, namespace);
-    await collect(parts, { client, namespace, configmap, installation });
+    const installation = await installationOf(cluster.client, namespace);
+    await collect(parts, { cluster, namespace, configmap, installation });
   });
   const archive = await promisify(gzip)(parts.archive(Math.floor(now.getTime() / 1000)));
   await terminal.write(file, archive).catch((cause: unknown) => {

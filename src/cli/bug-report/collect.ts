@@ -10,6 +10,7 @@ import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/reso
 import { POLICIES, POLICY_BINDINGS } from '../../policies/resources.ts';
 import { CONTROLLER_REVISIONS } from '../../rollout/controller-revision.ts';
 import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
+import type { Cluster } from '../cluster.ts';
 import type { Installation } from '../installation.ts';
 import { kindOf } from '../kind-of.ts';
 import { ReplicaPages } from '../replica-pages.ts';
@@ -18,7 +19,7 @@ import { redactObject, redactTemplate, redactText } from './redact.ts';
 import type { ReportParts } from './report-parts.ts';
 
 export interface CollectOptions {
-  readonly client: KubeClient;
+  readonly cluster: Cluster;
   readonly namespace: string;
   readonly configmap: string;
   readonly installation: Installation | undefined;
@@ -57,9 +58,10 @@ const IN_CLUSTER: readonly Resource<KubeObject>[] = [
 
 /** Adds objects, logs and pages of the operator, as far as the user may read them. */
 export async function collect(parts: ReportParts, options: CollectOptions): Promise<void> {
-  const { client, namespace, installation } = options;
+  const { cluster, namespace, installation } = options;
+  const { client } = cluster;
   const agents = installation?.flagText('node-agent-namespace');
-  const pages = new ReplicaPages(client, namespace, installation);
+  const pages = new ReplicaPages(cluster, namespace, installation);
   const replicas = await noted(parts, 'pages', async () => (await pages.replicas()).map(({ name }) => name));
   await noted(parts, 'template', () => collectTemplate(parts, options));
   for (const pod of (replicas ?? []).slice(0, MAX_PODS)) await collectPages(parts, pages, pod);
@@ -103,7 +105,7 @@ function named(item: JsonObject, resource: Resource<KubeObject>): JsonObject {
 
 async function collectTemplate(
   parts: ReportParts,
-  { client, namespace, configmap: name }: CollectOptions,
+  { cluster: { client }, namespace, configmap: name }: CollectOptions,
 ): Promise<void> {
   const found: unknown = await client.get(CONFIG_MAPS, { namespace, name });
   if (isObject(found))
@@ -123,11 +125,14 @@ function withTexts(object: JsonObject): JsonObject {
 async function collectPages(parts: ReportParts, pages: ReplicaPages, pod: string): Promise<void> {
   for (const page of ['metrics', 'readyz?verbose', 'debug/controllers', 'debug/template']) {
     const name = page.replace(/\W+/g, '-');
-    await noted(parts, `pages/${pod}/${name}`, async () => {
+    const found = await noted(parts, `pages/${pod}/${name}`, async () => {
       const text = await pages.text(pod, page);
       const isTemplate = page === 'debug/template';
       parts.add(`pages/${pod}/${name}.txt`, isTemplate ? templatePage(text) : redactText(text));
+      return true;
     });
+    // A pod that does not even show this one does not answer.
+    if (page === 'metrics' && found === undefined) return;
   }
 }
 
@@ -142,15 +147,24 @@ async function collectLogs(parts: ReportParts, client: KubeClient, namespace: st
   if (pods.length > MAX_PODS) parts.note(`logs of namespace ${namespace}: only the first ${MAX_PODS} pods`);
   for (const pod of pods.slice(0, MAX_PODS)) {
     const name = ownString(own(pod, 'metadata'), 'name') ?? '';
-    const restarted = ownObjects(own(pod, 'status'), 'containerStatuses').some(
-      (container) => Number(own(container, 'restartCount') ?? 0) > 0,
-    );
-    for (const previous of restarted ? [false, true] : [false]) {
-      const file = `logs/${namespace}/${name}${previous ? '.previous' : ''}.log`;
-      await noted(parts, file, async () => {
-        const path = resourcePath(PODS, { namespace, name }, 'log');
-        parts.add(file, redactText(await client.text(path, { query: { ...LOG, previous } })));
+    const path = resourcePath(PODS, { namespace, name }, 'log');
+    for (const { file, ...query } of logsOf(pod)) {
+      const place = `logs/${namespace}/${name}${file}.log`;
+      await noted(parts, place, async () => {
+        parts.add(place, redactText(await client.text(path, { query: { ...LOG, ...query } })));
       });
     }
   }
+}
+
+/** The logs of the containers, and of those that were restarted the previous ones. `file` ends the name of a file. */
+function logsOf(pod: JsonObject) {
+  const containers = ownObjects(own(pod, 'status'), 'containerStatuses');
+  return containers.flatMap((status) => {
+    const container = ownString(status, 'name');
+    const file = containers.length > 1 ? `.${container}` : '';
+    const current = { container, previous: false, file };
+    const restarted = Number(own(status, 'restartCount') ?? 0) > 0;
+    return restarted ? [current, { container, previous: true, file: `${file}.previous` }] : [current];
+  });
 }

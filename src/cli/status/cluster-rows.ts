@@ -1,5 +1,17 @@
+import { CALLED_AS } from '../program-name.ts';
 import type { StatusFacts } from './facts.ts';
-import { about, count, firstOf, metricsOf, none, ok, problem, type StatusRow, type Verdict } from './rows.ts';
+import {
+  about,
+  count,
+  firstOf,
+  metricsOf,
+  noMetrics,
+  none,
+  ok,
+  problem,
+  type StatusRow,
+  type Verdict,
+} from './rows.ts';
 
 /** What the operator does in the cluster. */
 export function clusterRows(facts: StatusFacts): readonly StatusRow[] {
@@ -26,7 +38,7 @@ function template(facts: StatusFacts): Verdict {
     const used = 'value' in replicas ? replicas.value.flatMap(({ templateHash }) => templateHash ?? []) : [];
     const staying =
       used[0] === undefined ? 'the last valid template' : `the last valid template, ${shortHash(used[0])}`;
-    const advice = 'correct the ConfigMap: envoy-initializer lint --server lists the faults';
+    const advice = `correct the ConfigMap: ${CALLED_AS} lint --server lists the faults`;
     if (live.hash === undefined) return problem(`${firstOf(live.faults)}: pods get ${staying}`, advice);
     const isRefused = metricsOf(facts).some(
       (metrics) => metrics.value('envoy_initializer_template_current') === 0,
@@ -57,8 +69,9 @@ function rollout(facts: StatusFacts): Verdict {
   return about(facts.template, (live) => {
     if (live?.hasRollout !== true) return none('the ConfigMap has no key rollout');
     const pages = metricsOf(facts);
+    if (pages.length === 0) return noMetrics(facts);
     if (pages.some((metrics) => metrics.value('envoy_initializer_rollout_halted') === 1))
-      return problem('the breaker has halted it', 'see envoy-initializer rollout');
+      return problem('the breaker has halted it', `see ${CALLED_AS} rollout`);
     const underWay = pages.flatMap((metrics) =>
       metrics.of('envoy_initializer_rollout_pods', ['state', 'under-way']).map(({ value }) => value),
     );
@@ -70,7 +83,9 @@ function routes(facts: StatusFacts): Verdict {
   if (flag(facts, 'routes') === 'off') return none('off (--routes)');
   return about(facts.served, ({ httpRoutes }) => {
     if (!httpRoutes) return none('the cluster has no HTTPRoutes (Gateway API)');
-    const behind = metricsOf(facts).flatMap(
+    const pages = metricsOf(facts);
+    if (pages.length === 0) return noMetrics(facts);
+    const behind = pages.flatMap(
       (metrics) => metrics.value('envoy_initializer_routes_sidecars_behind') ?? [],
     );
     const most = Math.max(0, ...behind);
@@ -91,7 +106,7 @@ function networks(facts: StatusFacts): Verdict {
     const [namespace, name] = (first?.key ?? '').split('/');
     return problem(
       `${bad.length} of ${all.length} not Ready (${names})`,
-      `envoy-initializer check network/${name} --namespace ${namespace}`,
+      `${CALLED_AS} check network/${name} --namespace ${namespace}`,
     );
   });
 }
@@ -107,12 +122,14 @@ function multus(facts: StatusFacts): Verdict {
 }
 
 function nodeAgents(facts: StatusFacts): Verdict {
-  if (flag(facts, 'node-agent-namespace') === undefined) return none('off (--node-agent-namespace)');
-  return about(facts.nodeAgents, (agents) => {
-    const advice = 'see "Node agents" in docs/operations.md';
-    if (agents === undefined) return problem('their DaemonSet does not exist', advice);
-    const text = `${agents.ready} of ${agents.wanted} ready`;
-    return agents.ready < agents.wanted ? problem(text, advice) : ok(text);
+  return about(facts.installation, () => {
+    if (flag(facts, 'node-agent-namespace') === undefined) return none('off (--node-agent-namespace)');
+    return about(facts.nodeAgents, (agents) => {
+      const advice = 'see "Node agents" in docs/operations.md';
+      if (agents === undefined) return problem('their DaemonSet does not exist', advice);
+      const text = `${agents.ready} of ${agents.wanted} ready`;
+      return agents.ready < agents.wanted ? problem(text, advice) : ok(text);
+    });
   });
 }
 
@@ -122,7 +139,7 @@ function pods(facts: StatusFacts): Verdict {
     for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
     if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
-    return problem(`${text}, of ${count(all, 'pod')}`, 'envoy-initializer drift -A lists them');
+    return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }
 
@@ -132,7 +149,7 @@ function skipped(facts: StatusFacts): Verdict {
     const text = Array.from(reasons, ([reason, n]) => `${reason}: ${n}`).join(', ');
     return problem(
       `pods asked for a sidecar and got none (${text})`,
-      'envoy-initializer check -A names them; see docs/reasons.md',
+      `${CALLED_AS} check -A names them; see docs/reasons.md`,
     );
   });
 }

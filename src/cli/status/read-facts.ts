@@ -45,7 +45,7 @@ export async function readStatus(cluster: Cluster, options: StatusQuestion): Pro
   const agentsNamespace = known?.flagText('node-agent-namespace');
   const [replicas, lease, webhooks, policies, template, served, nodeAgents, networks, pods] =
     await Promise.all([
-      tried(() => readReplicas(new ReplicaPages(client, namespace, known))),
+      tried(() => readReplicas(new ReplicaPages(cluster, namespace, known))),
       tried(() => absentIfMissing(client.get(LEASES, { namespace, name: PROGRAM }).then(recordOf))),
       tried(() => readWebhooks(client)),
       tried(() =>
@@ -99,7 +99,11 @@ async function absentIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
 
 const length = ({ items }: { readonly items: readonly unknown[] }): number => items.length;
 
-async function readDeployment(client: KubeClient, namespace: string): Promise<Installation | undefined> {
+/** The operator's Deployment; undefined if it does not exist. */
+export async function readDeployment(
+  client: KubeClient,
+  namespace: string,
+): Promise<Installation | undefined> {
   const found: unknown = await absentIfMissing(client.get(DEPLOYMENTS, { namespace, name: PROGRAM }));
   return isObject(found) ? readInstallation(found) : undefined;
 }

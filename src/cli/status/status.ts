@@ -25,7 +25,12 @@ export function addStatusOptions(command: Command): Command {
 /** Prints whether the operator is well, and what to do about each problem. */
 export async function statusCommand(options: StatusOptions, terminal: Terminal): Promise<ExitCode> {
   const facts = await withCluster(options, (cluster) => readStatus(cluster, options));
-  return printRows(terminal, options.output, statusRows(facts));
+  const code = printRows(terminal, options.output, statusRows(facts));
+  const { installation, replicas, lease, webhooks, policies, template, networks, pods } = facts;
+  const read = [installation, replicas, lease, webhooks, policies, template, networks, pods];
+  if (read.some((each) => 'value' in each)) return code;
+  terminal.err('error: nothing is known: you need the right to read the objects above\n');
+  return 2;
 }
 
 /** The lines of `status`. */

@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../json/json.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import { containers, initContainers, nameOf } from '../../podspec/pod.ts';
 import { keysFor } from '../../sidecar/keys.ts';
-import { withCluster } from '../cluster.ts';
-import { followInstallation, installationOf } from '../installation.ts';
+import { type Cluster, withCluster } from '../cluster.ts';
+import { followInstallation } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { ReplicaPages } from '../replica-pages.ts';
 import { readFleet } from '../rollout/read-fleet.ts';
-import { tried } from './read-facts.ts';
+import { readDeployment, tried } from './read-facts.ts';
 import { Samples } from './samples.ts';
 
 export interface VersionOptions extends ClusterOptions {
@@ -32,7 +31,7 @@ export function addVersionOptions(command: Command): Command {
 export async function versionCommand(options: VersionOptions, terminal: Terminal): Promise<ExitCode> {
   const value: JsonObject = {
     client: VERSION,
-    ...(options.client ? {} : await withCluster(options, ({ client }) => readVersions(client, options))),
+    ...(options.client ? {} : await withCluster(options, (cluster) => readVersions(cluster, options))),
   };
   const lines = Object.entries(value).flatMap(([name, version]) =>
     typeof version === 'object' && version !== null
@@ -45,10 +44,12 @@ export async function versionCommand(options: VersionOptions, terminal: Terminal
   return 0;
 }
 
-async function readVersions(client: KubeClient, given: VersionOptions): Promise<JsonObject> {
-  const installation = await installationOf(client, given.operatorNamespace);
+async function readVersions(cluster: Cluster, given: VersionOptions): Promise<JsonObject> {
+  const { client } = cluster;
+  const found = await tried(() => readDeployment(client, given.operatorNamespace));
+  const installation = 'value' in found ? found.value : undefined;
   const { annotation, operatorNamespace } = followInstallation(given, installation);
-  const pages = new ReplicaPages(client, operatorNamespace, installation);
+  const pages = new ReplicaPages(cluster, operatorNamespace, installation);
   const [{ gitVersion: server }, replicas, fleet] = await Promise.all([
     readServerVersion(client),
     tried(() => pages.replicas()),
@@ -65,7 +66,7 @@ async function readVersions(client: KubeClient, given: VersionOptions): Promise<
   );
   const operator = running.length > 0 ? [...new Set(running)].sort().join(', ') : installation?.image;
   return {
-    operator: operator ?? 'none found',
+    operator: operator ?? ('unreadable' in found ? found.unreadable : 'none found'),
     server,
     sidecars: 'value' in fleet ? imagesOf(fleet.value) : fleet.unreadable,
   };

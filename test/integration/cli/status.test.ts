@@ -154,12 +154,56 @@ describe('with the operator', () => {
     const { stdout } = await cli('version');
     expect(stdout).toMatch(/^client: 0\.0\.1\noperator: 0\.0\.1\nserver: v1\.\d+/);
     expect((await cli('version', '--client')).stdout).toBe('client: 0.0.1\n');
+    expect((await cli('version', '--as=nobody')).stdout).toMatch(
+      /^operator: you may not read this: deployments/m,
+    );
   });
 
-  test('a user without rights is told what is unknown', async () => {
+  test('a user without rights learns what is unknown, by which right, and gets exit code 2', async () => {
     const found = await rows('status', '--as=nobody');
+    const { server, routes: _, multus: __, ...rest } = found;
+    expect(server).toMatch(/^ok: /);
+    for (const row of Object.values(rest)) expect(row).toMatch(/^unknown: .*(forbidden|you need the right)/);
     expect(found.replicas).toMatch(/^unknown: you may not read this: deployments\.apps .* is forbidden/);
-    expect(found.pods).toMatch(/^unknown: /);
+    const { code, stderr } = await cli('status', '--as=nobody');
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'error: nothing is known: you need the right to read the objects above\n',
+    });
+  });
+
+  test('rollout pause and resume say that there is no rollout, and write nothing', async () => {
+    const message =
+      'error: there is no rollout: ConfigMap envoy-initializer/envoy-initializer has no strategy for running pods: add the key rollout with mode: in-place (docs/rollout.md)\n';
+    for (const action of ['pause', 'resume'])
+      expect(await cli('rollout', action)).toMatchObject({ code: 2, stdout: '', stderr: message });
+    const annotations = await fixture.kubectl(
+      ...['get', 'configmap', 'envoy-initializer', `--namespace=${OPERATOR_NAMESPACE}`],
+      '-o=jsonpath={.metadata.annotations}',
+    );
+    expect(annotations).not.toContain('paused');
+  });
+
+  test('check names a NetworkAttachmentDefinition of Multus that does not exist', async () => {
+    const annotations = { 'k8s.v1.cni.cncf.io/networks': 'there, shop/missing@net1, a%2fb' };
+    const spec = { containers: [{ name: 'app', image: 'busybox' }] };
+    await fixture.apply(
+      {
+        apiVersion: 'k8s.cni.cncf.io/v1',
+        kind: 'NetworkAttachmentDefinition',
+        metadata: { name: 'there', namespace: 'web' },
+        spec: { config: '{}' },
+      },
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'attached', namespace: 'web', annotations }, spec },
+    );
+    const [report] = JSON.parse((await cli('check', 'pod/attached', '-n', 'web', '-o', 'json')).stdout);
+    const missing = (key: string) => ({
+      reason: 'no-attachment',
+      message: `the annotation k8s.v1.cni.cncf.io/networks names the NetworkAttachmentDefinition ${key}, which does not exist, so the pod does not start: create it, or a Network of this name`,
+    });
+    expect(report.findings).toEqual([missing('shop/missing'), missing('web/a%2fb')]);
+    const pod = ['pod/attached', 'net-attach-def/there', '--namespace=web'];
+    await fixture.kubectl('delete', ...pod, '--now');
   });
 
   test('check --pre finds that the rights suffice, and that the operator is here', async () => {

@@ -143,9 +143,7 @@ export class OperatorInCluster {
    * where Kubernetes rounds to seconds.
    */
   async age({ containerId }: OperatorPod): Promise<{ readonly ms: number; readonly cpuMs: number }> {
-    const ctr = ['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io', 'tasks', 'list'];
-    const task = (await this.#onNode('ctr', ctr)).split('\n').find((line) => line.startsWith(containerId));
-    const [, pid = ''] = task?.split(/ +/) ?? [];
+    const pid = await this.#pidOf(containerId);
     const read = await this.#onNode('cat', ['/proc/uptime', `/proc/${pid}/stat`]);
     const [uptime = '', stat = ''] = read.split('\n');
     // proc(5), from field 2 on, a name in brackets that may hold spaces: fields 14, 15 and 22, in ticks.
@@ -155,6 +153,25 @@ export class OperatorInCluster {
       ms: Number(uptime.split(' ')[0]) * 1000 - (start ?? 0),
       cpuMs: (user ?? 0) + (system ?? 0),
     };
+  }
+
+  /** Drops what comes to its pages from outside the pod, as a NetworkPolicy does. Resolves with how to end that. */
+  async closePages({ containerId }: OperatorPod): Promise<() => Promise<void>> {
+    const pid = await this.#pidOf(containerId);
+    const nft = async (command: string) => {
+      await this.#onNode('nsenter', ['--target', pid, '--net', 'nft', command]);
+    };
+    await nft('add table inet closed');
+    await nft('add chain inet closed input { type filter hook input priority 0 ; }');
+    await nft('add rule inet closed input iifname != "lo" tcp dport 8080 drop');
+    return () => nft('delete table inet closed');
+  }
+
+  /** Of its first process, as the node knows it. */
+  async #pidOf(containerId: string): Promise<string> {
+    const ctr = ['--address', CONTAINERD_SOCKET, '--namespace', 'k8s.io', 'tasks', 'list'];
+    const task = (await this.#onNode('ctr', ctr)).split('\n').find((line) => line.startsWith(containerId));
+    return task?.split(/ +/)[1] ?? '';
   }
 
   /** Evicts a pod as a drain does, which asks again as long as the budget does not allow it. */
