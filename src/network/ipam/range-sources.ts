@@ -1,6 +1,5 @@
-import { isNotFound } from '../../kube/api/api-error.ts';
 import type { Resource } from '../../kube/api/resource.ts';
-import { informerLog } from '../../kube/cache/informer-log.ts';
+import type { Selection } from '../../kube/cache/shared-informers.ts';
 import { waitForSync } from '../../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { ENDPOINT_ADDRESSES, type RangeHolder, SERVICE_CIDRS } from './cluster-objects.ts';
@@ -16,36 +15,29 @@ export interface RangeSources {
 const API_SERVER = { namespace: 'default', fieldSelector: 'metadata.name=kubernetes' };
 
 export function rangeSources(manager: Manager, ranges: ClusterRanges): RangeSources {
-  function follow(of: string, resource: Resource<RangeHolder>, selection: Partial<typeof API_SERVER> = {}) {
-    const absent = new AbortController();
-    const logged = informerLog(manager.log, resource.plural);
-    const informer = manager.informer(resource, {
-      ...selection,
-      onError(error, doing) {
-        // Before Kubernetes 1.33, ServiceCIDRs do not exist.
-        if (isNotFound(error)) absent.abort();
-        else logged(error, doing);
-      },
-    });
+  function follow(
+    of: string,
+    resource: Resource<RangeHolder>,
+    options: Pick<Selection<RangeHolder>, 'namespace' | 'fieldSelector' | 'startWhen'>,
+  ) {
+    const informer = manager.informer(resource, options);
     const changed = () =>
       ranges.set(
         of,
         informer.lister.list().flatMap(({ cidrs }) => cidrs),
       );
     informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
-    return { informer, absent: absent.signal };
+    return informer;
   }
 
-  const sources = [
-    follow('the Services', SERVICE_CIDRS),
-    follow('the API server', ENDPOINT_ADDRESSES, API_SERVER),
-  ];
+  // Before Kubernetes 1.33, ServiceCIDRs do not exist.
+  const served = manager.served(SERVICE_CIDRS);
+  const services = follow('the Services', SERVICE_CIDRS, { startWhen: served.until });
+  const apiServer = follow('the API server', ENDPOINT_ADDRESSES, API_SERVER);
   return {
     async known(signal) {
-      const waits = sources.map(({ informer, absent }) =>
-        waitForSync([informer], AbortSignal.any([signal, absent])),
-      );
-      await Promise.all(waits);
+      const available = (await served.known(signal)) ? [services, apiServer] : [apiServer];
+      await waitForSync(available, signal);
     },
   };
 }
