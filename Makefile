@@ -196,9 +196,9 @@ conformance: build/.compiled ## Run the Gateway API's conformance suite, and wri
 	@CONFORMANCE_REPORT=test/conformance/gateway-api.yaml $(JEST) --runInBand build/test/e2e/gateway-api
 
 .PHONY: test-release
-test-release: build/.compiled ## Test make release against a registry on this machine (Debian, root); builds cosign first, which takes minutes
+test-release: build/.compiled control-plane ## Test make release against a registry on this machine (Debian, root), and krew; builds cosign and krew first, which takes minutes
 	@node hack/release/cli.ts tools
-	@$(JEST) --runInBand build/test/e2e/release
+	@TEST_KREW=1 $(JEST) --runInBand build/test/e2e/release build/test/integration/cli/executable
 
 .PHONY: test-helm
 test-helm: build/.compiled dist/.built control-plane ## Test the Helm chart with Helm, which is built first (2 minutes)
@@ -232,7 +232,7 @@ package: dist/.built ## Pack the npm package of the library and the command (doc
 	@node hack/pack.ts
 
 .PHONY: cli
-cli: node_modules/.installed ## Make the command line one executable for this platform, with its archive and its manifest for krew, in out/cli (URL=https://… of the archive)
+cli: node_modules/.installed ## Make the command line one executable for this platform, with its archive and its manifest for krew, in out/cli (URL=https://… of the directory that the archive will be in)
 	@node hack/cli/build.ts $(if $(URL),--url '$(URL)')
 
 # The first of docker, podman and buildah on the PATH, or BUILDER=.

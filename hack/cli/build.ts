@@ -10,9 +10,11 @@ import { goArch, krewManifest } from './krew.ts';
 
 /**
  * Writes the command line as one executable for this platform, its archive, and the manifest for krew, and prints their
- * paths: `node hack/cli/build.ts [--output DIRECTORY] [--url URL]`. The URL is where the archive will be.
+ * paths: `node hack/cli/build.ts [--output DIRECTORY] [--url URL]`. The URL is of the directory that the archive will be in.
  */
 const NAME = 'envoy-initializer';
+/** Krew's index wants the name of the plugin. */
+const MANIFEST = 'envoy.yaml';
 const project = projectDirectory();
 
 /** Makes a single executable of this Node.js and the program. */
@@ -64,8 +66,8 @@ async function main(args: readonly string[]): Promise<void> {
     .update(await readFile(join(output, archive)))
     .digest('hex');
   const uri = `${url.replace(/\/$/, '')}/${archive}`;
-  await writeFile(join(output, 'krew.yaml'), krewManifest(version, NAME, [{ platform, arch, uri, sha256 }]));
-  for (const name of [NAME, archive, 'krew.yaml']) console.log(join(output, name));
+  await writeFile(join(output, MANIFEST), krewManifest(version, NAME, [{ platform, arch, uri, sha256 }]));
+  for (const name of [NAME, archive, MANIFEST]) console.log(join(output, name));
 }
 
 try {

@@ -14,7 +14,7 @@ export function publishCommands(
   repository: string,
 ): string[] {
   const files = ['install.yaml', tarball, 'sbom.cdx.json'].map((name) => `${directory}/${name}`);
-  const assets = [...files, 'out/cli/krew.yaml', 'out/cli/*.tar.gz'];
+  const assets = [...files, 'out/cli/envoy.yaml', 'out/cli/*.tar.gz'];
   return [
     'git push --follow-tags',
     `make cli URL=${repository}/releases/download/v${version}`,

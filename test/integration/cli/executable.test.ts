@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -14,9 +14,14 @@ import { readPinnedModule } from '../../env/control-plane/pinned-module.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { runCommand } from '../../env/control-plane/run-command.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
+import { ensureKrew, findKrew } from '../../env/krew/krew.ts';
+import { describeUnless } from '../../support/jest/describe-unless.ts';
 
 const PATIENCE_MS = 300_000;
 const NAME = 'envoy-initializer';
+const programs = process.env.TEST_KREW
+  ? await ensureKrew(process.env, process.stderr)
+  : await findKrew(process.env);
 let starting: Promise<ControlPlane>;
 let controlPlane: ControlPlane;
 /** What `make cli` writes, and links to it as a user makes them. */
@@ -81,7 +86,7 @@ test('is a plugin of kubectl, with its connection flags and completion', async (
 });
 
 test('is packed with its licenses, and the manifest for krew has its digest', async () => {
-  const { spec } = load(await readFile(join(output, 'krew.yaml'), 'utf8')) as {
+  const { spec } = load(await readFile(join(output, 'envoy.yaml'), 'utf8')) as {
     spec: { version: string; platforms: readonly [{ uri: string; sha256: string; bin: string }] };
   };
   const [{ uri, sha256, bin }] = spec.platforms;
@@ -96,4 +101,38 @@ test('is packed with its licenses, and the manifest for krew has its digest', as
     'LICENSES-packages',
   ]);
   expect(await readFile(join(output, 'LICENSES-packages'), 'utf8')).toMatch(/^undici .* \(MIT\)$/m);
+});
+
+describeUnless(programs ? undefined : 'krew is not built: make test-release', 'krew', () => {
+  const { krew = '', validator = '' } = programs ?? {};
+  let env: Record<string, string>;
+  const run = (line: string) => runCommand('sh', ['-c', line], env, '');
+
+  beforeAll(async () => {
+    const home = join(directory, 'home');
+    const bin = join(home, '.local/bin');
+    const root = join(home, '.krew');
+    await mkdir(bin, { recursive: true });
+    await symlink(krew, join(bin, 'kubectl-krew'));
+    const PATH = [join(root, 'bin'), bin, kubectl, '/usr/bin', '/bin'].join(':');
+    env = { HOME: home, KREW_ROOT: root, PATH, KUBECONFIG: controlPlane.kubeconfigPath };
+  });
+
+  test('accepts the manifest as its index does', async () => {
+    const { code, stderr } = await run(`${validator} -manifest ${output}/envoy.yaml -skip-install`);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('validation OK') });
+  });
+
+  test('installs the plugin, and says how its command lines are completed', async () => {
+    const install = `kubectl krew install --manifest=${output}/envoy.yaml`;
+    const { code, stdout, stderr } = await run(`${install} --archive="$(echo ${output}/*.tar.gz)"`);
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Installed plugin: envoy'),
+    });
+    expect((await run('kubectl envoy version --client')).stdout).toBe(`client: ${VERSION}\n`);
+    const link = /ln -s .*/.exec(`${stdout}${stderr}`)?.[0] ?? 'false';
+    expect(await run(link)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await run('kubectl __complete envoy uninj')).stdout).toMatch(/^uninject\t.*\n:4\n$/);
+  });
 });
