@@ -24,7 +24,13 @@ export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: D
   try {
     await writeKustomization(directory, overlay, image);
     await refuseWithoutCertManager(kubectl, directory);
-    for (const line of await lines(kubectl, ['apply', '-k', directory])) say(line);
+    const applied = await lines(kubectl, ['apply', '-k', directory]);
+    for (const line of applied) say(line);
+    // The pods then keep their image, also if the tag has another one by now.
+    if (applied.includes('deployment.apps/envoy-initializer unchanged'))
+      say(
+        'the Deployment has not changed. If its image has, restart it: kubectl rollout restart deployment/envoy-initializer --namespace envoy-initializer',
+      );
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -71,16 +77,21 @@ async function writeKustomization(directory: string, overlay: string, image: str
 /** The directories that an overlay consists of. @throws Refusal for one that does not exist. */
 function basesOf(overlay: string): { readonly resource: string; readonly components: readonly string[] } {
   const directory = join(projectDirectory(), 'deploy');
+  const namesIn = (part: string) => readdirSync(join(directory, part));
   const names = overlay.split(/[\s,]+/).filter((name) => name !== '');
+  const missing = names.filter((name) => !namesIn('components').includes(name));
   if (names.length < 2) {
     const ours = join(directory, 'overlays', overlay);
     const resource = existsSync(ours) ? ours : overlay;
     if (existsSync(resource)) return { resource, components: [] };
-    throw new Refusal(`overlay ${overlay} does not exist: write one of deploy/overlays, or a path`);
+    const known = [...new Set([...namesIn('overlays'), ...namesIn('components')])].sort().join(', ');
+    if (missing.length > 0 || names.length === 0)
+      throw new Refusal(`overlay "${overlay}" does not exist: write one of ${known}, or a path`);
   }
+  if (missing.length > 0)
+    throw new Refusal(
+      `no component ${missing.join(', ')}: to combine overlays, write some of ${namesIn('components').join(', ')}`,
+    );
   const components = names.map((name) => join(directory, 'components', name));
-  const missing = names.filter((_, index) => !existsSync(components[index] ?? ''));
-  if (missing.length === 0) return { resource: join(directory, 'overlays', 'default'), components };
-  const known = readdirSync(join(directory, 'components')).join(', ');
-  throw new Refusal(`no component ${missing.join(', ')}: to combine overlays, write some of ${known}`);
+  return { resource: join(directory, 'overlays', 'default'), components };
 }

@@ -294,16 +294,26 @@ describe('components', () => {
   });
 
   test('make deploy takes several, and refuses unknown ones with those that there are', async () => {
-    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say: () => {} };
+    const said: string[] = [];
+    const say = (line: string) => said.push(line);
+    const options = { image: 'envoy-initializer:0.0.1', timeoutSeconds: 1, say };
     const applied: string[] = [];
     const kubectl = async (args: readonly string[]) => {
       const [verb, , path = ''] = args;
       if (verb === 'apply') applied.push(await readFile(join(path, 'kustomization.yaml'), 'utf8'));
-      return { code: 0, stdout: '', stderr: '' };
+      return { code: 0, stdout: 'deployment.apps/envoy-initializer unchanged\n', stderr: '' };
     };
     await runDeploy({ ...options, kubectl, overlay: 'repair all-pods' });
     expect(applied.at(-1)).toMatch(
       /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*components\/repair","[^"]*components\/all-pods"\]/,
+    );
+    expect(said[1]).toContain('If its image has, restart it: kubectl rollout restart');
+    await runDeploy({ ...options, kubectl, overlay: 'monitoring' });
+    expect(applied.at(-1)).toMatch(
+      /"resources":\["[^"]*overlays\/default"\],"components":\["[^"]*monitoring"\]/,
+    );
+    await expect(runDeploy({ ...options, kubectl, overlay: 'multi-node' })).rejects.toThrow(
+      'overlay "multi-node" does not exist: write one of all-pods, cert-manager, default, dev, gateway-api, monitoring, networks, neutron-pods, node-agent, repair, rollout, without-policies, or a path',
     );
     await expect(runDeploy({ ...options, kubectl, overlay: 'repair everything' })).rejects.toThrow(
       'no component everything: to combine overlays, write some of all-pods, cert-manager, monitoring, networks, neutron-pods, repair, rollout, without-policies',
