@@ -3,6 +3,7 @@ import { OWN_LABELS } from '../json/own-names.ts';
 import { celString, celStrings } from '../podspec/cel.ts';
 import { CUSTOM_KINDS } from '../podspec/custom-kinds.ts';
 import { WORKLOAD_KINDS } from '../podspec/workload-kinds.ts';
+import { annotatedNamespace } from '../sidecar/opt-in-mistakes.ts';
 import type { PolicyObject } from './compile.ts';
 
 /** What the policy looks at: a kind, with the paths of its pods or pod templates; an empty path is the object itself. */
@@ -42,8 +43,8 @@ const MAX_VALUE = 32;
 
 /**
  * A ValidatingAdmissionPolicy and its binding that warn users of opt-ins without effect: on a workload instead of its
- * pods, or with a value other than `true` and `false`. `warnsPods`: whether it also warns of such pods in namespaces that
- * opt in, where the webhook does so.
+ * pods, in the annotations of a Namespace, or with a value other than `true` and `false`. `warnsPods`: whether it also
+ * warns of such pods in namespaces that opt in, where the webhook does so.
  */
 export function optInPolicy(
   name: string,
@@ -78,6 +79,10 @@ export function optInPolicy(
       {
         expression: `size(variables.wrong) == 0${warnsPods ? '' : ` ||\n${webhookWarns(quoted)}`}`,
         messageExpression: wrongMessage(key),
+      },
+      {
+        expression: 'request.kind.kind != "Namespace" || variables.place != "annotations"',
+        messageExpression: celString(annotatedNamespace(key)),
       },
     ],
   };

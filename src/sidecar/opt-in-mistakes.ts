@@ -33,6 +33,11 @@ export function* optInMistakes(
   }
 }
 
+/** The mistake of a Namespace whose annotations have the key of the opt-in, but not its labels. */
+export function annotatedNamespace(key: string): string {
+  return `${key} is in the annotations of the namespace, where it has no effect: write it into its labels`;
+}
+
 /** Keys that resemble the one of the opt-in. A value of another kind is likely somebody else's. */
 function* misspelled(where: string, values: JsonValue | undefined, keys: Keys): Generator<string> {
   if (!isObject(values)) return;

@@ -9,7 +9,7 @@ import { createdPod, describeObject, type PodSite } from '../../podspec/workload
 import { type Injection, inject } from '../../sidecar/inject.ts';
 import { type NamespaceSettings, namespaceSettings } from '../../sidecar/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../sidecar/opt-in.ts';
-import { optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
+import { annotatedNamespace, optInMistakes } from '../../sidecar/opt-in-mistakes.ts';
 import type { Obstacle } from '../../sidecar/rules/index.ts';
 import { hasShape, POD_SHAPES } from '../../sidecar/template/pod-shapes.ts';
 import type { Selection } from '../../sidecar/template/template-set.ts';
@@ -36,6 +36,8 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
   const labels = known ? (known.labels ?? {}) : { 'kubernetes.io/metadata.name': namespace };
   const { minor } = await readServerVersion(client);
   const settings = namespaceSettings({ ...known, labels }, basis.decide.keys, minor);
+  const { optIn: key } = basis.decide.keys;
+  const isMisplaced = Object.hasOwn(known?.annotations ?? {}, key) && !Object.hasOwn(labels, key);
   const pod = createdPod(site.object, exists && site.pod === site.object ? fresh(site.pod, basis) : site.pod);
   const { report, injection, optIn } = decided(site, pod, { ...basis, settings });
   const wanted = injection.outcome === 'injected';
@@ -55,6 +57,7 @@ export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckR
     ...(pods.list && { pods: pods.list }),
     findings: [
       ...findings,
+      ...(isMisplaced ? [{ reason: 'opt-in-mistake', message: annotatedNamespace(key) }] : []),
       ...(webhooks?.findings ?? []),
       ...(notSelected ? [notSelectedFinding(namespace)] : []),
       ...dryRun.findings,

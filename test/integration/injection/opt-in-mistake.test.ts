@@ -175,6 +175,17 @@ describe('a value that is neither true nor false', () => {
     expect(await warnings(namespace)).toContain(`: ${KEY} of the namespace ${VALUE}\n`);
   });
 
+  test('is warned of in the annotations of a Namespace, but not beside the label', async () => {
+    const annotations = { [KEY]: 'true' };
+    const namespace = (labels: JsonObject) => ({
+      ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n', labels, annotations } },
+    });
+    expect(await warnings(namespace({}))).toContain(
+      `: ${KEY} is in the annotations of the namespace, where it has no effect: write it into its labels\n`,
+    );
+    expect(await warnings(namespace({ [KEY]: 'true' }))).toBe('');
+  });
+
   test('is left to the webhook in a namespace that opts in', async () => {
     const metadata = { name: 'opted-in', labels: { [KEY]: 'true' } };
     await must(
