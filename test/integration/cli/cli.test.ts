@@ -286,6 +286,16 @@ deployment/web in namespace plain
     expect(code).toBe(1);
   });
 
+  test('sees the key in the annotations of the namespace in place of its labels', async () => {
+    const { metadata, ...rest } = namespace('annotated');
+    await fixture.apply({ ...rest, metadata: { ...metadata, annotations: { [OPT_IN]: 'true' } } });
+    await fixture.apply(deployment('web', 'annotated'));
+    const { code, report, reasons } = await check('deploy/web', '-n', 'annotated');
+    expect(reasons).toEqual(['opt-in-mistake']);
+    expect(report.findings[0].message).toMatch(/annotations of the namespace, where it has no effect/);
+    expect(code).toBe(1);
+  });
+
   test('sees a value that is neither true nor false', async () => {
     await fixture.apply(deployment('mistyped', 'plain', { pod: { [OPT_IN]: 'yes' } }));
     expect((await check('deploy/mistyped', '-n', 'plain')).reasons).toEqual(['invalid-value']);
