@@ -288,6 +288,6 @@ build/.compiled: node_modules/.installed tsconfig.json $(SOURCES)
 	@find build -name '*.js' | sed 's|^build/||; s|js$$|ts|' | sort | comm -23 - <(find src hack test -name '*.ts' | sort) | sed 's|^|build/|; s|ts$$|js|' | xargs -r rm
 	@touch $@
 
-dist/.built: node_modules/.installed tsconfig.json tsconfig.build.json $(filter src/%,$(SOURCES))
+dist/.built: node_modules/.installed tsconfig.json tsconfig.build.json $(filter src/% hack/bundle/%,$(SOURCES))
 	@npm run --silent build
 	@touch $@

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { isUnused } from '../../src/kube/client/skip-api-types.ts';
 import { projectDirectory } from '../../test/env/control-plane/project-directory.ts';
+import { skipApiTypes } from '../bundle/plugins.ts';
 
 /** The whole program as one module, and the licenses of the packages in it. */
 export interface Bundle {
@@ -11,7 +11,6 @@ export interface Bundle {
 }
 
 const project = projectDirectory();
-const PARTS = join(project, 'src/kube/client/unused-parts.ts');
 
 /** Bundles src/main.ts for this Node.js. */
 export async function bundle(): Promise<Bundle> {
@@ -44,14 +43,7 @@ export async function bundle(): Promise<Bundle> {
           });
         },
       },
-      {
-        name: 'skip-api-types',
-        setup({ onResolve }) {
-          onResolve({ filter: /^[^/]+$|^\.\// }, ({ path, importer }) =>
-            isUnused(path, importer) ? { path: PARTS } : undefined,
-          );
-        },
-      },
+      skipApiTypes,
     ],
   });
   const packages = Object.keys(metafile.inputs).flatMap(

@@ -39,9 +39,11 @@ mkdir -p "$root/program/usr/local/bin"
 printf '#!/usr/local/bin/node\nimport("/app/dist/main.js");\n' >"$root/program/usr/local/bin/envoy-initializer"
 chmod +x "$root/program/usr/local/bin/envoy-initializer"
 
-# Types, source maps and manuals are for development; licences stay.
+# Types, source maps and manuals of packages are for development; licences stay. The program keeps its source maps, for
+# --enable-source-maps.
 find "$root/packages" "$root/program" -type f \
-  \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' -exec rm {} +
+  \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -path "$root/packages/*" -o -name '*.md' \) \
+  ! -iname '*licen*' -exec rm {} +
 
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$time" {} +

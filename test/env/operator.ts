@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** Of Node, as in the Dockerfile. */
-export const NODE_FLAGS = ['--max-semi-space-size=8'];
+export const NODE_FLAGS = ['--max-semi-space-size=8', '--expose-gc', '--liftoff-only'];
 
 /** The path of each webhook of deploy/base. */
 const WEBHOOKS = {

@@ -7,6 +7,12 @@ const SLACK_BYTES = 40 * 2 ** 20;
 /** The least growth: more frequent collections cost more CPU than the memory is worth. */
 const LEAST_PERCENT = 20;
 const EVERY_MS = 5_000;
+/** A process that allocates less in that time is idle: probes and bookmarks take up to 2 MB. */
+const IDLE_BYTES = 4 * 2 ** 20;
+/** A collection of such a heap takes 0.1 s. */
+const SMALL_HEAP_BYTES = 40 * 2 ** 20;
+/** V8's default, in collections. */
+const BYTECODE_OLD_AGE = 6;
 
 /** By how many percent a heap of this size may grow until the next collection. */
 export function growthPercent(usedBytes: number): number {
@@ -18,12 +24,32 @@ export function growthPercent(usedBytes: number): number {
  * lets the heap grow to several times its live size: a busy controller would mostly hold outdated states of objects.
  * But a small heap that may only grow a little is collected several times a second by reviews of large pods
  * (test/bench/README.md).
+ *
+ * When the process is idle for the first time, `collect` (with Node's flag --expose-gc) returns what only the start
+ * needed. V8 itself would not: it still has the rates of the start, and takes the process for busy.
  */
-export function limitHeapGrowth(clock: Clock): Timer {
-  const adjust = () =>
-    setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
+export function limitHeapGrowth(clock: Clock, collect: NodeJS.GCFunction | undefined = globalThis.gc): Timer {
+  let allocated = 0;
+  let isCollected = collect === undefined;
+  const adjust = () => {
+    const { used_heap_size: used, total_allocated_bytes: total } = getHeapStatistics();
+    setFlagsFromString(`--heap-growing-percent=${growthPercent(used)}`);
+    if (!isCollected && isIdle(total - allocated, used)) {
+      isCollected = true;
+      // Also the code that did not run between two collections of these.
+      setFlagsFromString('--bytecode-old-age=1');
+      collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+      setFlagsFromString(`--bytecode-old-age=${BYTECODE_OLD_AGE}`);
+    }
+    allocated = total;
+  };
   // Returns free pages to the system, instead of a pool that is as large as the heap has ever been.
   setFlagsFromString('--no-memory-pool');
   adjust();
   return every(clock, EVERY_MS, adjust);
+}
+
+/** Whether a process that allocated so much since the last time, and uses so much, can take the time of a collection. */
+function isIdle(allocatedBytes: number, usedBytes: number): boolean {
+  return allocatedBytes < IDLE_BYTES && usedBytes < SMALL_HEAP_BYTES;
 }

@@ -62,10 +62,10 @@ test('a command loads its own modules', async () => {
   expect(ours).not.toContain('operator/serve.js');
 });
 
-test('serve does not load what only readable logs and new certificates need', async () => {
+test('serve does not load what only readable logs, new certificates and debug pages need', async () => {
   const { ours, packages } = await modulesOf('serve', '--help');
   expect(ours).toContain('operator/serve.js');
-  for (const name of ['pino-pretty', '@peculiar/x509', 'reflect-metadata'])
+  for (const name of ['pino-pretty', '@peculiar/x509', 'reflect-metadata', 'express'])
     expect([...packages]).not.toContain(name);
 });
 

@@ -8,7 +8,15 @@ import { type CachedImage, imageKey } from './image-cache.ts';
 import { LAYOUT_TAG } from './oci-layout.ts';
 
 /** What the Dockerfile copies, and itself. */
-const INPUTS = ['Dockerfile', '.npmrc', 'hack/image/*', 'package*.json', 'tsconfig*.json', 'src/**/*.ts'];
+const INPUTS = [
+  'Dockerfile',
+  '.npmrc',
+  'hack/bundle/*',
+  'hack/image/*',
+  'package*.json',
+  'tsconfig*.json',
+  'src/**/*.ts',
+];
 /** The step of the Dockerfile before which nothing of ours but the list of packages counts. */
 const FIRST_OWN_STEP = 'COPY src src';
 const TAG = 'localhost/envoy-initializer:latest';

@@ -1,0 +1,60 @@
+import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { projectDirectory } from '../../env/control-plane/project-directory.ts';
+import { runCommand } from '../../env/control-plane/run-command.ts';
+
+let directory: string;
+const run = (args: readonly string[]) =>
+  runCommand(process.execPath, args, { PATH: process.env.PATH ?? '' }, '');
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(projectDirectory(), 'build', 'bundle-'));
+  const { code, stderr } = await run([join(projectDirectory(), 'hack/bundle/program.ts'), directory]);
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+test('the bundle runs, with the modules of each command', async () => {
+  for (const command of ['serve', 'node-agent', 'lint', 'drift']) {
+    const { code, stdout } = await run([join(directory, 'main.js'), command, '--help']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`Usage: envoy-initializer ${command}`)]);
+  }
+});
+
+// Each takes memory in each replica for as long as it runs.
+test('serve loads neither Node’s own undici nor HTTP/2', async () => {
+  const script = `
+    process.on('exit', () => console.error(JSON.stringify(process.moduleLoadList)));
+    process.argv.splice(1, 0, 'main.js');
+    await import(${JSON.stringify(pathToFileURL(join(directory, 'main.js')).href)});
+  `;
+  const { stderr } = await run(['--input-type=module', '--eval', script, '--', 'serve', '--help']);
+  const modules: unknown = JSON.parse(stderr);
+  expect(modules).toContain('NativeModule http');
+  expect(modules).not.toContain('NativeModule internal/deps/undici/undici');
+  expect(modules).not.toContain('NativeModule http2');
+});
+
+test('each file is ASCII: another character would double the memory of its text', async () => {
+  let files = 0;
+  for await (const file of glob('**/*.js', { cwd: directory })) {
+    files += 1;
+    const text = await readFile(join(directory, file), 'utf8');
+    expect([file, text.search(/\P{ASCII}/u)]).toEqual([file, -1]);
+  }
+  expect(files).toBeGreaterThan(20);
+});
+
+test('a stack trace names functions, and files and lines of the source where Node has source maps', async () => {
+  const args = [join(directory, 'main.js'), 'lint', '/does/not/exist.yaml'];
+  const trap = `data:text/javascript,${encodeURIComponent(
+    "process.stderr.write = (text) => { console.log(new Error('here').stack); process.exit(0) }",
+  )}`;
+  const plain = await run(['--import', trap, ...args]);
+  expect(plain.stdout).toMatch(/at runCli .*program\/program-\w+\.js:\d+/);
+  const mapped = await run(['--enable-source-maps', '--import', trap, ...args]);
+  expect(mapped.stdout).toMatch(/at runCli .*src\/cli\/program\.ts:\d+/);
+});
