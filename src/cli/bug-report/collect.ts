@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, own, ownObjects, ownString } from '../../json/json.ts';
 import { PROGRAM } from '../../json/own-names.ts';
 import { printBlock } from '../../json/yaml-edit/print.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, ENDPOINT_SLICES, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, type Resource, resourcePath } from '../../kube/api/resource.ts';
@@ -90,7 +91,11 @@ async function collectObjects(
   const place = scope.namespace ?? 'cluster';
   const what = `${place}/${resource.plural}`;
   await noted(parts, what, async () => {
-    const { items, continue: next } = await client.list(resource, { ...scope, limit: MAX_OBJECTS });
+    const page = await client.list(resource, { ...scope, limit: MAX_OBJECTS }).catch((err: unknown) => {
+      if (!isNotFound(err)) throw err;
+    });
+    if (!page) return parts.note(`${what}: this cluster does not have this kind`);
+    const { items, continue: next } = page;
     if (next !== undefined) parts.note(`${what}: only the first ${MAX_OBJECTS}`);
     const objects = items.filter(isObject).map((item) => redactObject(named(item, resource)));
     if (objects.length > 0)

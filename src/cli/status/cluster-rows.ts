@@ -46,7 +46,8 @@ function template(facts: StatusFacts): Verdict {
     if (isRefused) return problem(`the API server refuses pods with it: pods get ${staying}`, advice);
     const other = used.filter((hash) => hash !== live.hash);
     if (other.length > 0) return problem(`new pods still get ${staying}`, 'see the Events of the ConfigMap');
-    return ok(shortHash(live.hash));
+    // `check` shows the hash of each.
+    return ok(`${shortHash(live.hash)} of all templates`);
   });
 }
 

@@ -85,7 +85,7 @@ describe('status', () => {
       'reconciles: none was needed',
       'certificate: ends at 2027-01-30T12:00:00.000Z',
       'webhooks: 2 webhooks, each with its caBundle',
-      'template: sha256 aaaaaaaaaaaa',
+      'template: sha256 aaaaaaaaaaaa of all templates',
       'policies: 2 bindings: policies inject most pods',
       'rollout: 0 pods under way',
       'routes: all sidecars have the current routes',
