@@ -27,7 +27,7 @@ export interface InformerOptions<T extends KubeObject> extends Omit<ReflectorOpt
   readonly onError: (error: unknown, doing: Parameters<OnReflectorError>[1] | 'handle') => void;
 }
 
-/** Objects that are put into the cache in one turn of the event loop. */
+/** Objects that are put into the cache in one turn of the event loop, and before the handlers have seen them. */
 const SLICE = 1_000;
 
 /**
@@ -76,8 +76,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
 
   /** The cached objects, or those of one namespace. */
   list(namespace?: string): readonly T[] {
-    const all = this.#store.list();
-    return namespace ? all.filter(({ metadata }) => metadata.namespace === namespace) : all;
+    return this.#store.list(namespace || undefined);
   }
 
   /** The newest resourceVersion seen; empty before the first list, and after the server has rejected it. */
@@ -200,7 +199,7 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
   }
 
   async #replace(states: ObjectStates<T>): Promise<void> {
-    await this.#each(states.values(), (object) => object && this.#upsert(object, !this.#listed));
+    await this.#each(states, ([, object]) => object && this.#upsert(object, !this.#listed));
     // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
     await this.#each(gone, (key) => this.#remove(key, undefined, true));
@@ -216,7 +215,9 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     for (const item of items) {
       if (this.#state === 'stopped') return;
       visit(item);
-      if (++visited % SLICE === 0) await eventLoopTurn();
+      if (++visited % SLICE !== 0) continue;
+      await eventLoopTurn();
+      await this.#queue.untilShort();
     }
   }
 

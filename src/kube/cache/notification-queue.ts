@@ -11,6 +11,7 @@ export class NotificationQueue {
   #next = 0;
   #running = false;
   #draining = false;
+  #onShort: (() => void) | undefined;
 
   start(): void {
     this.#running = true;
@@ -20,6 +21,15 @@ export class NotificationQueue {
   /** Hands over nothing, not even the rest of a slice, until start(). */
   pause(): void {
     this.#running = false;
+    this.#short();
+  }
+
+  /** Resolves when few notifications wait, or it is paused: a long list of changes does not wait here as a whole. */
+  async untilShort(): Promise<void> {
+    if (!this.#running || this.#queue.length - this.#next <= SLICE) return;
+    await new Promise<void>((resolve) => {
+      this.#onShort = resolve;
+    });
   }
 
   /** `notify` must not throw. */
@@ -47,6 +57,12 @@ export class NotificationQueue {
       this.#queue.splice(0, this.#next);
       this.#next = 0;
     }
+    if (this.#queue.length - this.#next <= SLICE) this.#short();
     this.#drainSoon();
+  }
+
+  #short(): void {
+    this.#onShort?.();
+    this.#onShort = undefined;
   }
 }

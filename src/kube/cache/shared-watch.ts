@@ -112,8 +112,12 @@ export class SharedWatch {
     const caches = this.#caches;
     return {
       async replace(states) {
-        const viewsOf = (index: number) =>
-          new Map(Array.from(states, ([key, object]) => [key, object?.views[index]] as const));
+        const viewsOf = (index: number) => ({
+          has: (key: ObjectKey) => states.has(key),
+          *[Symbol.iterator]() {
+            for (const [key, object] of states) yield [key, object?.views[index]] as const;
+          },
+        });
         await Promise.all(caches.map((cache, index) => cache.replace(viewsOf(index))));
       },
       upsert({ views }) {

@@ -6,7 +6,9 @@ import type { ReflectorOptions } from './reflector-options.ts';
 import type { WatchEvents } from './watch-stream.ts';
 
 /** All objects by key; undefined for an object that exists but could not be read. */
-export type ObjectStates<T> = ReadonlyMap<ObjectKey, T | undefined>;
+export interface ObjectStates<T> extends Iterable<readonly [ObjectKey, T | undefined]> {
+  has(key: ObjectKey): boolean;
+}
 
 /** All objects as of one resourceVersion. */
 export interface Snapshot<T> {

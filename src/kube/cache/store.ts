@@ -1,9 +1,12 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
+import { MultiMap } from '../util/multi-map.ts';
+import { ObjectMap } from './object-map.ts';
 
 /** Reads from an informer's cache. What it returns is shared: read it, never change it. */
 export interface Lister<T extends KubeObject> {
   get(key: ObjectKey): T | undefined;
-  list(): readonly T[];
+  /** All objects, or those of one namespace. */
+  list(namespace?: string): readonly T[];
   /** All objects for which the named index function returned the value. */
   byIndex(index: string, value: string): readonly T[];
   readonly size: number;
@@ -14,7 +17,7 @@ export type IndexFunction<T> = (object: T) => readonly string[];
 
 /** client-go's thread-safe store without the threads: objects by key, and by the values of index functions. */
 export class Store<T extends KubeObject> implements Lister<T> {
-  readonly #objects = new Map<ObjectKey, T>();
+  readonly #objects = new ObjectMap<T>();
   readonly #indices = new Map<string, Index<T>>();
 
   constructor(indexers: Readonly<Record<string, IndexFunction<T>>> = {}) {
@@ -30,8 +33,8 @@ export class Store<T extends KubeObject> implements Lister<T> {
       const known = this.#indices.get(name);
       if (known?.valuesOf === valuesOf) continue;
       if (known) throw new Error(`another index is named ${name}: use a unique name`);
-      const index = { valuesOf, keys: new Map<string, Set<ObjectKey>>() };
-      for (const [key, object] of this.#objects) addTo(index, key, valuesOf(object));
+      const index = { valuesOf, objects: new MultiMap<string, T>() };
+      for (const object of this.#objects.values()) addTo(index, object, valuesOf(object));
       this.#indices.set(name, index);
     }
   }
@@ -45,55 +48,50 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   keys(): readonly ObjectKey[] {
-    return [...this.#objects.keys()];
+    return this.#objects.keys();
   }
 
-  list(): readonly T[] {
-    return [...this.#objects.values()];
+  list(namespace?: string): readonly T[] {
+    return this.#objects.values(namespace);
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    const keys = this.#indices.get(index)?.keys;
-    if (!keys) throw new Error(`unknown index ${index}: expected one of ${[...this.#indices.keys()]}`);
-    return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
+    const objects = this.#indices.get(index)?.objects;
+    if (!objects) throw new Error(`unknown index ${index}: expected one of ${[...this.#indices.keys()]}`);
+    return [...objects.get(value)];
   }
 
   /** Adds or replaces the object, and returns the previous one. Changes nothing if an index function throws. */
   set(object: T): T | undefined {
-    const key = keyOf(object);
-    const previous = this.#objects.get(key);
+    const previous = this.#objects.get(keyOf(object));
     const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
-    if (previous) this.#unindex(key, previous);
-    this.#objects.set(key, object);
-    for (const [index, values] of entries) addTo(index, key, values);
+    if (previous) this.#unindex(previous);
+    this.#objects.set(object.metadata, object);
+    for (const [index, values] of entries) addTo(index, object, values);
     return previous;
   }
 
   /** Deletes the object, and returns it. */
   delete(key: ObjectKey): T | undefined {
     const previous = this.#objects.get(key);
-    if (previous) this.#unindex(key, previous);
+    if (previous) this.#unindex(previous);
     this.#objects.delete(key);
     return previous;
   }
 
-  #unindex(key: ObjectKey, object: T): void {
-    for (const { valuesOf, keys } of this.#indices.values()) {
-      for (const value of valuesOf(object)) {
-        const under = keys.get(value);
-        under?.delete(key);
-        if (under?.size === 0) keys.delete(value);
-      }
+  #unindex(object: T): void {
+    for (const { valuesOf, objects } of this.#indices.values()) {
+      for (const value of valuesOf(object)) objects.delete(value, object);
     }
   }
 }
 
-function addTo({ keys }: Pick<Index<never>, 'keys'>, key: ObjectKey, values: readonly string[]): void {
-  for (const value of values) keys.set(value, (keys.get(value) ?? new Set<ObjectKey>()).add(key));
+function addTo<T>({ objects }: Index<T>, object: T, values: readonly string[]): void {
+  for (const value of values) objects.add(value, object);
 }
 
 interface Index<T> {
   readonly valuesOf: IndexFunction<T>;
-  /** The keys of the objects by index value. */
-  readonly keys: Map<string, Set<ObjectKey>>;
+  /** By index value. */
+  readonly objects: MultiMap<string, T>;
 }
