@@ -31,6 +31,11 @@ export class AddressBook {
     this.#taken = pools.map(() => 0);
   }
 
+  /** Whether it has no holder, and never gave an address. */
+  get isUnused(): boolean {
+    return this.#held.size === 0 && this.#last.every((place) => place === 0);
+  }
+
   /** The number of addresses for pods, in the smallest pool. */
   get total(): number {
     return this.#fullest().total;

@@ -104,9 +104,12 @@ function broadcastAddress(range: Range): string | undefined {
 
 function networkAddress(address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number): ipaddr.IPv4 | ipaddr.IPv6 {
   const cidr = `${address.toString()}/${prefixLength}`;
-  return address instanceof ipaddr.IPv4
-    ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
-    : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  const network =
+    address instanceof ipaddr.IPv4
+      ? ipaddr.IPv4.networkAddressFromCIDR(cidr)
+      : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  // The library leaves room for more bytes in each address. There are tens of thousands of them.
+  return ipaddr.fromByteArray(network.toByteArray());
 }
 
 /** In canonical form (RFC 5952 for IPv6). */

@@ -1,9 +1,10 @@
+import { MultiMap } from '../../kube/util/multi-map.ts';
 import type { Range } from './cidr.ts';
 
-interface Node<V> {
-  readonly values: Set<V>;
-  /** For the ranges whose next bit is 0 and 1. */
-  readonly children: [Node<V> | undefined, Node<V> | undefined];
+/** The children are for the ranges whose next bit is 0, and 1. Most nodes have one child and no value. */
+interface Node {
+  zero: Node | undefined;
+  one: Node | undefined;
 }
 
 /**
@@ -12,58 +13,60 @@ interface Node<V> {
  * look-up visits a few dozen nodes.
  */
 export class RangeTree<V> {
-  readonly #roots = { ipv4: emptyNode<V>(), ipv6: emptyNode<V>() };
+  readonly #roots = { ipv4: emptyNode(), ipv6: emptyNode() };
+  readonly #values = new MultiMap<Node, V>();
 
   add(range: Range, value: V): void {
     let node = this.#root(range);
-    for (const bit of bitsOf(range)) node = node.children[bit] ??= emptyNode();
-    node.values.add(value);
+    for (const bit of bitsOf(range)) node = node[bit] ??= emptyNode();
+    this.#values.add(node, value);
   }
 
   delete(range: Range, value: V): void {
     const path = [this.#root(range)];
     const bits = [...bitsOf(range)];
     for (const bit of bits) {
-      const next = path.at(-1)?.children[bit];
+      const next = path.at(-1)?.[bit];
       if (!next) return;
       path.push(next);
     }
-    path.at(-1)?.values.delete(value);
+    const end = path.at(-1);
+    if (end) this.#values.delete(end, value);
     for (const [depth, bit] of [...bits.entries()].reverse()) {
       const child = path[depth + 1];
-      if (!child || child.values.size > 0 || child.children.some(Boolean)) return;
+      if (!child || child.zero || child.one || this.#values.has(child)) return;
       const parent = path[depth];
-      if (parent) parent.children[bit] = undefined;
+      if (parent) parent[bit] = undefined;
     }
   }
 
   /** Each value whose range overlaps this one, wider ranges first. */
   *overlapping(range: Range): Generator<V> {
-    let node: Node<V> | undefined = this.#root(range);
+    let node: Node | undefined = this.#root(range);
     for (const bit of bitsOf(range)) {
-      yield* node.values;
-      node = node.children[bit];
+      yield* this.#values.get(node);
+      node = node[bit];
       if (!node) return;
     }
-    yield* valuesBelow(node);
+    yield* this.#below(node);
   }
 
-  #root({ address }: Range): Node<V> {
+  *#below(node: Node): Generator<V> {
+    yield* this.#values.get(node);
+    for (const child of [node.zero, node.one]) if (child) yield* this.#below(child);
+  }
+
+  #root({ address }: Range): Node {
     return this.#roots[address.kind()];
   }
 }
 
-function emptyNode<V>(): Node<V> {
-  return { values: new Set(), children: [undefined, undefined] };
-}
-
-function* valuesBelow<V>(node: Node<V>): Generator<V> {
-  yield* node.values;
-  for (const child of node.children) if (child) yield* valuesBelow(child);
+function emptyNode(): Node {
+  return { zero: undefined, one: undefined };
 }
 
 /** The bits of the prefix, most significant first. */
-function* bitsOf({ address, prefixLength }: Range): Generator<0 | 1> {
+function* bitsOf({ address, prefixLength }: Range): Generator<'zero' | 'one'> {
   const bytes = address.toByteArray();
-  for (let i = 0; i < prefixLength; i++) yield ((bytes[i >> 3] ?? 0) >> (7 - (i & 7))) & 1 ? 1 : 0;
+  for (let i = 0; i < prefixLength; i++) yield ((bytes[i >> 3] ?? 0) >> (7 - (i & 7))) & 1 ? 'one' : 'zero';
 }

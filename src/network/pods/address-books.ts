@@ -75,6 +75,15 @@ export class AddressBooks {
     return book;
   }
 
+  /** How many addresses pods can have on a Network, and have; undefined if the operator gives none on it. */
+  countsOf(key: ObjectKey): { readonly taken: number; readonly total: number } | undefined {
+    const book = this.of(key);
+    const isQuick = this.#given.size + this.#lost.size + this.#claimed.size === 0;
+    // Most Networks have no pods. It is quick to make their books again.
+    if (book?.isUnused && isQuick) this.#books.delete(key);
+    return book && { taken: book.taken, total: book.total };
+  }
+
   /** Gives a pod all that it wants, or nothing. The addresses are by the place of the network in the annotation. */
   take(pod: NetworkPod, wishes: readonly Wish[]): ReadonlyMap<number, readonly string[]> | Refusal {
     const { uid = '' } = pod.metadata;

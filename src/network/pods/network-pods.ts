@@ -33,6 +33,11 @@ export interface NetworkPod extends KubeObject {
   readonly lacks: readonly ObjectKey[];
 }
 
+const WITHOUT_NETWORKS = {
+  ...{ asksFor: [], attachedTo: [], selected: [], lacks: [], labels: {} },
+  isReady: false,
+};
+
 /** The networks of a pod in the two annotations. */
 interface Selections {
   /** From the operator's annotation. */
@@ -62,6 +67,9 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
   const isAttached = (network: ObjectKey) =>
     attachedTo.some((each) => each.network === network && each.ips.length > 0);
   const lacks = multus.filter(({ network, ips }) => ips.length === 0 && !isAttached(network));
+  // Most pods of a cluster: a long list of them is held for a moment.
+  if (gate < 0 && asked.length + multus.length + attachedTo.length === 0)
+    return { ...WITHOUT_NETWORKS, metadata: identity(metadata) };
   return {
     metadata: identity(metadata),
     ...(gate >= 0 && { gate, selections: selectionsOf(annotations) }),

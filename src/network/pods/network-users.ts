@@ -11,13 +11,16 @@ import { isGated, type NetworkPod, networksOf } from './network-pods.ts';
  */
 export class NetworkUsers {
   readonly #pods: Lister<NetworkPod>;
-  readonly #books: Pick<AddressBooks, 'of'>;
+  readonly #books: Pick<AddressBooks, 'countsOf'>;
   readonly #reserved = new Map<ObjectKey, NetworkPod>();
   /** The same pods, by the Networks that they use. */
   readonly #reservedOn = new Map<ObjectKey, Set<NetworkPod>>();
 
   /** `pods` has the indexers POD_INDEXERS, and is synced before the first call. */
-  constructor(pods: Lister<NetworkPod>, books: Pick<AddressBooks, 'of'> = { of: () => undefined }) {
+  constructor(
+    pods: Lister<NetworkPod>,
+    books: Pick<AddressBooks, 'countsOf'> = { countsOf: () => undefined },
+  ) {
     this.#pods = pods;
     this.#books = books;
   }
@@ -25,8 +28,8 @@ export class NetworkUsers {
   usageOf(network: ObjectKey): Usage & { readonly nodeNames: readonly string[] } {
     const users = [...this.#pods.byIndex('user', network), ...this.#onTheirWay(network)];
     const nodeNames = [...new Set(users.flatMap(({ nodeName }) => nodeName ?? []))];
-    const book = this.#books.of(network);
-    if (book) return { pods: users.map(keyOf), allocated: book.taken, total: book.total, nodeNames };
+    const counts = this.#books.countsOf(network);
+    if (counts) return { pods: users.map(keyOf), allocated: counts.taken, total: counts.total, nodeNames };
     const allocated = users
       .flatMap(({ attachedTo }) => attachedTo.filter((attached) => attached.network === network))
       .reduce((sum, { ips }) => sum + ips.length, 0);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
+import { MultiMap } from '../../../kube/util/multi-map.ts';
 import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
 import type { Network } from '../../api/types.ts';
 import { FIRST_VNI, VNI_COUNT, vniIn } from './cni-config.ts';
@@ -26,7 +27,7 @@ export class Vnis {
   readonly #attachments: Pick<Lister<NetworkAttachmentDefinition>, 'get'>;
   readonly #given = new Map<ObjectKey, number>();
   /** Networks by identifier. */
-  readonly #holders = new Map<number, Set<ObjectKey>>();
+  readonly #holders = new MultiMap<number, ObjectKey>();
 
   /** `networks` has the indexers VNI_INDEXERS. */
   constructor(
@@ -52,7 +53,7 @@ export class Vnis {
       return this.#give(key, recorded);
     }
     const isTaken = (vni: number) =>
-      othersWith(vni).length > 0 || [...(this.#holders.get(vni) ?? [])].some((holder) => holder !== key);
+      othersWith(vni).length > 0 || [...this.#holders.get(vni)].some((holder) => holder !== key);
     const before = this.#given.get(key);
     return this.#give(key, before !== undefined && !isTaken(before) ? before : firstFree(key, isTaken));
   }
@@ -62,15 +63,13 @@ export class Vnis {
     const given = this.#given.get(key);
     if (given === undefined) return;
     this.#given.delete(key);
-    const holders = this.#holders.get(given);
-    holders?.delete(key);
-    if (holders?.size === 0) this.#holders.delete(given);
+    this.#holders.delete(given, key);
   }
 
   #give(key: ObjectKey, vni: number): number {
     this.release(key);
     this.#given.set(key, vni);
-    this.#holders.set(vni, (this.#holders.get(vni) ?? new Set()).add(key));
+    this.#holders.add(vni, key);
     return vni;
   }
 
