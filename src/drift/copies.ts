@@ -10,15 +10,16 @@ import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
+import type { Keys } from '../sidecar/keys.ts';
 import { COPY_LABEL, COPY_MANAGER, type ManagedConfigMap, planCopy } from './copy-plan.ts';
-import { INJECTED_IN } from './drift-pods.ts';
+import { isInjected } from './drift-pods.ts';
 
 export interface CopiesOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
   /** The ConfigMaps of that name in all namespaces, with managedFields. */
   readonly configMaps: Informer<ManagedConfigMap>;
-  /** Pods, with the index INJECTED_IN. */
   readonly pods: Informer<KubeObject>;
+  readonly keys: Keys;
   /** Gets the namespaces to reconcile. */
   readonly queue: { add(namespace: string): void };
   /** The namespace of the source. */
@@ -67,7 +68,8 @@ export function setUpCopies(options: CopiesOptions): Copies {
 
   async function reconcile(target: string, signal: AbortSignal) {
     const [wanted, found] = [source(), configMaps.lister.get(`${target}/${name}`)];
-    const isNeeded = target !== namespace && pods.lister.byIndex(INJECTED_IN, target).length > 0;
+    const isNeeded =
+      target !== namespace && pods.lister.list(target).some((pod) => isInjected(pod, options.keys));
     const step = planCopy({ source: wanted, found, isNeeded });
     if (step === 'nothing' || wanted === undefined) return {};
     try {

@@ -7,7 +7,7 @@ import type { NamespaceSettings } from '../sidecar/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../sidecar/template/template-set.ts';
 import type { DriftBasis } from './classify.ts';
 import { Drift, type Finding } from './drift.ts';
-import { controllerOf, IN_NAMESPACE, isInjected, OF_CONTROLLER } from './drift-pods.ts';
+import { controllerOf, isInjected, OF_CONTROLLER } from './drift-pods.ts';
 import { repairReconcile } from './repair.ts';
 import { RepairBreaker } from './repair-breaker.ts';
 
@@ -17,7 +17,7 @@ interface Queue {
 
 export interface DriftControllerOptions {
   readonly client: Pick<KubeClient, 'get' | 'request'>;
-  /** Live pods, cut down by `podSummary`, with the indices of `podIndexers`. */
+  /** Live pods, cut down by `podSummary`, with the indices of `POD_INDEXERS`. */
   readonly pods: Pick<Informer<KubeObject>, 'lister' | 'addEventHandler'>;
   readonly namespaceSettings: (namespace: string) => NamespaceSettings;
   readonly basis: () => DriftBasis;
@@ -106,7 +106,7 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
       now,
     }),
     keys: () => pods.lister.list().map(keyOf),
-    requeue: (namespace) => requeue(pods.lister.byIndex(IN_NAMESPACE, namespace)),
+    requeue: (namespace) => requeue(pods.lister.list(namespace)),
     templatesChanged() {
       const { state, options } = basis();
       const [before, after] = [judgedBy, 'set' in state ? state.set : undefined];

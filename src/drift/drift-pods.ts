@@ -1,9 +1,8 @@
 import type { KubeObject } from '../kube/api/object.ts';
+import { SharedValues } from '../kube/util/shared-values.ts';
 import { type Keys, ROLLOUT_KEY } from '../sidecar/keys.ts';
 
-/** Indices of the pod cache: by namespace, injected pods by namespace, and pods by their controller's UID. */
-export const IN_NAMESPACE = 'namespace';
-export const INJECTED_IN = 'injected';
+/** The index of the pod cache by the UID of the controller. */
 export const OF_CONTROLLER = 'controller';
 
 /** Whether the pod has the annotation of an injected pod. */
@@ -16,42 +15,34 @@ export function controllerOf({ metadata }: KubeObject) {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
-/** The indexers of the indices above. */
-export function podIndexers(keys: Keys) {
-  const namespaceOf = ({ metadata: { namespace } }: KubeObject) =>
-    namespace === undefined ? [] : [namespace];
-  return {
-    [IN_NAMESPACE]: namespaceOf,
-    [INJECTED_IN]: (pod: KubeObject) => (isInjected(pod, keys) ? namespaceOf(pod) : []),
-    [OF_CONTROLLER]: (pod: KubeObject) => {
-      const uid = controllerOf(pod)?.uid;
-      return uid === undefined ? [] : [uid];
-    },
-  };
-}
+export const POD_INDEXERS = {
+  [OF_CONTROLLER]: (pod: KubeObject) => {
+    const uid = controllerOf(pod)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+};
 
 /**
  * Returns a transform that keeps what shows whether a pod's sidecar exists and is current, and its controller. A
- * cluster can have hundreds of thousands of pods.
+ * cluster can have hundreds of thousands of pods: what they have in common is kept once.
  */
 export function podSummary(keys: Keys): (pod: KubeObject) => KubeObject {
   const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_KEY]);
+  const shared = new SharedValues();
   return (pod) => {
-    const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = pod.metadata;
+    const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = pod.metadata;
+    const { deletionTimestamp } = pod.metadata;
     const owner = controllerOf(pod);
     const labels = picked(pod.metadata.labels, kept);
     const annotations = picked(pod.metadata.annotations, kept);
     return {
       metadata: {
-        name,
-        ...(namespace !== undefined && { namespace }),
-        ...(uid !== undefined && { uid }),
-        ...(resourceVersion !== undefined && { resourceVersion }),
-        ...(creationTimestamp !== undefined && { creationTimestamp }),
+        ...{ name, namespace: shared.of(namespace), uid, resourceVersion },
+        creationTimestamp: shared.of(creationTimestamp),
         ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-        ...(labels && { labels }),
-        ...(annotations && { annotations }),
-        ...(owner && { ownerReferences: [owner] }),
+        ...(labels && { labels: shared.of(labels) }),
+        ...(annotations && { annotations: shared.of(annotations) }),
+        ...(owner && { ownerReferences: shared.of([owner]) }),
       },
     };
   };

@@ -1,6 +1,7 @@
 import { isNotFound } from '../kube/api/api-error.ts';
 import { PODS } from '../kube/api/core-resources.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/api/object.ts';
+import { ObjectMap } from '../kube/cache/object-map.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { Reconcile } from '../kube/controller/controller.ts';
@@ -24,10 +25,13 @@ export interface DriftOptions {
   readonly onFinding: (finding: Finding) => void;
 }
 
+const KINDS = ['missed', 'stale'] as const;
+
 /** Finds every pod whose sidecar is missing or comes from another version of the template. */
 export class Drift {
   readonly #options: DriftOptions;
-  readonly #findings = new Map<ObjectKey, Finding>();
+  /** After a change of the template, all pods of a cluster are here. */
+  readonly #found = { missed: new ObjectMap<KubeObject>(), stale: new ObjectMap<KubeObject>() };
   /** UIDs of pods that a full read showed to need no sidecar. */
   readonly #cleared = new Map<ObjectKey, string>();
 
@@ -36,13 +40,12 @@ export class Drift {
   }
 
   get findings(): readonly Finding[] {
-    return [...this.#findings.values()];
+    return KINDS.flatMap((kind) => this.#found[kind].values().map((pod) => ({ kind, pod })));
   }
 
   /** The pod of the key if it is missed. */
   missed(key: ObjectKey): KubeObject | undefined {
-    const finding = this.#findings.get(key);
-    return finding?.kind === 'missed' ? finding.pod : undefined;
+    return this.#found.missed.get(key);
   }
 
   /** Forgets the full reads of these pods, because the template or the labels of their namespace have changed. */
@@ -52,7 +55,7 @@ export class Drift {
 
   /** Forgets everything at the end of a term: this process misses changes until it leads again. */
   forget(): void {
-    this.#findings.clear();
+    for (const kind of KINDS) this.#found[kind].clear();
     this.#cleared.clear();
   }
 
@@ -61,13 +64,11 @@ export class Drift {
     const pod = this.#options.pods.get(key);
     const kind = pod && !pod.metadata.deletionTimestamp ? await this.#kindOf(pod, signal) : undefined;
     if (!pod) this.#cleared.delete(key);
-    const before = this.#findings.get(key);
-    if (!pod || kind === undefined) this.#findings.delete(key);
-    else {
-      const finding = { kind, pod };
-      this.#findings.set(key, finding);
-      if (before?.kind !== kind || before.pod.metadata.uid !== pod.metadata.uid)
-        this.#options.onFinding(finding);
+    const before = kind && this.#found[kind].get(key);
+    for (const each of KINDS) if (each !== kind) this.#found[each].delete(key);
+    if (pod && kind) {
+      this.#found[kind].set(pod.metadata, pod);
+      if (before?.metadata.uid !== pod.metadata.uid) this.#options.onFinding({ kind, pod });
     }
     return {};
   };

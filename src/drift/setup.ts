@@ -1,4 +1,4 @@
-import { CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
+import { COPIED_CONFIG_MAPS, LIVE_PODS, PODS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { Informer } from '../kube/cache/informer.ts';
@@ -13,7 +13,7 @@ import type { TemplateState } from '../sidecar/template/template-set.ts';
 import { setUpCopies } from './copies.ts';
 import type { ManagedConfigMap } from './copy-plan.ts';
 import { setUpDriftController } from './drift-controller.ts';
-import { podIndexers, podSummary } from './drift-pods.ts';
+import { POD_INDEXERS, podSummary } from './drift-pods.ts';
 import { driftMetrics } from './metrics.ts';
 
 /** The flags of `serve` for drift and repair. */
@@ -53,7 +53,7 @@ export interface Fleet {
 /** Name of the ConfigMap with Envoy's configuration, in the operator's namespace and those of the pods. */
 const ENVOY = 'envoy';
 const WORKERS = 2;
-const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = CONFIG_MAPS;
+const MANAGED_CONFIG_MAPS: Resource<ManagedConfigMap> = COPIED_CONFIG_MAPS;
 const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
 /**
@@ -67,7 +67,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
   const pods = manager.informer(POD_METADATA, {
     fieldSelector: LIVE_PODS,
     transform: podSummary(keys),
-    indexers: podIndexers(keys),
+    indexers: POD_INDEXERS,
   });
   const after = (signal: AbortSignal) => waitForSync([configMaps, pods], signal);
 
@@ -81,6 +81,7 @@ export function setUpDrift(manager: Manager, options: DriftSetupOptions): Fleet 
     client,
     configMaps,
     pods,
+    keys,
     queue: copyWork.queue,
     namespace,
     name: ENVOY,

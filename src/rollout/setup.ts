@@ -1,4 +1,4 @@
-import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import { apiVersionOf } from '../kube/api/resource.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import type { Manager } from '../kube/manager/manager.ts';
@@ -57,7 +57,9 @@ export function setUpRollout(manager: Manager, options: RolloutSetupOptions): vo
     startWhen: (signal) => untilRollout(revisions, signal),
   });
   const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
-  const configMaps = manager.informer(CONFIG_MAPS, { fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}` });
+  const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
+    fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
+  });
   const memory = new PodMemory();
   const configIn = (of: string) => cachedAge(configMaps.lister.get(`${of}/${ENVOY_CONFIG_MAP}`));
   const regarding = () => ({

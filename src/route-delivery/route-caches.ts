@@ -1,4 +1,4 @@
-import { CONFIG_MAPS } from '../kube/api/core-resources.ts';
+import { COPIED_CONFIG_MAPS } from '../kube/api/core-resources.ts';
 import type { KubeObject } from '../kube/api/object.ts';
 import type { Informer } from '../kube/cache/informer.ts';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
@@ -44,7 +44,7 @@ export class RouteCaches {
     this.maps = manager.informer(MAPS_METADATA, { fieldSelector: ONLY_ROUTES_MAPS, startWhen });
     // The same as for the copies of it.
     const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
-    this.#envoyMaps = manager.informer(CONFIG_MAPS, { fieldSelector });
+    this.#envoyMaps = manager.informer(COPIED_CONFIG_MAPS, { fieldSelector });
     this.pods = pods;
     pods.addIndexers({
       [ROUTED_IN]: (pod) => (this.isRouted(pod) && pod.metadata.namespace ? [pod.metadata.namespace] : []),

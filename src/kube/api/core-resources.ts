@@ -1,3 +1,4 @@
+import { SharedValues } from '../util/shared-values.ts';
 import type { KubeObject } from './object.ts';
 import { decodeObject, type Resource } from './resource.ts';
 
@@ -14,6 +15,18 @@ export const CONFIG_MAPS: Resource<ConfigMap> = {
   namespaced: true,
   // The API server has validated that data maps strings to strings.
   decode: decodeObject,
+};
+
+const sharedData = new SharedValues();
+
+/** ConfigMaps of which each namespace has a copy: a cache keeps equal data once, and no annotations. */
+export const COPIED_CONFIG_MAPS: Resource<ConfigMap> = {
+  ...CONFIG_MAPS,
+  decode(value) {
+    const { metadata, data }: ConfigMap = decodeObject(value);
+    const { annotations: _, ...kept } = metadata;
+    return { metadata: kept, ...(data && { data: sharedData.of(data) }) };
+  },
 };
 
 /** core/v1 Secret: the fields that the library reads. Values are base64. */

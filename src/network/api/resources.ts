@@ -1,6 +1,7 @@
 import { isRecord } from '../../json/json.ts';
 import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
+import { SharedValues } from '../../kube/util/shared-values.ts';
 import { NETWORK_GROUP } from './names.ts';
 import type { Network } from './types.ts';
 
@@ -58,6 +59,9 @@ function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
   return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
 }
 
+/** What many Networks have in common is kept once: finalizers, and the words of conditions. */
+const shared = new SharedValues();
+
 /**
  * The part of a Network that a cache keeps. Labels and annotations can have hundreds of kilobytes, and the operator
  * does not read them. All finalizers stay, because adding one writes the whole list.
@@ -70,9 +74,9 @@ export function cachedNetwork(network: Network): Network {
       ...(generation !== undefined && { generation }),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(finalizers !== undefined && { finalizers }),
+      ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
     },
     spec: network.spec,
-    ...(network.status !== undefined && { status: network.status }),
+    ...(network.status !== undefined && { status: shared.within(network.status) }),
   };
 }

@@ -1,4 +1,5 @@
 import { identityOf } from '../../../kube/api/object.ts';
+import { SharedValues } from '../../../kube/util/shared-values.ts';
 import { NETWORK_LABEL, UID_ANNOTATION } from '../../api/names.ts';
 import type { NetworkAttachmentDefinition } from '../../api/resources.ts';
 import { MANAGED_BY_LABEL } from './multus-attachment.ts';
@@ -6,6 +7,7 @@ import { MANAGED_BY_LABEL } from './multus-attachment.ts';
 /** In characters, which is much more than the operator writes. */
 const MAX_TEXT = 4 * 1024;
 
+const shared = new SharedValues();
 const LABELS = [MANAGED_BY_LABEL, NETWORK_LABEL];
 const ANNOTATIONS = [UID_ANNOTATION];
 
@@ -20,10 +22,10 @@ export function cachedAttachment(attachment: NetworkAttachmentDefinition): Netwo
     metadata: {
       ...identityOf(attachment),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(finalizers !== undefined && { finalizers }),
-      ...(ownerReferences !== undefined && { ownerReferences }),
+      ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
+      ...(ownerReferences !== undefined && { ownerReferences: shared.within(ownerReferences) }),
       // Keep a map even if it has only foreign keys, so that a patch does not replace it.
-      ...(labels !== undefined && { labels: picked(labels, LABELS) }),
+      ...(labels !== undefined && { labels: shared.within(picked(labels, LABELS)) }),
       ...(annotations !== undefined && { annotations: picked(annotations, ANNOTATIONS) }),
     },
     ...(attachment.spec !== undefined && { spec: config === undefined ? {} : { config: bounded(config) } }),
