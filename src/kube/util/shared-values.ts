@@ -1,27 +1,35 @@
-/** How much text of JSON is known at a time, in UTF-16 units. Lists are sorted, so equal values come soon after each other. */
-const MOST = 2 ** 20;
+/** How much text of JSON is known at a time, in UTF-16 units: in the newer half, and in the older one. */
+const HALF = 2 ** 19;
 
 /**
  * Gives one copy of equal JSON values: what many cached objects have in common, such as a namespace, takes memory once.
- * Callers never change a value.
+ * It forgets what was not asked for lately, so values that no object has any more are freed. Callers never change a
+ * value.
  */
 export class SharedValues {
-  readonly #known = new Map<string, unknown>();
+  /** By its JSON. */
+  #newer = new Map<string, unknown>();
+  #older: ReadonlyMap<string, unknown> = new Map();
+  /** Of the texts in `#newer`. */
   #length = 0;
 
   /** The same value, or an equal one that came before. */
-  of<T>(value: T): T {
+  of<T extends NonNullable<unknown>>(value: T): T {
     const text = JSON.stringify(value);
-    const known = this.#known.get(text);
     // Equal texts are of equal values.
-    if (known !== undefined) return known as T;
-    if (this.#length + text.length > MOST) {
-      this.#known.clear();
+    const known = this.#newer.get(text) as T | undefined;
+    if (known !== undefined) return known;
+    const shared = (this.#older.get(text) as T | undefined) ?? value;
+    // It would take the place of all others.
+    if (text.length > HALF) return shared;
+    if (this.#length + text.length > HALF) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
       this.#length = 0;
     }
-    this.#known.set(text, value);
+    this.#newer.set(text, shared);
     this.#length += text.length;
-    return value;
+    return shared;
   }
 
   /** An equal value. Each text, list and object in it may be one that came before. */
@@ -31,6 +39,6 @@ export class SharedValues {
     const copy = Array.isArray(value)
       ? value.map((each) => this.within(each))
       : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.within(each)]));
-    return this.of(copy as T);
+    return this.of(copy as T & object);
   }
 }

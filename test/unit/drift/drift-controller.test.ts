@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { classify } from '../../../src/drift/classify.ts';
 import { setUpDriftController } from '../../../src/drift/drift-controller.ts';
-import { podIndexers } from '../../../src/drift/drift-pods.ts';
+import { POD_INDEXERS } from '../../../src/drift/drift-pods.ts';
 import type { KubeObject } from '../../../src/kube/api/object.ts';
 import { keysFor } from '../../../src/sidecar/keys.ts';
 import { formatStatus } from '../../../src/sidecar/status.ts';
@@ -17,7 +17,7 @@ const ONE = { config: text('a'), 'config.extra': text('b') };
 const SETTINGS = { plain: {}, special: { namespaceTemplates: 'extra' } };
 
 function setUp() {
-  const pods = new FakeInformer<KubeObject>(podIndexers(keys));
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
   const queued: string[] = [];
   let set: TemplateSet = templateSet(ONE);
   const namespaceSettings = (namespace: string) => ({
