@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Point } from '../../hack/pictures/growth-plot.ts';
 import { projectDirectory } from '../env/control-plane/project-directory.ts';
@@ -17,8 +17,8 @@ const POINTS = 'test/bench/growth.json';
 
 /** The design's, by how many pods there are, in MB; of more pods nothing is said. */
 const MOST_MB = [
-  { pods: 10_000, most: 256 },
-  { pods: 100_000, most: 512 },
+  { pods: 10_000, most: 200 },
+  { pods: 100_000, most: 250 },
 ];
 
 /** What a Network more costs, the more there are, beside so many pods: a curve. */
@@ -46,9 +46,9 @@ export async function growthBench({
       there = size;
     }
     await end();
-    const directory = record ? projectDirectory() : join(projectDirectory(), 'out');
-    await mkdir(join(directory, 'docs'), { recursive: true });
-    await writeFile(join(directory, POINTS), `${JSON.stringify(points, undefined, 2)}\n`);
+    const file = join(projectDirectory(), record ? '' : 'out', POINTS);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `${JSON.stringify(points, undefined, 2)}\n`);
     const [first, last] = [points.at(0), points.at(-1)];
     if (!first || !last) return [];
     const kilobytes = ((last.residentMb - first.residentMb) * 1024) / (last.networks - first.networks);
