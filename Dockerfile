@@ -28,7 +28,6 @@ LABEL org.opencontainers.image.title="envoy-initializer" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /rootfs/node /
-COPY --from=build /rootfs/packages /
 COPY --from=build /rootfs/program /
 WORKDIR /app
 ENV NODE_ENV=production

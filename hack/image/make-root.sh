@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates the root of the image below the directory $1, as three layers: Node with its libraries, the packages, the
-# program. The first ones change the least. The image has no shell and no package manager. It has ip,
+# Creates the root of the image below the directory $1, as two layers: Node with its libraries, and the program. The
+# first one changes less. The image has no shell and no package manager. It has ip,
 # bridge and nft for the node agent, and CNI plugins for nodes that lack them. $2 is the time of all files, in
 # seconds since 1970.
 set -eu
@@ -28,22 +28,17 @@ mkdir -p "$root/node/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' >"$root/node/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/node/etc/group"
 
-mkdir -p "$root/packages/app"
-cp -R node_modules "$root/packages/app"
-rm -f "$root/packages/app/node_modules/.package-lock.json"
-
-mkdir -p "$root/program/app"
-cp -R package.json sbom.cdx.json dist "$root/program/app"
+mkdir -p "$root/program/app/dist"
+cp -R package.json sbom.cdx.json "$root/program/app"
+# The program keeps its source maps, for --enable-source-maps. The rest of dist is the library.
+cp -R dist/main.js dist/main.js.map dist/program "$root/program/app/dist"
+# The packages are in the program. Their names, versions and licences are beside it.
+find node_modules -type f \( -name package.json -o -iname '*licen[cs]e*' -o -iname 'notice*' \) \
+  -exec cp --parents {} "$root/program/app" \;
 # For kubectl exec. The image lacks env, which the first line of main.js asks for.
 mkdir -p "$root/program/usr/local/bin"
 printf '#!/usr/local/bin/node\nimport("/app/dist/main.js");\n' >"$root/program/usr/local/bin/envoy-initializer"
 chmod +x "$root/program/usr/local/bin/envoy-initializer"
-
-# Types, source maps and manuals of packages are for development; licences stay. The program keeps its source maps, for
-# --enable-source-maps.
-find "$root/packages" "$root/program" -type f \
-  \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -path "$root/packages/*" -o -name '*.md' \) \
-  ! -iname '*licen*' -exec rm {} +
 
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$time" {} +

