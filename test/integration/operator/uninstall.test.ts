@@ -214,6 +214,6 @@ describe('deploy', () => {
 
   test('refuses an overlay that does not exist', async () => {
     const deploying = deploy({ kubectl, overlay: 'defualt', image: 'a:b', timeoutSeconds: 2, say() {} });
-    await expect(deploying).rejects.toThrow('overlay defualt does not exist');
+    await expect(deploying).rejects.toThrow('overlay "defualt" does not exist');
   });
 });
