@@ -67,8 +67,9 @@ export async function mixedBench(settings: BenchSettings): Promise<readonly Meas
     const done: Run[] = [];
     for (let run = 0; run < runs; run++) {
       const [from, to] = part(networks, run, runs);
-      done.push(await measure({ stage, p99, url, floorUrl: floor.url, make, count: to - from, settings }));
-      progress(`  ${to} Networks are Ready`);
+      const one = await measure({ stage, p99, url, floorUrl: floor.url, make, count: to - from, settings });
+      done.push(one);
+      progress(`  ${to} Networks are Ready: ${JSON.stringify(one)}`);
     }
     await end();
     return measurements(networks, done);
