@@ -10,7 +10,7 @@ export async function readUrl(
   url: string,
   { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS } = {},
 ): Promise<Buffer> {
-  const dispatcher = new EnvHttpProxyAgent({ allowH2: false });
+  const dispatcher = new EnvHttpProxyAgent({ allowH2: false, proxyTls: { allowH2: false } });
   try {
     const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
     if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readUrl } from '../../../../src/cli/io/read-url.ts';
 import { processTerminal } from '../../../../src/cli/io/terminal.ts';
+import { makeKeyPair } from '../../../support/kube/certificates.ts';
 import { SilentServer } from '../../../support/kube/silent-server.ts';
 
 let server: Server;
@@ -56,4 +58,23 @@ test('a server that is not there is an error that names it', async () => {
   const { port } = silent;
   await silent.close();
   await expect(readUrl(`http://127.0.0.1:${port}/`)).rejects.toThrow(`ECONNREFUSED 127.0.0.1:${port}`);
+});
+
+// The bundle of the image has no HTTP/2.
+test('a proxy with TLS is not offered HTTP/2', async () => {
+  let offered: readonly string[] = [];
+  const ALPNCallback = ({ protocols }: { readonly protocols: readonly string[] }) => {
+    offered = protocols;
+    return 'http/1.1';
+  };
+  const proxy = createTlsServer({ ...makeKeyPair(), ALPNCallback }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  process.env.HTTPS_PROXY = `https://localhost:${(proxy.address() as AddressInfo).port}`;
+  try {
+    await expect(readUrl('https://example.test/web.yaml')).rejects.toThrow('self-signed certificate');
+    expect(offered).toEqual(['http/1.1']);
+  } finally {
+    delete process.env.HTTPS_PROXY;
+    proxy.close();
+  }
 });
