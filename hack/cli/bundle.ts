@@ -29,22 +29,7 @@ export async function bundle(): Promise<Bundle> {
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(process.execPath);",
     },
-    plugins: [
-      {
-        // These packages are beside the source, and not beside the executable.
-        name: 'bundle-required',
-        setup({ onLoad }) {
-          onLoad({ filter: /\/src\/kube\/manager\/logger\.ts$/ }, ({ path }) => {
-            const contents = readFileSync(path, 'utf8').replaceAll(
-              'createRequire(import.meta.url)',
-              'require',
-            );
-            return { contents, loader: 'ts' };
-          });
-        },
-      },
-      skipApiTypes,
-    ],
+    plugins: [skipApiTypes],
   });
   const packages = Object.keys(metafile.inputs).flatMap(
     (input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? [],

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { waitForSync } from '../kube/cache/wait-for-sync.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
 import { ownNamespace } from '../kube/client/own-namespace.ts';
-import { createLogger, type LogLevel } from '../kube/manager/logger.ts';
+import { createLogger, type LogLevel, linesOf } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { Trigger } from '../kube/workqueue/trigger.ts';
@@ -54,7 +54,7 @@ export async function nodeAgent(options: NodeAgentOptions, stop: AbortSignal): P
   if (nodeName === undefined) {
     throw new UsageError('the name of the node is missing: set --node-name or the variable NODE_NAME');
   }
-  const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
+  const { log, verbosity } = createLogger(options.logLevel, await linesOf(options.logFormat));
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {

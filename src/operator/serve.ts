@@ -7,7 +7,7 @@ import { PROGRAM } from '../json/own-names.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/usable-kube-config.ts';
 import { limitHeapGrowth } from '../kube/manager/heap.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
-import { createLogger } from '../kube/manager/logger.ts';
+import { createLogger, linesOf } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/usage-error.ts';
 import { setUpNetworks } from '../network/setup.ts';
@@ -27,7 +27,7 @@ import { setUpServerVersion } from './server-version.ts';
 export async function serve(options: OperatorOptions, stop: AbortSignal): Promise<0 | 1> {
   checkOptions(options);
   const config = usableKubeConfig(options);
-  const { log, verbosity } = createLogger(options.logLevel, options.logFormat);
+  const { log, verbosity } = createLogger(options.logLevel, await linesOf(options.logFormat));
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
 /** Lines are written in batches of this size, or after this time. */
@@ -17,13 +16,12 @@ export interface LogVerbosity {
 }
 
 /**
- * The process's logger: JSON lines, or human-readable lines, on standard output. JSON is written asynchronously, since
- * a line for each pod must not delay the webhook. pino writes waiting lines when the process ends, also by process.exit
- * and by an exception, but not by SIGKILL.
+ * The process's logger: JSON lines, or those of `linesOf()`, on standard output. pino writes waiting lines when the
+ * process ends, also by process.exit and by an exception, but not by SIGKILL.
  */
 export function createLogger(
   level: LogLevel,
-  format: 'json' | 'pretty',
+  lines: DestinationStream = jsonLines(),
 ): { readonly log: Logger; readonly verbosity: LogVerbosity } {
   // A child copies the level at its creation, and would keep it.
   const children: WeakRef<Logger>[] = [];
@@ -34,22 +32,7 @@ export function createLogger(
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  // In this process, not in pino's worker thread, so that the last lines before an exit are not lost.
-  const log =
-    format === 'json'
-      ? pino(
-          options,
-          inBatches(pino.destination({ sync: false, minLength: BATCH_BYTES, maxLength: MAX_WAITING_BYTES })),
-        )
-      : pino(
-          options,
-          loadPretty().PinoPretty({
-            sync: true,
-            ignore: 'pid,hostname',
-            translateTime: 'SYS:HH:MM:ss.l',
-            singleLine: true,
-          }),
-        );
+  const log = pino(options, lines);
   const verbosity: LogVerbosity = {
     level: () => log.level,
     setLevel(wanted) {
@@ -59,9 +42,23 @@ export function createLogger(
   return { log, verbosity };
 }
 
-/** Only readable lines need it. */
-function loadPretty(): typeof import('pino-pretty') {
-  return createRequire(import.meta.url)('pino-pretty');
+/** The lines of a format: for programs, or for people. */
+export async function linesOf(format: 'json' | 'pretty'): Promise<DestinationStream> {
+  if (format === 'json') return jsonLines();
+  // Only these lines need it.
+  const { default: pretty } = await import('pino-pretty');
+  // In this process, not in pino's worker thread, so that the last lines before an exit are not lost.
+  return pretty({
+    sync: true,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss.l',
+    singleLine: true,
+  });
+}
+
+/** JSON is written asynchronously, since a line for each pod must not delay the webhook. */
+function jsonLines(): DestinationStream {
+  return inBatches(pino.destination({ sync: false, minLength: BATCH_BYTES, maxLength: MAX_WAITING_BYTES }));
 }
 
 /**

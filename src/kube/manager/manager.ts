@@ -118,11 +118,7 @@ export class Manager implements Informers {
    * yet.
    * @throws UsageError if the kubeconfig is missing or unusable.
    */
-  static create({
-    config,
-    log = createLogger('info', 'json').log,
-    ...options
-  }: CreateManagerOptions): Manager {
+  static create({ config, log = createLogger('info').log, ...options }: CreateManagerOptions): Manager {
     const [clock, registry] = [systemClock, createRegistry()];
     const metrics = { metrics: clientMetrics(registry), cacheMetrics: cacheMetrics(registry, Date.now) };
     const reached = config ?? usableKubeConfig({ kubeconfig: undefined, master: undefined });

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -10,7 +13,8 @@ const run = (args: readonly string[]) =>
   runCommand(process.execPath, args, { PATH: process.env.PATH ?? '' }, '');
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(projectDirectory(), 'build', 'bundle-'));
+  // Where there are no packages, as in the image.
+  directory = await mkdtemp(join(tmpdir(), 'bundle-'));
   const { code, stderr } = await run([join(projectDirectory(), 'hack/bundle/program.ts'), directory]);
   expect([code, stderr]).toEqual([0, '']);
 });
@@ -22,6 +26,14 @@ test('the bundle runs, with the modules of each command', async () => {
     const { code, stdout } = await run([join(directory, 'main.js'), command, '--help']);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`Usage: envoy-initializer ${command}`)]);
   }
+});
+
+test('it holds the package that only a flag needs', async () => {
+  const flags = ['--log-format=pretty', '--port=0', '--metrics-port=0', '--master=https://127.0.0.1:1'];
+  const served = spawn(process.execPath, [join(directory, 'main.js'), 'serve', ...flags]);
+  const [line] = await Promise.race([once(served.stdout, 'data'), once(served.stderr, 'data')]);
+  served.kill('SIGKILL');
+  expect(String(line)).toMatch(/^\[.*\] INFO: listening/);
 });
 
 // Each takes memory in each replica for as long as it runs.

@@ -10,7 +10,7 @@ const LINES = 300;
 function logging(ending: string): readonly string[] {
   const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
-    const { log } = createLogger('info', 'json');
+    const { log } = createLogger('info');
     for (let line = 0; line < ${LINES}; line += 1) log.info({ line, filler: 'x'.repeat(100) }, 'logged');
     ${ending}`;
   return ['--input-type=module', '--eval', code];
@@ -41,7 +41,7 @@ test.each([
 test('a new level applies to existing child loggers, too', async () => {
   const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
-    const { log, verbosity } = createLogger('info', 'json');
+    const { log, verbosity } = createLogger('info');
     const child = log.child({ child: true });
     const sayAll = (when) => { for (const each of [log, child]) each.debug(when); };
     sayAll('before');

@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 test('writes nothing while nothing is logged', () => {
-  const { log } = createLogger('info', 'json');
+  const { log } = createLogger('info');
   log.info('a line');
   for (let second = 0; second < 10; second += 1) {
     jest.advanceTimersByTime(1_000);
@@ -42,7 +42,7 @@ test('writes nothing while nothing is logged', () => {
 });
 
 test('writes the lines that are logged during a write', () => {
-  const { log } = createLogger('info', 'json');
+  const { log } = createLogger('info');
   log.info('first');
   jest.advanceTimersByTime(1_000);
   log.info('second');
