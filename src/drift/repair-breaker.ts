@@ -31,8 +31,11 @@ export class RepairBreaker {
     return !isHeld && this.#replacing.size < this.#allowed;
   }
 
-  /** Records the eviction of a pod of this controller; `pods` are the UIDs of all its pods. */
-  evicted(controllerUid: string, pods: ReadonlySet<string>, now: number): void {
+  /**
+   * Records the eviction of a pod of this controller, before it is asked for: the replacement may be seen before the
+   * answer. `pods` are the UIDs of all its pods.
+   */
+  evicting(controllerUid: string, pods: ReadonlySet<string>, now: number): void {
     this.#replacing.set(controllerUid, { pods, since: now });
   }
 
@@ -57,6 +60,11 @@ export class RepairBreaker {
       this.#allowed = 1;
     }
     return true;
+  }
+
+  /** Records that the pod was not evicted. */
+  notEvicted(controllerUid: string): void {
+    this.#replacing.delete(controllerUid);
   }
 
   /** Returns to the initial state. */

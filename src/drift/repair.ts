@@ -48,10 +48,15 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     }
     const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller)?.uid ?? '';
     const siblings = podsOf(controller);
-    const outcome = await evict(client, pod, { signal });
+    breaker.evicting(controller, siblings, now());
+    let outcome: Awaited<ReturnType<typeof evict>> | undefined;
+    try {
+      outcome = await evict(client, pod, { signal });
+    } finally {
+      if (outcome !== 'evicted') breaker.notEvicted(controller);
+    }
     if (outcome === 'refused') return { requeueAfterMs: STOPPED_RETRY_MS };
     if (outcome === 'evicted') {
-      breaker.evicted(controller, siblings, now());
       const note = `${keyOf(pod)} was created without its sidecar: evicted so that its replacement gets one`;
       events.event(
         { apiVersion: 'v1', kind: 'Pod', ...pod },

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { spared } from '../../../src/drift/repair.ts';
+import { repairReconcile, spared } from '../../../src/drift/repair.ts';
 import { RepairBreaker } from '../../../src/drift/repair-breaker.ts';
+import { ApiError } from '../../../src/kube/api/api-error.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const rules = { windowMs: 15 * 60_000, busy: new Set(['busy']), now: NOW };
@@ -36,7 +37,7 @@ describe('RepairBreaker', () => {
 
   test('allows one eviction and waits for the replacement', () => {
     expect(breaker.mayEvict(NOW)).toBe(true);
-    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     expect(breaker.busy).toEqual(new Set(['a']));
   });
@@ -45,7 +46,7 @@ describe('RepairBreaker', () => {
     const widths: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       let width = 0;
-      for (; breaker.mayEvict(NOW); width += 1) breaker.evicted(`${round}-${width}`, new Set(['old']), NOW);
+      for (; breaker.mayEvict(NOW); width += 1) breaker.evicting(`${round}-${width}`, new Set(['old']), NOW);
       widths.push(width);
       for (let n = 0; n < width; n += 1) back(`${round}-${n}`, true);
     }
@@ -53,7 +54,7 @@ describe('RepairBreaker', () => {
   });
 
   test('stops at a replacement without a sidecar, until a later pod has one', () => {
-    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     back('a', false);
     expect(breaker.mayEvict(NOW)).toBe(false);
     expect(breaker.stopped).toBe('the replacement of an evicted pod has no sidecar');
@@ -66,17 +67,17 @@ describe('RepairBreaker', () => {
 
   test('allows a trial ten seconds after a stop, then after twenty, and so on', () => {
     for (const [round, wait] of [10_000, 20_000, 40_000].entries()) {
-      breaker.evicted(`${round}`, new Set(['old']), NOW);
+      breaker.evicting(`${round}`, new Set(['old']), NOW);
       back(`${round}`, false);
       expect(breaker.mayEvict(NOW + wait - 1)).toBe(false);
       expect(breaker.mayEvict(NOW + wait)).toBe(true);
     }
-    breaker.evicted('next', new Set(['old']), NOW + 40_000);
+    breaker.evicting('next', new Set(['old']), NOW + 40_000);
     expect(breaker.mayEvict(NOW + 40_000)).toBe(false);
   });
 
   test('does not take an older pod for the replacement', () => {
-    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     for (const uid of ['a-old', 'a-sibling'])
       breaker.seen('a', { uid, createdAt: NOW, injected: false }, NOW);
     expect(breaker.stopped).toBeUndefined();
@@ -84,23 +85,68 @@ describe('RepairBreaker', () => {
   });
 
   test('allows one eviction again after a reset', () => {
-    breaker.evicted('a', new Set(['old']), NOW);
+    breaker.evicting('a', new Set(['old']), NOW);
     back('a', false);
-    breaker.evicted('b', new Set(['old']), NOW);
+    breaker.evicting('b', new Set(['old']), NOW);
     breaker.reset();
     expect(breaker.stopped).toBeUndefined();
     expect(breaker.busy).toEqual(new Set());
     expect(breaker.mayEvict(NOW)).toBe(true);
-    breaker.evicted('c', new Set(['old']), NOW);
+    breaker.evicting('c', new Set(['old']), NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
   });
 
   test('gives up a workload that creates no pod, without a stop', () => {
-    breaker.evicted('a', new Set(['a-old', 'a-sibling']), NOW);
+    breaker.evicting('a', new Set(['a-old', 'a-sibling']), NOW);
     breaker.giveUp(NOW);
     expect(breaker.mayEvict(NOW)).toBe(false);
     breaker.giveUp(NOW + 1);
     expect(breaker.mayEvict(NOW)).toBe(true);
     expect(breaker.stopped).toBeUndefined();
+  });
+});
+
+describe('repairReconcile', () => {
+  let breaker: RepairBreaker;
+  const candidate = pod({ namespace: 'default', uid: 'old' });
+  /** Repairs the pod, with this answer to the eviction. */
+  const repair = (request: () => Promise<never>) =>
+    repairReconcile({
+      client: { request },
+      breaker,
+      missed: () => candidate,
+      podsOf: () => new Set(['old']),
+      windowMs: rules.windowMs,
+      unhealthy: () => undefined,
+      events: { event: () => undefined },
+      onObstacle: () => undefined,
+      now: () => NOW,
+    })('default/web-1', new AbortController().signal);
+
+  beforeEach(() => {
+    breaker = new RepairBreaker();
+  });
+
+  test.each([true, false])(
+    'sees a replacement that comes before the answer to the eviction (with a sidecar: %s)',
+    async (injected) => {
+      await repair(async () => {
+        breaker.seen('web', { uid: 'new', createdAt: NOW, injected }, NOW);
+        return undefined as never;
+      });
+      expect(breaker.busy.size).toBe(0);
+      expect(breaker.stopped !== undefined).toBe(!injected);
+    },
+  );
+
+  test.each([
+    ['a budget refuses it', 429],
+    ['the pod is gone', 404],
+    ['another pod has its name', 409],
+    ['it fails', 500],
+  ])('waits for no replacement if %s', async (_, status) => {
+    const failed = repair(() => Promise.reject(new ApiError({ status, reason: '', message: 'no' })));
+    await failed.catch((err: unknown) => expect(err).toMatchObject({ status: 500 }));
+    expect(breaker.busy.size).toBe(0);
   });
 });
