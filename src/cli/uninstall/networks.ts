@@ -59,7 +59,7 @@ export async function deleteNetworks(remover: Remover, hasOperator: boolean): Pr
   const { client } = remover;
   for (const network of await allNetworks(client)) {
     await remover.delete(NETWORKS, network);
-    if (!hasOperator) await release(client, network);
+    if (!hasOperator) await release(remover, network);
   }
   await remover.untilGone(async () => {
     const rest = await allNetworks(client);
@@ -67,15 +67,22 @@ export async function deleteNetworks(remover: Remover, hasOperator: boolean): Pr
   });
 }
 
-/** Removes the operator's finalizer from a Network and from its definition; other finalizers stay. */
-async function release(client: KubeClient, { metadata }: Network): Promise<void> {
+/**
+ * Removes the operator's finalizer from the definition of a Network and from the Network; other finalizers stay. It
+ * deletes the definition, because the garbage collector leaves objects whose owner's kind no longer exists.
+ */
+async function release(remover: Remover, { metadata }: Network): Promise<void> {
+  const { client } = remover;
   const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
-  for (const resource of [NETWORKS, NETWORK_ATTACHMENT_DEFINITIONS] as readonly Resource<KubeObject>[]) {
+  for (const resource of [NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS] as readonly Resource<KubeObject>[]) {
     const object = await objectOf(client, resource, ref);
     const patch = object ? withoutFinalizer(object, NETWORK_FINALIZER) : [];
-    if (patch.length === 0) continue;
-    await client.jsonPatch(resource, ref, patch).catch((err: unknown) => {
-      if (!isNotFound(err)) throw err;
-    });
+    if (patch.length > 0)
+      await client.jsonPatch(resource, ref, patch).catch((err: unknown) => {
+        if (!isNotFound(err)) throw err;
+      });
+    const owners = object?.metadata.ownerReferences ?? [];
+    if (object && owners.length > 0 && owners.every(({ uid }) => uid === metadata.uid))
+      await remover.delete(resource, object);
   }
 }

@@ -177,6 +177,7 @@ describe('uninstall', () => {
     });
     const said = await uninstalled(controlPlane.kubeconfigPath, '--force');
     expect(said).toContain('no operator leads in the namespace envoy-initializer: removing the finalizers.');
+    expect(said).toContain('deleted networkattachmentdefinition default/orphan');
     expect(await run('get network-attachment-definitions --all-namespaces --output=name')).toBe('');
     expect(await objectNames(controlPlane)).toEqual(before);
   });
