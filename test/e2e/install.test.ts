@@ -119,7 +119,7 @@ describeWithCluster('one kubectl apply, and nothing else', () => {
     expect(rows.filter(({ state }) => state === 'problem' || state === 'unknown')).toEqual([]);
     expect({ codes, stderr: report.stderr }).toEqual({
       codes: [0, 0],
-      stderr: expect.stringMatching(/^(missing: cluster\/\S+: the API server answered 404: .*\n)*$/),
+      stderr: expect.stringMatching(/^(missing: cluster\/\S+: this cluster does not have this kind\n)*$/),
     });
     const archive = gunzipSync(report.written.get('r.tgz') ?? Buffer.alloc(0));
     const names = execFileSync('tar', ['-t'], { input: archive }).toString();
