@@ -138,7 +138,9 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     if (controller.signal.aborted) this.#pause();
     else controller.signal.addEventListener('abort', () => this.#pause(), { once: true });
     const former = this.#ended;
-    this.#ended = former.then(() => this.#source.run(this.#sink(), controller.signal)).finally(unlink);
+    this.#ended = former
+      .then(() => this.#source.run(this.#sink(controller.signal), controller.signal))
+      .finally(unlink);
     await this.#ended;
   }
 
@@ -188,9 +190,9 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     for (const listener of this.#listeners) notify(listener);
   }
 
-  #sink(): ReflectorSink<T> {
+  #sink(signal: AbortSignal): ReflectorSink<T> {
     return {
-      replace: (states) => this.#replace(states),
+      replace: (states) => this.#replace(states, signal),
       upsert: (object) => this.#upsert(object, false),
       remove: (key, last) => this.#remove(key, last, false),
       connect: () => this.#notify((listener) => listener.connect()),
@@ -198,22 +200,23 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
     };
   }
 
-  async #replace(states: ObjectStates<T>): Promise<void> {
-    await this.#each(states, ([, object]) => object && this.#upsert(object, !this.#listed));
+  /** Ends early when the signal aborts: the informer may run again by then. */
+  async #replace(states: ObjectStates<T>, signal: AbortSignal): Promise<void> {
+    await this.#each(states, signal, ([, object]) => object && this.#upsert(object, !this.#listed));
     // Their last state was not seen: the cached one may be older.
     const gone = this.#store.keys().filter((key) => !states.has(key));
-    await this.#each(gone, (key) => this.#remove(key, undefined, true));
-    if (this.#listed || this.#state === 'stopped') return;
+    await this.#each(gone, signal, (key) => this.#remove(key, undefined, true));
+    if (this.#listed || signal.aborted) return;
     this.#listed = true;
     this.#notify((listener) => listener.markInitialListEnd());
     this.#checkSynced();
   }
 
-  /** Visits all items, and yields to the event loop in between. Ends early when the informer stops. */
-  async #each<I>(items: Iterable<I>, visit: (item: I) => void): Promise<void> {
+  /** Visits all items, and yields to the event loop in between, until the signal aborts. */
+  async #each<I>(items: Iterable<I>, signal: AbortSignal, visit: (item: I) => void): Promise<void> {
     let visited = 0;
     for (const item of items) {
-      if (this.#state === 'stopped') return;
+      if (signal.aborted) return;
       visit(item);
       if (++visited % SLICE !== 0) continue;
       await eventLoopTurn();

@@ -120,6 +120,29 @@ test('a cache, its indices and what handlers hear are as a plain map, after any 
   );
 });
 
+test('an informer that is stopped in the middle of a list, and runs again, has not synced before its next list', async () => {
+  const all = new Map(
+    Array.from({ length: 3_000 }, (_, nth) => [
+      `${nth}`,
+      { metadata: { name: `${nth}`, uid: `${nth}`, resourceVersion: '1' } },
+    ]),
+  );
+  for (let turns = 0; turns < 30; turns++) {
+    const { informer, sink } = await fed();
+    informer.addEventHandler({});
+    const replaced = sink.replace(all);
+    await eventLoopTurn();
+    const stopped = informer.stop();
+    for (let turn = 0; turn < turns; turn++) await undefined;
+    const again = informer.start();
+    await Promise.all([replaced, stopped]);
+    for (let turn = 0; turn < 10; turn++) await eventLoopTurn();
+    expect([turns, informer.hasSynced()]).toEqual([turns, false]);
+    await informer.stop();
+    await again;
+  }
+});
+
 test('the objects of a long list do not wait for the handlers as a whole', async () => {
   const { informer, sink, close } = await fed();
   const size = 10_000;
