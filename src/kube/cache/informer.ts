@@ -234,7 +234,8 @@ export class Informer<T extends KubeObject> implements ObjectCache<T> {
       return;
     }
     if (this.#options.keep?.(object) === false) {
-      this.#remove(key, object, false);
+      // With its previous state, as the API server does it for selectors: handlers know the object by that.
+      this.#remove(key, undefined, false);
       return;
     }
     if (previous && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;
