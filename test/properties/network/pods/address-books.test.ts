@@ -22,7 +22,7 @@ type Step =
     }
   | { readonly do: 'delete' | 'createClaim' | 'deleteClaim' | 'away' | 'back'; readonly name: string }
   | { readonly do: 'catchUp'; readonly replica: number; readonly events: number }
-  | { readonly do: 'lead'; readonly replica: number }
+  | { readonly do: 'lead' | 'count'; readonly replica: number }
   | { readonly do: 'sweep' }
   | { readonly do: 'reconcile'; readonly name: string; readonly fate: 'done' | 'dropped' | 'answer lost' }
   | { readonly do: 'interrupt'; readonly name: string; readonly steps: readonly Step[] };
@@ -56,6 +56,7 @@ const others: fc.Arbitrary<Step> = fc.oneof(
   action('away', node),
   action('back', node),
   fc.constant({ do: 'sweep' as const }),
+  fc.record({ do: fc.constant('count' as const), replica }),
 );
 const quiet = [
   { arbitrary: reconciles, weight: 5 },
@@ -98,6 +99,13 @@ async function take(world: AddressWorld, step: Step): Promise<void> {
       return world.replicas[step.replica]?.catchUp(step.events);
     case 'lead':
       return world.lead(step.replica);
+    case 'count': {
+      // May forget the book.
+      const counts = world.replicas[step.replica]?.books.countsOf('default/blue');
+      const { taken, total } = world.replicas[step.replica]?.books.of('default/blue') ?? {};
+      expect(counts).toEqual({ taken, total });
+      return;
+    }
     case 'sweep':
       return world.leader.books.sweep();
     case 'reconcile':
