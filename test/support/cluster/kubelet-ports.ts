@@ -20,8 +20,10 @@ export class KubeletPorts {
   readonly asked: Asked[] = [];
   /** The answer instead of a WebSocket, such as `403 Forbidden`, with this body. */
   refusal: { readonly status: string; readonly body: string } | undefined;
-  /** Forward nothing, and say nothing. */
+  /** Forward nothing, and say nothing; of a refusal, say all but its end. */
   isSilent = false;
+  /** The connections for port-forwards, also refused ones. */
+  readonly connections = new Set<Duplex>();
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
 
@@ -31,11 +33,13 @@ export class KubeletPorts {
       const { url = '', headers } = request;
       const user = String((request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? '');
       this.asked.push({ path: url, headers, user });
+      this.connections.add(socket);
+      socket.once('close', () => this.connections.delete(socket));
       if (this.refusal) {
         const { status, body } = this.refusal;
-        socket.end(
-          `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-        );
+        const head = `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+        if (this.isSilent) socket.write(head + body.slice(0, -1));
+        else socket.end(head + body);
         return;
       }
       if (this.isSilent) return;
@@ -66,7 +70,7 @@ export class KubeletPorts {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets.clients) socket.terminate();
+    for (const socket of this.connections) socket.destroy();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }

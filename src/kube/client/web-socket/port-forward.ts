@@ -6,6 +6,7 @@ import { ApiError, asTransportError, TransportError } from '../../api/api-error.
 import { PODS } from '../../api/core-resources.ts';
 import { resourcePath } from '../../api/resource.ts';
 import { errorOf, textBodyOf } from '../../api/response.ts';
+import { abortable } from '../../util/linked-abort.ts';
 import type { ObjectRef } from '../client.ts';
 import type { Transport, TransportResponse } from '../transport.ts';
 
@@ -30,7 +31,10 @@ export async function portForward(
 ): Promise<Duplex> {
   const path = `${resourcePath(PODS, pod, 'portforward')}?ports=${port}`;
   const socket = await transport.webSocket(path, PROTOCOL, signal);
-  if (socket instanceof IncomingMessage) throw await errorOf(asResponse(socket));
+  if (socket instanceof IncomingMessage) {
+    // Its text may never end.
+    throw await abortable(errorOf(asResponse(socket)), signal).finally(() => socket.destroy());
+  }
   return new ForwardedPort(socket);
 }
 
@@ -52,7 +56,8 @@ class ForwardedPort extends Duplex {
     const began = new Set<number>();
     socket.on('message', (data) => {
       const message = Buffer.isBuffer(data) ? data : Buffer.from(String(data));
-      const channel = message[0] ?? DATA;
+      const channel = message[0];
+      if (channel !== DATA && channel !== ERRORS) return;
       const content = message.subarray(began.has(channel) ? 1 : 1 + PORT_BYTES);
       began.add(channel);
       if (content.length === 0) return;

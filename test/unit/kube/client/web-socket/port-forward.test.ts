@@ -133,4 +133,20 @@ describe('a connection to a port of a pod', () => {
     stop.abort(new Error('enough'));
     await expect(connecting).rejects.toThrow('enough');
   });
+
+  test('ends at the signal, while a refusal does not end', async () => {
+    kubelet.refusal = { status: '403 Forbidden', body: 'no' };
+    kubelet.isSilent = true;
+    const stop = new AbortController();
+    const stopping: Pick<Transport, 'webSocket'> = {
+      async webSocket(...request) {
+        const answer = await transport.webSocket(...request);
+        setImmediate(() => stop.abort(new Error('enough')));
+        return answer;
+      },
+    };
+    const connecting = portForward(stopping, POD, portOf(pod), stop.signal);
+    await expect(connecting).rejects.toThrow('enough');
+    await until(() => kubelet.connections.size === 0);
+  });
 });
