@@ -89,6 +89,7 @@ export class Sidecars {
   readonly #options: SidecarsOptions;
   readonly #known = new Map<string, Sidecar>();
   readonly #delivered = new Map<string, Delivered>();
+  /** Of all that are known. Not of the cache: a pod that has gone from it is forgotten a moment later. */
   readonly #tallies = new Map<string, Map<string, number>>();
   /** Namespaces in which no sidecar is to be asked. */
   readonly #surveyed = new Set<string>();
@@ -123,8 +124,10 @@ export class Sidecars {
 
   /** Forgets the file of a namespace that has none any more. */
   forgetFile(namespace: string): void {
-    for (const each of [this.#delivered, this.#tallies, this.#surveyed]) each.delete(namespace);
+    for (const each of [this.#delivered, this.#surveyed]) each.delete(namespace);
     this.#unsurveyed?.delete(namespace);
+    // It may be a sidecar there, which is not asked any more.
+    this.#unasked = undefined;
     this.#options.recount(namespace);
   }
 
@@ -138,15 +141,7 @@ export class Sidecars {
 
   /** The versions in a namespace. */
   tally(namespace: string): Tally {
-    const known = this.#tallies.get(namespace);
-    if (known) return known;
-    const tally = new Map<string, number>();
-    for (const { metadata } of this.#options.pods.byIndex(ROUTED_IN, namespace)) {
-      const version = this.#known.get(metadata.uid ?? '')?.version;
-      if (version !== undefined) tally.set(version, (tally.get(version) ?? 0) + 1);
-    }
-    this.#tallies.set(namespace, tally);
-    return tally;
+    return this.#tallies.get(namespace) ?? new Map();
   }
 
   /** Notes that the file of a namespace cannot be delivered. */
@@ -191,10 +186,12 @@ export class Sidecars {
 
   /** Counts a sidecar with its new version, and no longer with the one before. */
   #recount(namespace: string, before: string | undefined, after: string | undefined): void {
-    const tally = this.#tallies.get(namespace);
-    if (before !== undefined) tally?.set(before, (tally.get(before) ?? 0) - 1);
-    if (before !== undefined && tally?.get(before) === 0) tally.delete(before);
-    if (after !== undefined) tally?.set(after, (tally.get(after) ?? 0) + 1);
+    const tally = this.#tallies.get(namespace) ?? new Map<string, number>();
+    if (before !== undefined) tally.set(before, (tally.get(before) ?? 0) - 1);
+    if (before !== undefined && tally.get(before) === 0) tally.delete(before);
+    if (after !== undefined) tally.set(after, (tally.get(after) ?? 0) + 1);
+    if (tally.size > 0) this.#tallies.set(namespace, tally);
+    else this.#tallies.delete(namespace);
     this.#hasChanged = true;
     this.#options.recount(namespace);
   }

@@ -257,3 +257,11 @@ test('sidecars that never answer do not take all workers from those that do', as
   expect(new Set(results.slice(24).map(({ requeueAfterMs }) => requeueAfterMs)).size).toBe(16);
   expect((await round()).count).toBe(24);
 });
+
+test('a sidecar whose file is gone is not waited for', () => {
+  const { sidecars } = setUp();
+  sidecars.delivered('shop', 'new', true);
+  expect(sidecars.isSurveyed(() => ['shop'])).toBe(false);
+  sidecars.forgetFile('shop');
+  expect(sidecars.isSurveyed(() => [])).toBe(true);
+});
