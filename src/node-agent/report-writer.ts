@@ -31,7 +31,9 @@ export class ReportWriter {
   /** Writes the report if it has changed. */
   async write(report: NodeReport, signal: AbortSignal): Promise<void> {
     const { client, namespace, node, owner, nowMs } = this.#options;
-    const text = JSON.stringify(report);
+    // The order of Networks in a cache means nothing.
+    const problems = Object.entries(report.problems).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const text = JSON.stringify({ ...report, problems: Object.fromEntries(problems) });
     const atMs = nowMs();
     if (this.#written?.text === text && atMs - this.#written.atMs < REPEAT_MS) return;
     const found = await owner();
