@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import type { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
+import { isRecord } from '../../json/json.ts';
 import { TransportError } from '../api/api-error.ts';
 import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
@@ -35,8 +34,6 @@ export class Credentials {
   #known: { readonly credential: Credential; readonly readAt: number } | undefined;
   #reading: Promise<Credential> | undefined;
   #ofPlugin: PluginCredential | undefined;
-  /** client-node's: it caches its token until the token expires, and then fetches the next one. */
-  #openId: OpenIDConnectAuth | undefined;
 
   constructor(config: KubeConfig, clock: Clock) {
     this.#config = config;
@@ -62,7 +59,6 @@ export class Credentials {
     if (this.#known?.credential !== credential) return;
     this.#known = undefined;
     this.#ofPlugin = undefined;
-    this.#openId = undefined;
   }
 
   /** Ends a running plugin. */
@@ -116,7 +112,7 @@ export class Credentials {
     }
     if (cert) return { cert, key };
     if (user.exec && cluster) return this.#plugged(user.exec, cluster);
-    if (user.authProvider) return { cert, key, authorization: await this.#openIdToken(user) };
+    if (user.authProvider) return { cert, key, authorization: `Bearer ${idTokenOf(user.authProvider)}` };
     return { cert, key };
   }
 
@@ -128,23 +124,29 @@ export class Credentials {
     const { token, cert, key } = this.#ofPlugin;
     return { cert, key, authorization: token && `Bearer ${token}` };
   }
-
-  async #openIdToken(user: KubeUser): Promise<string> {
-    const options: RequestOptions = { headers: {} };
-    this.#openId ??= await loadOpenId();
-    await this.#openId.applyAuthentication({ name: user.name, authProvider: user.authProvider }, options);
-    const header = options.headers && 'Authorization' in options.headers ? options.headers.Authorization : '';
-    if (header) return String(header);
-    throw new Error(
-      'the auth-provider oidc has no valid id-token: expected one, or a refresh-token, client-id and idp-issuer-url to fetch it',
-    );
-  }
 }
 
-/** Few kubeconfigs need it. */
-async function loadOpenId(): Promise<OpenIDConnectAuth> {
-  const module = await import('@kubernetes/client-node/dist/oidc_auth.js');
-  return new module.OpenIDConnectAuth();
+/**
+ * The token of OpenID Connect in the kubeconfig. This process does not renew it: many issuers accept a refresh token
+ * once, so the next one must be stored in the kubeconfig, as kubectl does.
+ */
+function idTokenOf({ config }: NonNullable<KubeUser['authProvider']>): string {
+  const token = config['id-token'];
+  if (token && expiryOf(token) > Date.now()) return token;
+  const is = token ? 'has an id-token that has expired' : 'has no id-token';
+  throw new Error(
+    `the auth-provider oidc ${is}: run any command of kubectl, which renews it, log in again, or use exec with a plugin`,
+  );
+}
+
+/** In milliseconds since 1970; infinite if the token does not say it. */
+function expiryOf(token: string): number {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return isRecord(claims) && typeof claims.exp === 'number' ? claims.exp * 1000 : Infinity;
+  } catch {
+    return Infinity;
+  }
 }
 
 interface Identity {

@@ -103,9 +103,9 @@ const CLUSTER_FIELDS: Record<ClusterField, readonly [object, object]> = {
 };
 
 /** A credential whose expiry is far in the future. */
-function openIdToken(): string {
+function openIdToken(exp = 4e9): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'none' })}.${part({ exp: 4e9 })}.x`;
+  return `${part({ alg: 'none' })}.${part({ exp })}.x`;
 }
 
 describe('a kubeconfig', () => {
@@ -144,6 +144,22 @@ describe('a kubeconfig', () => {
     const { headers } = await folder.credential({}, { token: 'plain', tokenFile: 'token' });
     expect(headers).toEqual({ Authorization: 'Bearer plain' });
   });
+});
+
+// A refresh token often works once, and kubectl needs the next one.
+test.each([
+  [{ 'id-token': openIdToken(1e9), 'refresh-token': 'r' }, 'has an id-token that has expired'],
+  [{}, 'has no id-token'],
+])('an ID token is renewed by kubectl alone: %j', async (config, problem) => {
+  const user = { 'auth-provider': { name: 'oidc', config } };
+  await expect(folder.credential({}, user)).rejects.toThrow(
+    `the auth-provider oidc ${problem}: run any command`,
+  );
+});
+
+test.each(['opaque', 'a.b.c', `a.${btoa('[]')}.c`])('the server judges the ID token %s', async (token) => {
+  const user = { 'auth-provider': { name: 'oidc', config: { 'id-token': token } } };
+  expect(await folder.credential({}, user)).toMatchObject({ headers: { Authorization: `Bearer ${token}` } });
 });
 
 describe('a kubeconfig is refused, with one line,', () => {
