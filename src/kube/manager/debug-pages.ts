@@ -28,13 +28,14 @@ export function debugPages({ debug, verbosity }: DebugPagesOptions): RequestList
   app.get('/debug/log-level', (_request, response) => {
     response.type('text/plain').send(`${verbosity.level()}\n`);
   });
+  // Before the body is read: Express prints the stack trace of a body that it cannot read.
+  app.put('/debug/log-level', (request, response, next) => {
+    if (LOOPBACK.includes(request.socket.remoteAddress ?? '')) return next();
+    response.status(403).type('text/plain').send('forbidden from other hosts: use kubectl port-forward\n');
+  });
   // Accepts any content type: curl sets its own for --data.
   app.put('/debug/log-level', express.text({ type: () => true, limit: 100 }), (request, response) => {
     response.type('text/plain');
-    if (!LOOPBACK.includes(request.socket.remoteAddress ?? '')) {
-      response.status(403).send('forbidden from other hosts: use kubectl port-forward\n');
-      return;
-    }
     const wanted = String(request.body).trim();
     const level = LOG_LEVELS.find((each) => each === wanted);
     if (level) verbosity.setLevel(level);
