@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { type Connection, Connections, SWEEP_MS } from '../admission/connections.ts';
+import { toError } from '../util/to-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/token-bucket.ts';
 import type { DebugPagesOptions } from './debug-pages.ts';
@@ -99,8 +100,11 @@ export function createProbesServer(options: ProbesOptions): Server {
   server.on('request', (request, response) => {
     const connection = bySocket.get(request.socket);
     if (connection) connections.called(connection, response);
-    // Among others, the text of metrics is given up when the server closes.
-    Promise.resolve(route(request, response)).catch(() => response.destroy());
+    Promise.resolve(route(request, response)).catch((err: unknown) => {
+      // The text of metrics is given up when the server closes.
+      if (closed.signal.aborted || response.headersSent) response.destroy();
+      else answer(response, 500, `${toError(err).message}\n`);
+    });
   });
   // A pending text would keep the process alive.
   server.on('close', () => closed.abort());

@@ -107,6 +107,16 @@ describe('the probes server', () => {
     expect((await fetch(`${url}/debug/nothing`)).status).toBe(404);
   });
 
+  test('answers what is wrong with a page', async () => {
+    const registry = new Registry();
+    const collect = () => {
+      throw new Error('no such cache');
+    };
+    new Gauge({ name: 'things', help: 'Things', registers: [registry], collect });
+    const answer = await fetch(`${await serving([], registry)}/metrics`);
+    expect([answer.status, await answer.text()]).toEqual([500, 'no such cache\n']);
+  });
+
   test('shows the log level, and changes it', async () => {
     const page = `${await serving([])}/debug/log-level`;
     expect(await (await fetch(page)).text()).toBe('info\n');
