@@ -113,7 +113,7 @@ describe('the probes server', () => {
       throw new Error('no such cache');
     };
     new Gauge({ name: 'things', help: 'Things', registers: [registry], collect });
-    const answer = await fetch(`${await serving([], registry)}/metrics`);
+    const answer = await inTime(fetch(`${await serving([], registry)}/metrics`));
     expect([answer.status, await answer.text()]).toEqual([500, 'no such cache\n']);
   });
 
