@@ -13,7 +13,7 @@ import { runCommand } from '../env/control-plane/run-command.ts';
 import { eventually } from '../env/eventually.ts';
 import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl.ts';
 import { multusObstacle } from '../support/cluster/multus-obstacle.ts';
-import { AGENT, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
+import { AGENT, OPERATOR, OperatorInCluster } from '../support/cluster/operator-in-cluster.ts';
 import { describeUnless } from '../support/jest/describe-unless.ts';
 import { oldCniConfig } from '../support/network/old-definitions.ts';
 import { forbiddenCalls } from '../support/operator/rights.ts';
@@ -23,10 +23,16 @@ const PREPARATION_MS = 60 * 60_000;
 jest.setTimeout(180_000);
 
 const SECOND = 'second';
+const THIRD = 'third';
 /** The range of Network `four`, and a foreign definition's. */
 const FOUR = { cidr: '10.30.0.0/24', gateway: '10.30.0.1' };
 const OTHER = { cidr: '10.39.0.0/24', gateway: '10.39.0.1' };
 const SIX = { cidr: 'fd00:30::/64', gateway: 'fd00:30::1' };
+const WIDE = { cidr: '10.33.0.0/24', gateway: '10.33.0.1' };
+const LATER = { cidr: '10.34.0.0/24', gateway: '10.34.0.1' };
+/** A node counts as lost after 50 s. */
+const LOSS_SECONDS = 60;
+const LOSS_MS = 600_000;
 /** Which a StatefulSet asks for. */
 const STATIC = '10.30.0.77';
 const reaches = ' 0% packet loss';
@@ -38,11 +44,15 @@ let worker: Worker;
 const run = (args: string) => kubectl(cluster, args);
 
 /** A Network, and a pod on it on each node. */
-function startNetwork(name: string, spec: object): Promise<void> {
+function startNetwork(
+  name: string,
+  spec: object,
+  nodes: readonly string[] = ['node', SECOND],
+): Promise<void> {
   return apply(
     cluster,
     { apiVersion: 'samplecrd.k8s.io/v1', kind: 'Network', metadata: { name }, spec },
-    ...['node', SECOND].map((node) => podOn(name, node)),
+    ...nodes.map((node) => podOn(name, node)),
   );
 }
 
@@ -51,8 +61,9 @@ function podOn(network: string, node: string): object {
   return podOf(`${network}-${node}`, {}, spec, { annotations: { 'samplecrd.k8s.io/network': network } });
 }
 
-async function podsReady(network: string): Promise<void> {
-  await run(`wait pod/${network}-node pod/${network}-${SECOND} --for=condition=Ready --timeout=120s`);
+async function podsReady(network: string, nodes: readonly string[] = ['node', SECOND]): Promise<void> {
+  const pods = nodes.map((node) => `pod/${network}-${node}`).join(' ');
+  await run(`wait ${pods} --for=condition=Ready --timeout=120s`);
 }
 
 /** The pod's addresses on its Network, in the pod itself. */
@@ -67,8 +78,14 @@ async function givenTo(pod: string): Promise<readonly string[]> {
   return JSON.parse(metadata.annotations['k8s.v1.cni.cncf.io/networks'])[0].ips;
 }
 
-async function ping(pod: string, address: string): Promise<string> {
-  return shell(cluster, pod, `ping -c 2 -W 5 -I net1 ${address.split('/')[0]}`);
+async function ping(pod: string, address: string, count = 2): Promise<string> {
+  return shell(cluster, pod, `ping -c ${count} -W 5 -I net1 ${address.split('/')[0]}`);
+}
+
+/** The nodes that replicas of the operator run on, each once per replica. */
+async function operatorNodes(): Promise<readonly string[]> {
+  const pods = `get pods -n ${OPERATOR} -l app=${OPERATOR} --field-selector=status.phase=Running`;
+  return (await run(`${pods} -o jsonpath={.items[*].spec.nodeName}`)).split(' ').sort();
 }
 
 async function onMachine({ inside }: Machine, command: string, ...args: readonly string[]): Promise<string> {
@@ -88,7 +105,7 @@ async function selectAgents(nodeSelector: object | null): Promise<void> {
 const condition = (name: string, type: string, field: string) =>
   run(`get network ${name} -o jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
 
-describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
+describeUnless(await multusObstacle(), 'on two real nodes with Multus, and then three', () => {
   beforeAll(async () => {
     cluster = await startCluster({
       images: ['busybox', 'envoy-initializer'],
@@ -290,6 +307,58 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus', () => {
       return !links.join().includes(bridge) && !links.join().includes(tunnelName(bridge));
     });
   });
+
+  test(
+    'three nodes: when the one with the leader fails, another replica leads, and Networks of the others go on',
+    async () => {
+      const nodes = ['node', SECOND, THIRD];
+      const lost = await cluster.addNode(THIRD);
+      await run(`wait node/${THIRD} --for=create --for=condition=Ready --timeout=60s`);
+      // The leader starts alone, on the node that fails.
+      await operator.scale(0);
+      await run(`cordon node ${SECOND}`);
+      await operator.scale(1);
+      const [leader] = await operator.pods();
+      await eventually('it leads', async () => (await operator.leader()) === leader?.name);
+      await run(`uncordon node ${SECOND}`);
+      await operator.scale(3);
+      expect(await operatorNodes()).toEqual(nodes);
+
+      await operator.agentsRolledOut();
+      await startNetwork('wide', WIDE, nodes);
+      await podsReady('wide', nodes);
+      const pods = nodes.map((node) => `wide-${node}`);
+      const addresses = (await Promise.all(pods.map(addressesOf))).flat();
+      expect(new Set(addresses).size).toBe(nodes.length);
+      for (const pod of pods)
+        for (const address of addresses) expect(await ping(pod, address)).toContain(reaches);
+      expect(await condition('wide', 'NodesReady', 'status')).toBe('True');
+
+      const during = ping('wide-node', addresses[1] ?? '', LOSS_SECONDS);
+      await lost.stop();
+      await run(`wait node/${THIRD} --for=condition=Ready=Unknown --timeout=120s`);
+      await eventually('another replica leads', async () => {
+        const name = await operator.leader();
+        return name !== '' && name !== leader?.name;
+      });
+      expect(await during).toContain(reaches);
+      // The Services' endpoints on the lost node are gone by now.
+      await startNetwork('later', LATER);
+      await podsReady('later');
+      const [later = ''] = await addressesOf(`later-${SECOND}`);
+      expect(await ping('later-node', later)).toContain(reaches);
+      expect(await condition('later', 'NodesReady', 'status')).toBe('True');
+      await run('wait network/wide --for=condition=NodesReady=False --timeout=90s');
+      expect(await condition('wide', 'NodesReady', 'message')).toContain(THIRD);
+      expect(await condition('wide', 'Ready', 'status')).toBe('True');
+
+      await run(`delete node ${THIRD}`);
+      await run('wait network/wide --for=condition=NodesReady --timeout=90s');
+      await run(`wait pod/${leader?.name} -n ${OPERATOR} --for=delete --timeout=150s`);
+      await operator.scale(2);
+    },
+    LOSS_MS,
+  );
 
   test('a node that goes is let go of, and takes its report along', async () => {
     const peers = async () =>

@@ -5,6 +5,9 @@ export const NODE_NAME = 'node';
 export const POD_RANGE = '10.244.0.0/16';
 export const SERVICE_RANGE = '10.96.0.0/16';
 
+/** Of the machines' own addresses, as `machine.sh` chooses them. */
+export const MACHINE_RANGE = '198.51.100.0/24';
+
 /** The range of the pods of one node: that which the cluster is started with is 0. */
 export function podRange(node: number): string {
   return `10.244.${node}.0/24`;

@@ -3,7 +3,7 @@ import { Component } from '../control-plane/component.ts';
 import { controlPlaneFiles } from '../control-plane/files.ts';
 import { runCommand } from '../control-plane/run-command.ts';
 import { startSupervisor } from '../control-plane/supervisor.ts';
-import { podRange } from './addresses.ts';
+import { MACHINE_RANGE, POD_RANGE, podRange } from './addresses.ts';
 import type { ClusterSettings } from './cluster-settings.ts';
 import { type Machine, startMachine } from './machine.ts';
 import { installMultus } from './multus/multus.ts';
@@ -56,28 +56,31 @@ export async function startWorker({ name, number, hub, preparation }: WorkerOpti
   }
 }
 
-/** A cable between the two, over which each reaches the other, and the other's pods. */
+/** A cable between the two, over which each reaches the other and its pods, and a worker all others, too. */
 async function plugIn(hub: Machine, worker: Machine, number: number): Promise<void> {
   const cable = `node${number}`;
+  await runIn(hub, 'sysctl -q -w net.ipv4.ip_forward=1');
   await ip(hub, `link add ${cable} type veth peer name hub netns ${worker.pid}`);
   const ends = [
-    { of: hub, device: cable, peer: worker, pods: podRange(number) },
-    { of: worker, device: 'hub', peer: hub, pods: podRange(0) },
+    { of: hub, device: cable, peer: worker, ranges: [podRange(number)] },
+    { of: worker, device: 'hub', peer: hub, ranges: [POD_RANGE, MACHINE_RANGE] },
   ];
   for (const { of, device, peer } of ends) {
     await ip(of, `address add ${of.address} peer ${peer.address} dev ${device}`);
     await ip(of, `link set ${device} up`);
   }
-  for (const { of, device, peer, pods } of ends) {
-    await ip(of, `route add ${pods} via ${peer.address} dev ${device}`);
+  for (const { of, device, peer, ranges } of ends) {
+    for (const range of ranges) await ip(of, `route add ${range} via ${peer.address} dev ${device}`);
   }
 }
 
+const ip = (machine: Machine, line: string) => runIn(machine, `ip ${line}`);
+
 /** With the process ids of this machine. */
-async function ip(machine: Machine, line: string): Promise<void> {
-  const args = ['--target', `${machine.pid}`, '--net', 'ip', ...line.split(' ')];
+async function runIn(machine: Machine, line: string): Promise<void> {
+  const args = ['--target', `${machine.pid}`, '--net', ...line.split(' ')];
   const { code, stderr } = await runCommand('nsenter', args, { PATH: searchPath() }, '');
-  if (code !== 0) throw new Error(`ip ${line}: ${stderr.trim()}`);
+  if (code !== 0) throw new Error(`${line}: ${stderr.trim()}`);
 }
 
 async function setUp(
