@@ -18,7 +18,8 @@ const [RETRY_MS, MOST_RETRY_MS] = [2_000, 300_000];
 
 /**
  * Proves each version of the ConfigMap, and adopts it unless the API server refuses it. Pods get the last templates meanwhile.
- * Templates that could not be proved are adopted, and proved again later.
+ * Templates that could not be proved are adopted, and proved again later. So are those that the API server refuses: it may
+ * be upgraded to a version that accepts them, and others of its replicas may accept them already.
  */
 export class TemplateAdoption {
   readonly #options: TemplateAdoptionOptions;
@@ -26,7 +27,7 @@ export class TemplateAdoption {
   #latest: TemplateConfigMap | undefined;
   #state: 'none' | 'waiting' | 'settled' = 'none';
   #warnings: readonly string[] = [];
-  /** Proofs of the current ConfigMap that failed. */
+  /** Proofs of the current ConfigMap that failed, or ended in a refusal. */
   #failures = 0;
 
   constructor(options: TemplateAdoptionOptions) {
@@ -72,7 +73,7 @@ export class TemplateAdoption {
     templates.decide(proof, texts);
     this.#state = 'settled';
     this.#warn(proofWarnings(proof));
-    if (proof.doubts.length === 0) return maxTimerMs;
+    if (proof.faults.length + proof.doubts.length === 0) return maxTimerMs;
     return Math.min(retryMs * 2 ** this.#failures++, MOST_RETRY_MS);
   }
 

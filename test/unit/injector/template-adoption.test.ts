@@ -81,6 +81,18 @@ describe('TemplateAdoption', () => {
     await end();
   });
 
+  test('adopts what the API server accepts later, and reports a refusal once', async () => {
+    const { adoption, events, verdicts, until, end } = setUp();
+    verdicts.set('one', 'bad');
+    adoption.seen(withImage('one'));
+    await untilTrue(async () => events.filter((event) => event === 'proof of one').length > 2);
+    verdicts.delete('one');
+    await until('adopted one');
+    await end();
+    const verdictsSeen = events.filter((event) => !event.startsWith('proof'));
+    expect(verdictsSeen).toEqual(['rejected, staying undefined: config: refused', 'adopted one']);
+  });
+
   test('keeps the last good one while the proof lasts, and drops a proof that is out of date', async () => {
     const { adoption, events, verdicts, proofs, image, until, end } = setUp();
     adoption.seen(withImage('one'));
