@@ -97,14 +97,18 @@ export class Progress {
   /** The same for a route whose namespace is left out of some files: it has taken none of these. */
   #ofLeftOut(home: string, changed: number, holds: (namespace: string) => boolean, fleet: Fleet): Programmed {
     const sum = { sidecars: 0, of: 0 };
-    let obstacle: Obstacle | undefined;
+    // The first by name: another one each time would be a new status of all these routes.
+    let first: { readonly namespace: string; readonly bytes: number } | undefined;
     for (const [namespace, { turns, leftOut }] of this.#counted) {
       if (!holds(namespace)) continue;
       const bytes = leftOut.get(home);
       add(sum, turns, bytes === undefined ? changed : undefined);
-      if (bytes === undefined) continue;
-      obstacle ??= { reason: 'RoutesTooLarge', message: leftOutText(home, bytes, namespace) };
+      if (bytes !== undefined && (!first || namespace < first.namespace)) first = { namespace, bytes };
     }
+    const obstacle: Obstacle | undefined = first && {
+      reason: 'RoutesTooLarge',
+      message: leftOutText(home, first.bytes, first.namespace),
+    };
     return withObstacle(sum, obstacle ?? this.#obstacle(changed, holds, fleet));
   }
 
