@@ -42,8 +42,13 @@ export class TemplateAdoption {
   /** Takes the current ConfigMap; undefined if it does not exist any more. */
   seen(configMap: TemplateConfigMap | undefined): void {
     this.#latest = configMap;
-    this.#failures = 0;
     if (this.#state === 'none') this.#state = 'waiting';
+    this.again();
+  }
+
+  /** Proves the current ConfigMap again. */
+  again(): void {
+    this.#failures = 0;
     this.#changed.fire();
   }
 

@@ -61,8 +61,8 @@ const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
 export class TemplateProver {
   readonly #options: TemplateProverOptions;
   readonly #reviewClient: TemplateProverOptions['client'];
-  readonly #proved = new LruMap<string, Proof>(REMEMBERED);
-  readonly #misfits = new LruMap<string, readonly Misfit[]>(REMEMBERED_TEMPLATES);
+  #proved = new LruMap<string, Proof>(REMEMBERED);
+  #misfits = new LruMap<string, readonly Misfit[]>(REMEMBERED_TEMPLATES);
 
   constructor(options: TemplateProverOptions) {
     this.#options = options;
@@ -75,6 +75,12 @@ export class TemplateProver {
         return await client.request(...call);
       },
     };
+  }
+
+  /** Forgets all proofs, also those that are under way: another version of the API server may see it otherwise. */
+  forget(): void {
+    this.#proved = new LruMap(REMEMBERED);
+    this.#misfits = new LruMap(REMEMBERED_TEMPLATES);
   }
 
   /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
@@ -94,7 +100,8 @@ export class TemplateProver {
     ms: number,
     signal: AbortSignal,
   ): Promise<Proof> {
-    const known = this.#proved.get(set.hash);
+    const proved = this.#proved;
+    const known = proved.get(set.hash);
     // The strategy needs no proof, and is not part of the hash.
     if (known && known.set.rollout === set.rollout) return known;
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
@@ -106,7 +113,7 @@ export class TemplateProver {
       trial.doubt(error);
     }
     const proof = trial.proof();
-    if (proof.faults.length === 0 && proof.doubts.length === 0) this.#proved.set(set.hash, proof);
+    if (proof.faults.length === 0 && proof.doubts.length === 0) proved.set(set.hash, proof);
     return proof;
   }
 }

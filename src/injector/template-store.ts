@@ -17,6 +17,14 @@ export interface TemplateOptions {
   readonly annotation: string;
 }
 
+/** The minor version of the API server. */
+interface ServerMinor {
+  /** Undefined if it is unknown. */
+  current(): number | undefined;
+  /** Calls the listener after each change. */
+  onChanged(listener: () => void): void;
+}
+
 /** The current templates, kept in sync with their ConfigMap. */
 export interface LiveTemplate {
   readonly templates: LiveTemplates;
@@ -27,10 +35,18 @@ export interface LiveTemplate {
   hasSynced(): boolean;
 }
 
-/** Watches and proves the ConfigMap on every replica, and creates it with the default template if it does not exist. */
+/**
+ * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server, and creates it with the
+ * default template if it does not exist.
+ */
 export function setUpTemplate(
   manager: Manager,
-  { namespace, configmap: name, annotation }: TemplateOptions,
+  {
+    namespace,
+    configmap: name,
+    annotation,
+    serverMinor,
+  }: TemplateOptions & { readonly serverMinor: ServerMinor },
 ): LiveTemplate {
   const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);
@@ -76,6 +92,15 @@ export function setUpTemplate(
     templates,
     prover,
     warned: (warnings) => log.warn({ configMap: name, warnings }, 'template proved with warnings'),
+  });
+  let provedBy = serverMinor.current();
+  serverMinor.onChanged(() => {
+    const before = provedBy;
+    provedBy = serverMinor.current();
+    // At the start, the ConfigMap is proved anyway.
+    if (before === undefined) return;
+    prover.forget();
+    adoption.again();
   });
   informer.addEventHandler({
     onAdd: (configMap) => adoption.seen(configMap),

@@ -53,8 +53,8 @@ export async function serve(options: OperatorOptions, stop: AbortSignal): Promis
 /** Adds all parts of the operator: each feature has its own setup. */
 function setUp(manager: Manager, options: OperatorOptions): void {
   setUpNetworks(manager, options);
-  const template = setUpTemplate(manager, options);
   const serverMinor = setUpServerVersion(manager);
+  const template = setUpTemplate(manager, { ...options, serverMinor });
   const namespaces = setUpNamespaces(manager, { ...options, serverMinor: serverMinor.current });
   const fleet = setUpDrift(manager, { ...options, template, namespaces });
   const revisions = setUpRevisions(manager, { ...options, template, namespaces, pods: fleet.pods });

@@ -93,6 +93,17 @@ describe('TemplateAdoption', () => {
     expect(verdictsSeen).toEqual(['rejected, staying undefined: config: refused', 'adopted one']);
   });
 
+  test('proves what is in use again, and keeps it if there is nothing else', async () => {
+    const { adoption, verdicts, image, until, end } = setUp();
+    adoption.seen(withImage('one'));
+    await until('adopted one');
+    verdicts.set('one', 'bad');
+    adoption.again();
+    await until('rejected, staying one: config: refused');
+    expect(image()).toBe('one');
+    await end();
+  });
+
   test('keeps the last good one while the proof lasts, and drops a proof that is out of date', async () => {
     const { adoption, events, verdicts, proofs, image, until, end } = setUp();
     adoption.seen(withImage('one'));

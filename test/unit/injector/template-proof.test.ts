@@ -71,6 +71,17 @@ describe('a template that the API server accepts', () => {
     expect(labels).toEqual(Array(6).fill('false'));
   });
 
+  test('is asked about again when proofs are forgotten, also one that is under way', async () => {
+    const { prover, prove, asked } = setUp((pod) => pod);
+    const proving = prove({ config: GOOD });
+    prover.forget();
+    await proving;
+    await prove({ config: GOOD });
+    expect(asked).toHaveLength(12);
+    await prove({ config: GOOD });
+    expect(asked).toHaveLength(12);
+  });
+
   test('is not asked about twice', async () => {
     const { prover, asked, signal } = setUp((pod) => pod);
     const set = templateSet({ config: GOOD });
