@@ -131,12 +131,14 @@ export class AddressBooks {
   }
 
   /** Call it for each event of a claim. */
-  claimChanged(claim: IpamClaim): void {
+  claimChanged(claim: IpamClaim, previous: IpamClaim = claim): void {
     const key = keyOf(claim);
     const cached = this.#options.claims.get(key);
     const isGone = cached?.metadata.uid !== claim.metadata.uid;
     if (isGone || (cached?.ips.length ?? 0) > 0) this.#claimed.delete(key);
-    if (isGone) this.#offered.delete(key);
+    const hasMoved = previous.network !== claim.network;
+    if (isGone || hasMoved) this.#offered.delete(key);
+    if (hasMoved) this.#refresh(previous);
     this.#refresh(claim);
   }
 

@@ -9,7 +9,7 @@ import type { Network } from '../api/types.ts';
 import type { ClusterNode } from '../ipam/cluster-objects.ts';
 import { NetworkControllers } from '../network-controllers.ts';
 import { AddressBooks } from './address-books.ts';
-import { CLAIM_INDEXERS, IPAM_CLAIMS, type IpamClaim, isAllowed } from './ipam-claims.ts';
+import { CLAIM_INDEXERS, IPAM_CLAIMS, isAllowed } from './ipam-claims.ts';
 import { addressMetrics } from './metrics.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { type NetworkPod, networksOf } from './network-pods.ts';
@@ -70,11 +70,10 @@ export function setUpNetworkPods(manager: Manager, options: NetworkPodsOptions):
   });
   const users = new NetworkUsers(pods.lister, books);
   const addresses = new PodAddresses({ client, books, access });
-  const changed = (claim: IpamClaim) => books.claimChanged(claim);
   claims.informer.addEventHandler({
-    onAdd: changed,
-    onUpdate: (_, claim) => changed(claim),
-    onDelete: changed,
+    onAdd: (claim) => books.claimChanged(claim),
+    onUpdate: (previous, claim) => books.claimChanged(claim, previous),
+    onDelete: (claim) => books.claimChanged(claim),
   });
   nodes.addEventHandler({
     onUpdate: (previous, { metadata: { name }, isAway }) => {

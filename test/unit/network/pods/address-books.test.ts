@@ -183,6 +183,16 @@ describe('a claim', () => {
     expect(holders('10.0.0.2')).toEqual([]);
   });
 
+  test('frees the addresses of a Network that it no longer names', () => {
+    const { books, claims, holders } = stage();
+    claims.set(claim(['10.0.0.2/29']));
+    expect(holders('10.0.0.2')).toEqual(['IPAMClaim default/c']);
+    const moved = { ...claim(['10.0.0.2/29']), network: 'default/other' };
+    claims.set(moved);
+    books.claimChanged(moved, claim());
+    expect(holders('10.0.0.2')).toEqual([]);
+  });
+
   test('holds its addresses in a book that is made later', () => {
     const { claims, holders } = stage();
     claims.set(claim(['10.0.0.2/29']));
