@@ -3,7 +3,7 @@ import { identityOf, type KubeObject } from '../../kube/api/object.ts';
 import { isKubeObject, type Resource } from '../../kube/api/resource.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import { NETWORK_GROUP } from './names.ts';
-import type { Network } from './types.ts';
+import type { Network, NetworkStatus } from './types.ts';
 
 /** Networks, of crd/networks.yaml. */
 export const NETWORKS: Resource<Network> = {
@@ -59,7 +59,7 @@ function isAttachment(value: unknown): value is NetworkAttachmentDefinition {
   return isRecord(value.spec) && ['string', 'undefined'].includes(typeof value.spec.config);
 }
 
-/** What many Networks have in common is kept once: finalizers, and the words of conditions. */
+/** What many Networks have in common is kept once: finalizers, the words of conditions, and nodes. */
 const shared = new SharedValues();
 
 /**
@@ -77,6 +77,15 @@ export function cachedNetwork(network: Network): Network {
       ...(finalizers !== undefined && { finalizers: shared.within(finalizers) }),
     },
     spec: network.spec,
-    ...(network.status !== undefined && { status: shared.within(network.status) }),
+    ...(network.status !== undefined && { status: sharedStatus(network.status) }),
+  };
+}
+
+/** Each node is looked up as a whole: there can be thousands. */
+function sharedStatus({ conditions, nodes, ...status }: NetworkStatus): NetworkStatus {
+  return {
+    ...status,
+    ...(conditions !== undefined && { conditions: shared.within(conditions) }),
+    ...(nodes !== undefined && { nodes: nodes.map((node) => shared.of(node)) }),
   };
 }

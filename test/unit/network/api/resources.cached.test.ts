@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { cachedNetwork } from '../../../../src/network/api/resources.ts';
 import type { Network } from '../../../../src/network/api/types.ts';
 import { newNetwork } from '../networks.ts';
@@ -26,4 +26,20 @@ test('cachedNetwork keeps only the fields that the operator reads', () => {
 test('cachedNetwork adds no fields to a new Network', () => {
   const { apiVersion, kind, ...network } = newNetwork();
   expect(cachedNetwork(network)).toStrictEqual(network);
+});
+
+test('cachedNetwork writes each of thousands of nodes as text once, and keeps equal ones once', () => {
+  const nodes = Array.from({ length: 5_000 }, (_, nth) => ({
+    name: `node-${nth}`,
+    address: `10.0.0.${nth}`,
+  }));
+  const status = () => structuredClone({ cidr: '192.168.0.0/16', nodes });
+  const text = JSON.stringify(status());
+  const stringify = jest.spyOn(JSON, 'stringify');
+  const [one, other] = [status(), status()].map((each) => cachedNetwork(newNetwork({ status: each })));
+  const written = stringify.mock.results.map(({ value }) => String(value).length);
+  stringify.mockRestore();
+  expect(written.reduce((sum, length) => sum + length)).toBeLessThan(2 * text.length + 10_000);
+  expect(one?.status).toEqual(status());
+  expect(other?.status?.nodes?.[7]).toBe(one?.status?.nodes?.[7]);
 });
