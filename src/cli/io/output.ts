@@ -3,7 +3,7 @@ import type { JsonValue } from '../../json/json.ts';
 import { printBlock } from '../../json/yaml-edit/print.ts';
 import { oneOf } from '../options/option-values.ts';
 import { columns } from './columns.ts';
-import type { Terminal } from './terminal.ts';
+import { harmless, type Terminal } from './terminal.ts';
 
 /** Reports are text for people. Lists are a table, with more columns in `wide`, or the names of their objects. */
 export type OutputFormat = 'text' | 'table' | 'wide' | 'name' | 'json' | 'yaml';
@@ -62,7 +62,7 @@ export function printOutput<Row>(terminal: Terminal, format: OutputFormat, outpu
   else
     terminal.out(
       linesOf(format, output)
-        .map((line) => `${painted(terminal, line)}\n`)
+        .map((line) => `${painted(terminal, harmless(line))}\n`)
         .join(''),
     );
 }

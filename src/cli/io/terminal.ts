@@ -35,11 +35,15 @@ export const processTerminal: Terminal = {
   out: (line) => {
     write(process.stdout, line);
   },
-  // Names in manifests could hold commands for the terminal.
   // Node.js respects NO_COLOR, FORCE_COLOR and TERM, and looks whether this is a terminal.
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
-  err: (text) => write(process.stderr, text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD')),
+  err: (text) => write(process.stderr, harmless(text)),
 };
+
+/** Names in manifests, annotations and answers of pods could hold commands for the terminal. */
+export function harmless(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '\uFFFD');
+}
 
 async function bytesOf(file: string): Promise<Buffer> {
   if (file === '-') return await gather(process.stdin);

@@ -33,6 +33,12 @@ test.each<[OutputFormat, string]>([
   expect(printed(format)).toBe(expected);
 });
 
+test('a table has no commands for the terminal', () => {
+  const rows = [{ name: 'web\u001b[2J', node: 'a\u009b31m' }];
+  expect(printed('wide', rows)).toBe('NAME      NODE\nweb\uFFFD[2J   a\uFFFD31m\n1 pod\n');
+  expect(printed('name', rows)).toBe('pod/web\uFFFD[2J\n');
+});
+
 test('an empty table has no heading', () => {
   expect(printed('table', [])).toBe('1 pod\n');
 });
