@@ -12,7 +12,11 @@ export interface Prover {
     texts: Readonly<Record<string, string>>,
     ms: number,
     signal: AbortSignal,
-  ): Promise<{ readonly set: TemplateSet }>;
+  ): Promise<{
+    readonly set: TemplateSet;
+    /** Why templates could not be proved, if so. */
+    readonly doubts: readonly string[];
+  }>;
 }
 
 export interface PromotedProofsOptions {
@@ -21,9 +25,11 @@ export interface PromotedProofsOptions {
   readonly log: Logger;
   /** The templates are proved: `setOf` has another answer now. */
   onProved(): void;
+  /** The time from the first proof that failed to the next one, in milliseconds. It doubles each time. */
+  readonly retryMs?: number;
 }
 
-const [PROOF_MS, PROOF_AGAIN_MS] = [10_000, 30_000];
+const [PROOF_MS, RETRY_MS, MOST_RETRY_MS] = [10_000, 2_000, 300_000];
 
 /**
  * Proves the promoted templates while a rollout to others runs, on every replica: each must know which pods the API
@@ -33,6 +39,8 @@ export class PromotedProofs {
   readonly #options: PromotedProofsOptions;
   readonly #trigger = new Trigger();
   #proved: TemplateSet | undefined;
+  /** Whether the API server has judged all of them. */
+  #isSure = false;
 
   constructor(options: PromotedProofsOptions) {
     this.#options = options;
@@ -49,7 +57,8 @@ export class PromotedProofs {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    const { retryMs: firstMs = RETRY_MS } = this.#options;
+    for (let failures = 0; !signal.aborted; ) {
       const isDone = await this.#prove(signal).then(
         () => true,
         (err: unknown) => {
@@ -58,7 +67,9 @@ export class PromotedProofs {
           return false;
         },
       );
-      await this.#trigger.next(isDone ? maxTimerMs : PROOF_AGAIN_MS, signal);
+      const retryMs = Math.min(firstMs * 2 ** failures, MOST_RETRY_MS);
+      failures = isDone ? 0 : failures + 1;
+      await this.#trigger.next(isDone ? maxTimerMs : retryMs, signal);
     }
   }
 
@@ -67,9 +78,15 @@ export class PromotedProofs {
     const revisions = history.current();
     if (!revisions || revisions.promoted === revisions.target) return;
     const { set } = revisions.promoted;
-    if (this.#proved?.hash === set.hash) return;
+    const isKnown = this.#proved?.hash === set.hash;
+    if (isKnown && this.#isSure) return;
     const texts = (history.objectOf(set.hash)?.data ?? {}) as Readonly<Record<string, string>>;
-    this.#proved = (await prover.prove(set, texts, PROOF_MS, signal)).set;
-    onProved();
+    const { set: judged, doubts } = await prover.prove(set, texts, PROOF_MS, signal);
+    this.#isSure = doubts.length === 0;
+    if (this.#isSure || !isKnown) {
+      this.#proved = judged;
+      onProved();
+    }
+    if (!this.#isSure) throw new Error(doubts.join('; '));
   }
 }
