@@ -2,6 +2,12 @@
 const HALF = 2 ** 19;
 
 /**
+ * The longest text of a value that is taken apart, in UTF-16 units. It takes ten times as long as to parse it, and users
+ * can write megabytes of finalizers.
+ */
+const MOST_IN_PARTS = 2 ** 12;
+
+/**
  * Gives one copy of equal JSON values: what many cached objects have in common, such as a namespace, takes memory once.
  * It forgets what was not asked for lately, so values that no object has any more are freed. Callers never change a
  * value.
@@ -32,13 +38,18 @@ export class SharedValues {
     return shared;
   }
 
-  /** An equal value. Each text, list and object in it may be one that came before. */
+  /** An equal value. Unless it is long, each text, list and object in it may be one that came before. */
   within<T>(value: T): T {
+    const isLong = JSON.stringify(value).length > MOST_IN_PARTS;
+    return isLong ? this.of(value as T & object) : this.#within(value);
+  }
+
+  #within<T>(value: T): T {
     if (typeof value === 'string') return this.of(value);
     if (typeof value !== 'object' || value === null) return value;
     const copy = Array.isArray(value)
-      ? value.map((each) => this.within(each))
-      : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.within(each)]));
+      ? value.map((each) => this.#within(each))
+      : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.#within(each)]));
     return this.of(copy as T & object);
   }
 }

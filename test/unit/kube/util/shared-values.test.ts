@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
 
@@ -23,6 +23,20 @@ test('equal parts of different values are one', () => {
   const [one, two] = ['one', 'two'].map((name) => shared.within({ name, conditions: [{ ...LABELS }] }));
   expect(two).toEqual({ name: 'two', conditions: [LABELS] });
   expect(two?.conditions).toBe(one?.conditions);
+});
+
+// Users can write megabytes of them, and each event is read in the process of the webhook.
+test('a long list is not taken apart', () => {
+  const owners = Array.from({ length: 10_000 }, (_, nth) => ({
+    kind: 'Pod',
+    name: `pod-${nth}`,
+    uid: `${nth}`,
+  }));
+  const shared = new SharedValues();
+  const stringify = jest.spyOn(JSON, 'stringify');
+  expect(shared.within(owners)).toBe(owners);
+  expect(stringify.mock.calls.length).toBeLessThan(5);
+  stringify.mockRestore();
 });
 
 test('any JSON stays equal, and is not changed', () => {
