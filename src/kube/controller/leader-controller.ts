@@ -47,13 +47,13 @@ export class LeaderController {
    * ended.
    * @throws Error if the previous term has not ended.
    */
-  async run(reconcile: Reconcile, keys: Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
+  async run(reconcile: Reconcile, keys: () => Iterable<ObjectKey>, signal: AbortSignal): Promise<void> {
     if (this.#term) throw new Error(`controller ${this.#options.name}: the previous term has not ended`);
     const { name, watchdog } = this.#options;
     const watched = watchdog.watch(name, this.queue, reconcile);
     const { queue, controller } = this.#begin(watched.reconcile);
     try {
-      for (const key of keys) queue.add(key);
+      addAll(queue, keys);
       await controller.run(signal);
     } finally {
       watched.end();
@@ -80,6 +80,11 @@ export class LeaderController {
       unsettled: this.#term?.controller.history() ?? [],
     };
   }
+}
+
+/** A function of its own: an async function holds what it has touched until it ends, which is the end of the term. */
+function addAll(queue: WorkQueue<ObjectKey>, keys: () => Iterable<ObjectKey>): void {
+  for (const key of keys()) queue.add(key);
 }
 
 /** Creates a controller of this process by its name and its number of workers. */

@@ -73,7 +73,7 @@ export class ManagedController {
       await after?.(signal);
       if (signal.aborted) return;
       try {
-        await this.#options.controller.run(reconcile, keys(), signal);
+        await this.#options.controller.run(reconcile, keys, signal);
       } finally {
         ended?.();
       }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -20,17 +22,20 @@ function recorded(): { readonly reconcile: Reconcile; readonly keys: string[] } 
   return { reconcile, keys };
 }
 
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
 describe('a controller of the leader', () => {
   test('reconciles in its second term the keys that are added in it', async () => {
     const led = newLedController();
     const { reconcile, keys } = recorded();
     const [first, second] = [new AbortController(), new AbortController()];
-    const former = led.run(reconcile, ['a'], first.signal);
+    const former = led.run(reconcile, () => ['a'], first.signal);
     await until(() => keys.length === 1);
     first.abort();
     await former;
     led.queue.add('lost: no term runs');
-    const current = led.run(reconcile, ['a'], second.signal);
+    const current = led.run(reconcile, () => ['a'], second.signal);
     led.queue.add('b');
     await until(() => keys.length === 3);
     expect(keys).toEqual(['a', 'a', 'b']);
@@ -42,9 +47,9 @@ describe('a controller of the leader', () => {
     const led = newLedController();
     const { reconcile, started, release } = held();
     const [first, second] = [new AbortController(), new AbortController()];
-    const former = led.run(reconcile, ['a'], first.signal);
+    const former = led.run(reconcile, () => ['a'], first.signal);
     await until(() => started.length === 1);
-    await expect(led.run(reconcile, [], second.signal)).rejects.toThrow(
+    await expect(led.run(reconcile, () => [], second.signal)).rejects.toThrow(
       'controller network: the previous term has not ended',
     );
     led.queue.add('b');
@@ -65,7 +70,7 @@ describe('a controller of the leader', () => {
         failed += 1;
         throw new Error('no');
       },
-      ['a'],
+      () => ['a'],
       first.signal,
     );
     await until(() => failed > 0);
@@ -73,9 +78,27 @@ describe('a controller of the leader', () => {
     first.abort();
     await former;
     expect(led.debug()).toEqual({ name: 'network', running: [], unsettled: [] });
-    const current = led.run(recorded().reconcile, [], second.signal);
+    const current = led.run(recorded().reconcile, () => [], second.signal);
     expect(led.debug()).toEqual({ name: 'network', running: [], unsettled: [] });
     second.abort();
     await current;
+  });
+
+  test('does not hold its first keys during the term', async () => {
+    const led = newLedController();
+    const { reconcile, keys } = recorded();
+    const term = new AbortController();
+    let first: WeakRef<readonly string[]> | undefined;
+    const given = () => {
+      const all = ['a', 'b'];
+      first = new WeakRef(all);
+      return all;
+    };
+    const run = led.run(reconcile, given, term.signal);
+    await until(() => keys.length === 2);
+    collectGarbage();
+    expect(first?.deref()).toBeUndefined();
+    term.abort();
+    await run;
   });
 });
