@@ -1,3 +1,4 @@
+import { isRecord } from '../json/json.ts';
 import {
   isAlreadyExists,
   isConflict,
@@ -27,7 +28,7 @@ import {
 } from './resources.ts';
 
 export interface RouteFilesOptions {
-  readonly client: Pick<KubeClient, 'list' | 'request'>;
+  readonly client: Pick<KubeClient, 'request'>;
   /** Their metadata: the texts of all namespaces would take too much memory. */
   readonly configMaps: Pick<Lister<KubeObject>, 'get'>;
   /** The operator’s namespace. */
@@ -99,12 +100,14 @@ export class RouteFiles {
     if (cached && known && (known.resourceVersion === seen || known.cached === seen)) {
       return { ...known, metadata: cached.metadata };
     }
-    const { items } = await client.list(
-      ROUTES_MAPS,
-      { namespace, fieldSelector: ONLY_ROUTES_MAPS, signal },
-      (item) => ROUTES_MAPS.decode(item),
-    );
-    const [found] = items;
+    // Not list(), which looks at each byte of a long list to hold one item at a time: this one has one item.
+    const list = await client.request('GET', resourcePath(ROUTES_MAPS, { namespace }), {
+      query: { fieldSelector: ONLY_ROUTES_MAPS },
+      signal,
+    });
+    const items = isRecord(list) ? (list.items ?? []) : undefined;
+    if (!Array.isArray(items)) throw new TypeError('expected a list of ConfigMaps');
+    const [found] = items.map(ROUTES_MAPS.decode);
     this.#contents.delete(namespace);
     if (!found) return undefined;
     const { data = {}, immutable, metadata } = found;

@@ -31,12 +31,11 @@ function setUp({
   const world = { found, cached: found, text };
   const files = new RouteFiles({
     client: {
-      list: async (_: unknown, options: object, read = (item: unknown) => item) => {
-        const { namespace, fieldSelector } = { namespace: '', fieldSelector: '', ...options };
-        done.push(['read', namespace, fieldSelector]);
-        return { items: world.found ? [read(world.found)] : [], resourceVersion: '9', continue: undefined };
-      },
       request: async (method: Method, path: string, { body, query, accept }: RequestOptions = {}) => {
+        if (method === 'GET') {
+          done.push(['read', path, query?.fieldSelector]);
+          return { items: world.found ? [world.found] : null };
+        }
         done.push([method, path, body, query?.fieldManager]);
         if (fails) throw fails;
         expect(accept).toContain('as=PartialObjectMetadata');
@@ -71,7 +70,7 @@ function setUp({
 
 const MANAGER = 'envoy-initializer-routes';
 const MAPS = '/api/v1/namespaces/shop/configmaps';
-const READ = ['read', 'shop', 'metadata.name=envoy-routes'];
+const READ = ['read', MAPS, 'metadata.name=envoy-routes'];
 const patch = (resourceVersion: string, text: string) => [
   'PATCH',
   `${MAPS}/envoy-routes`,
