@@ -29,6 +29,8 @@ const SIZES = [1, 2, 4];
 const EVENTS = 200;
 const TEMPLATE_EVENTS = 5;
 const PAUSE_MS = 10;
+/** An idle process returns the memory of its start after at most 10 s. */
+const RETURNED_MS = 12_000;
 /** For how long the CPU time without events is counted. */
 const QUIET_MS = 10_000;
 
@@ -115,6 +117,7 @@ async function measure(size: FleetSize): Promise<Point> {
     await second.untilReady();
     await second.untilIdle();
     const startSeconds = second.cpuSeconds();
+    await pause(RETURNED_MS);
     const { now: residentMb, most: peakMb } = await second.memory();
     return { size, startSeconds, residentMb, peakMb, eventMs: await costs(second, server, size) };
   } finally {

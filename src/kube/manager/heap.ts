@@ -9,8 +9,12 @@ const LEAST_PERCENT = 20;
 const EVERY_MS = 5_000;
 /** A process that allocates less in that time is idle: probes and bookmarks take up to 2 MB. */
 const IDLE_BYTES = 4 * 2 ** 20;
-/** A collection of such a heap takes 0.1 s. */
-const SMALL_HEAP_BYTES = 40 * 2 ** 20;
+/** Or less than this part of its heap: the events of more objects take more. */
+const IDLE_SHARE = 0.1;
+/** A collection takes 5 ms for each MB of the heap. Beyond this, reviews would wait too long. */
+const LARGEST_BYTES = 200 * 2 ** 20;
+/** About what the start of a small process allocates, and of one that begins to lead. */
+const MUCH_BYTES = 2 ** 30;
 /** V8's default, in collections. */
 const BYTECODE_OLD_AGE = 6;
 
@@ -25,23 +29,23 @@ export function growthPercent(usedBytes: number): number {
  * But a small heap that may only grow a little is collected several times a second by reviews of large pods
  * (test/bench/README.md).
  *
- * When the process is idle for the first time, `collect` (with Node's flag --expose-gc) returns what only the start
- * needed. V8 itself would not: it still has the rates of the start, and takes the process for busy.
+ * When the process is idle for the first time, and whenever it is idle after it has allocated 1 GB, `collect` (with Node's
+ * flag --expose-gc) returns what only the start, or that work, needed: V8 leaves holes in its pages. V8 itself would not:
+ * it still has the rates of the start, and takes the process for busy.
  */
 export function limitHeapGrowth(clock: Clock, collect: NodeJS.GCFunction | undefined = globalThis.gc): Timer {
-  let allocated = 0;
-  let isCollected = collect === undefined;
+  let [last, collectedAt] = [0, -MUCH_BYTES];
   const adjust = () => {
     const { used_heap_size: used, total_allocated_bytes: total } = getHeapStatistics();
     setFlagsFromString(`--heap-growing-percent=${growthPercent(used)}`);
-    if (!isCollected && isIdle(total - allocated, used)) {
-      isCollected = true;
+    if (total - collectedAt >= MUCH_BYTES && isIdle(total - last, used)) {
+      collectedAt = total;
       // Also the code that did not run between two collections of these.
       setFlagsFromString('--bytecode-old-age=1');
       collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       setFlagsFromString(`--bytecode-old-age=${BYTECODE_OLD_AGE}`);
     }
-    allocated = total;
+    last = total;
   };
   // Returns free pages to the system, instead of a pool that is as large as the heap has ever been.
   setFlagsFromString('--no-memory-pool');
@@ -51,5 +55,5 @@ export function limitHeapGrowth(clock: Clock, collect: NodeJS.GCFunction | undef
 
 /** Whether a process that allocated so much since the last time, and uses so much, can take the time of a collection. */
 function isIdle(allocatedBytes: number, usedBytes: number): boolean {
-  return allocatedBytes < IDLE_BYTES && usedBytes < SMALL_HEAP_BYTES;
+  return allocatedBytes < Math.max(IDLE_BYTES, IDLE_SHARE * usedBytes) && usedBytes < LARGEST_BYTES;
 }

@@ -28,14 +28,24 @@ async function collections(allocatedMb: readonly number[], keptMb = 0): Promise<
   return JSON.parse(stdout.replace(/ \d+$/m, ''));
 }
 
-test('the heap is collected once, when the process is idle for the first time', async () => {
+test('the heap is collected when the process is idle for the first time', async () => {
   expect(await collections([8, 8, 0, 0, 8, 0])).toEqual(['3,major,last-resort']);
+});
+
+test('it is collected again when the process is idle after it has allocated 1 GB', async () => {
+  const half = new Array(12).fill(50);
+  const both = ['1,major,last-resort', '27,major,last-resort'];
+  expect(await collections([0, ...half, 0, ...half, 0, 0])).toEqual(both);
 });
 
 test('a process that is never idle is not interrupted', async () => {
   expect(await collections([8, 8, 8])).toEqual([]);
 });
 
+test('a process with a larger heap may allocate more, and is idle', async () => {
+  expect(await collections([8, 20], 120)).toEqual(['1,major,last-resort']);
+});
+
 test('a heap is not collected whose collection takes long', async () => {
-  expect(await collections([0, 0], 60)).toEqual([]);
+  expect(await collections([0, 0], 220)).toEqual([]);
 });
