@@ -11,6 +11,7 @@ import type { KubeObject } from '../kube/api/object.ts';
 import { resourcePath } from '../kube/api/resource.ts';
 import type { Lister } from '../kube/cache/store.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { JsonParts } from '../kube/client/json-chunks.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { EventRecorder } from '../kube/events/events.ts';
 import { leftOutText, MAX_BYTES } from '../routing/left-out.ts';
@@ -128,12 +129,13 @@ export class RouteFiles {
   async #write(
     namespace: string,
     found: (FoundFile & Content) | undefined,
-    { text, bytes, version }: RouteFile,
+    { json, bytes, version }: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, configMaps, namespace: home } = this.#options;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`)?.metadata.resourceVersion;
-    const data = { [ROUTES_FILE]: text };
+    // A request that is repeated writes it again.
+    const data = { [ROUTES_FILE]: new JsonParts({ [Symbol.iterator]: json }) };
     const options = {
       query: { fieldManager: ROUTES_MANAGER },
       accept: METADATA_ONLY,

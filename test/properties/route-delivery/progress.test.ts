@@ -84,7 +84,8 @@ class Pair {
       const index = NAMESPACES.indexOf(of);
       const home = leftOut[index];
       const out = new Map(home === undefined ? [] : [[home, 5]]);
-      return { text: '', bytes: 0, version: versions[index] ?? '', leftOut: out };
+      const text = { text: '', json: () => ['""'].values(), bytes: 0 };
+      return { ...text, version: versions[index] ?? '', leftOut: out };
     };
     const files = new Map(NAMESPACES.map((each) => [each, fileOf(each)]));
     this.#compilation = {

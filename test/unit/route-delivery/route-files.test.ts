@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { jsonChunks } from '../../../src/kube/client/json-chunks.ts';
 import type { RequestOptions } from '../../../src/kube/client/rest-client.ts';
 import type { Method } from '../../../src/kube/client/transport.ts';
 import type { EventDetails } from '../../../src/kube/events/events.ts';
@@ -36,7 +37,7 @@ function setUp({
           done.push(['read', path, query?.fieldSelector]);
           return { items: world.found ? [world.found] : null };
         }
-        done.push([method, path, body, query?.fieldManager]);
+        done.push([method, path, JSON.parse([...jsonChunks(body)].join('')), query?.fieldManager]);
         if (fails) throw fails;
         expect(accept).toContain('as=PartialObjectMetadata');
         const resourceVersion = `${Number(world.found?.metadata.resourceVersion ?? 7) + 1}`;
@@ -52,6 +53,9 @@ function setUp({
     namespace: 'home',
     file: () => ({
       text: world.text,
+      *json() {
+        yield* JSON.stringify(world.text);
+      },
       bytes: Buffer.byteLength(world.text),
       version: world.text === FILE.text ? FILE.version : world.text,
       leftOut,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonChunks } from '../../../../src/kube/client/json-chunks.ts';
+import { JsonParts, jsonChunks } from '../../../../src/kube/client/json-chunks.ts';
 
 test('are together what JSON.stringify writes', () => {
   fc.assert(
@@ -8,6 +8,11 @@ test('are together what JSON.stringify writes', () => {
       expect([...jsonChunks(value)].join('')).toBe(JSON.stringify(value));
     }),
   );
+});
+
+test('have the parts of what is JSON already', () => {
+  const value = { text: new JsonParts(['"a', '\\n"']), b: 1 };
+  expect([...jsonChunks(value)].join('')).toBe('{"text":"a\\n","b":1}');
 });
 
 test('leave out what is undefined', () => {
