@@ -79,10 +79,14 @@ export function eventObject(
   };
 }
 
-/** The key of a series: Events with the same key repeat each other, whatever their notes (tools/events getKey). */
-export function seriesKey(event: EventObject): string {
+/**
+ * The key of a series: Events with the same key repeat each other, whatever their notes (tools/events getKey), unless
+ * each note counts.
+ */
+export function seriesKey(event: EventObject, { eachNote = false }: Pick<EventDetails, 'eachNote'>): string {
   const { type, action, reason, reportingController, reportingInstance, regarding, related } = event;
-  return JSON.stringify([type, action, reason, reportingController, reportingInstance, regarding, related]);
+  const key = [type, action, reason, reportingController, reportingInstance, regarding, related];
+  return JSON.stringify(eachNote ? [...key, event.note] : key);
 }
 
 function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: KubeObject): ObjectReference {

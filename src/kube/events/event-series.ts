@@ -1,6 +1,6 @@
 import { LruMap } from '../util/lru-map.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type EventObject, seriesKey } from './event-object.ts';
+import type { EventObject } from './event-object.ts';
 
 /** An Event and its repetitions: the count here, and the part of it that the server has. */
 export interface CountedEvent {
@@ -32,9 +32,9 @@ export class EventSeries {
     this.#clock = clock;
   }
 
-  /** If the Event is a repetition, counts it and returns its series; otherwise undefined. */
-  repeat(event: EventObject): CountedEvent | undefined {
-    const counted = this.#series.get(seriesKey(event));
+  /** If the Event is a repetition of the series with this key, counts it and returns the series; otherwise undefined. */
+  repeat(key: string, event: EventObject): CountedEvent | undefined {
+    const counted = this.#series.get(key);
     if (!counted) return undefined;
     counted.count++;
     counted.lastObservedTime = event.eventTime;
@@ -43,7 +43,7 @@ export class EventSeries {
   }
 
   /** Starts a series. Returns the Events to write now: this one, and those of a series that was evicted for it. */
-  begin(event: EventObject): readonly CountedEvent[] {
+  begin(key: string, event: EventObject): readonly CountedEvent[] {
     const first: CountedEvent = {
       event,
       count: 1,
@@ -52,7 +52,7 @@ export class EventSeries {
       writtenCount: 0,
       exists: false,
     };
-    const evicted = this.#series.set(seriesKey(event), first);
+    const evicted = this.#series.set(key, first);
     return evicted ? [first, evicted] : [first];
   }
 

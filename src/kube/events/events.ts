@@ -8,6 +8,8 @@ export interface EventDetails {
   readonly action: string;
   /** A text for users, cut to 1024 bytes. */
   readonly note: string;
+  /** Whether another note makes another Event, because it says what holds now. By default it is a repetition. */
+  readonly eachNote?: boolean;
   /** Another object that is involved, such as the Network of a pod. */
   readonly related?: KubeObject;
 }

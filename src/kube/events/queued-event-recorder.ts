@@ -7,7 +7,7 @@ import { within } from '../util/within.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { EventBudget } from './event-budget.ts';
 import { EventDrops, type EventMetrics } from './event-drops.ts';
-import { type EventSource, eventObject } from './event-object.ts';
+import { type EventSource, eventObject, seriesKey } from './event-object.ts';
 import { type CountedEvent, EventSeries, isUnwritten } from './event-series.ts';
 import { type EventClient, mayWriteLater, writeEvent } from './event-writer.ts';
 import type { EventDetails, EventRecorder } from './events.ts';
@@ -57,13 +57,14 @@ export class QueuedEventRecorder implements EventRecorder {
     const { source, wallClock, log } = this.#options;
     try {
       const event = eventObject(regarding, details, source, wallClock());
-      const repeated = this.#series.repeat(event);
+      const key = seriesKey(event, details);
+      const repeated = this.#series.repeat(key, event);
       if (repeated?.count === 2) this.#enqueue([repeated]);
       // A repetition costs almost nothing: the budget limits only new Events.
       if (repeated) return;
       if (this.#queue.size >= MAX_QUEUED) this.#drops.add('queue_full');
       else if (!this.#budget.tryTake(JSON.stringify(event.regarding))) this.#drops.add('rate_limited');
-      else this.#enqueue(this.#series.begin(event));
+      else this.#enqueue(this.#series.begin(key, event));
     } catch (err) {
       log.error({ err, reason: details.reason }, 'cannot create an Event');
     }

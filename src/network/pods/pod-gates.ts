@@ -188,7 +188,7 @@ export class PodGates {
     if (this.#reported.get(key) === note) return;
     this.#reported.set(key, note);
     const type = reason === 'WaitsForNetwork' ? 'Normal' : 'Warning';
-    this.#report(pod, { type, reason, action: 'Wait', note });
+    this.#report(pod, { type, reason, action: 'Wait', note, eachNote: true });
   }
 
   #report({ metadata }: NetworkPod, details: EventDetails): void {

@@ -268,6 +268,7 @@ describe('a Network', () => {
       await kubectl(`get net-attach-def ${name}`);
       await kubectl(`delete pod ${last} --now`);
       await kubectl(`wait network/${name} --for=delete --timeout=20s`);
+      await untilEvent(`pod/more-${cascade}`, 'WaitsForNetwork', `Network default/${name} does not exist`);
       await kubectl(`wait net-attach-def/${name} --for=delete --timeout=40s`);
     },
   );

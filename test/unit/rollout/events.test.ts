@@ -41,7 +41,7 @@ test('each template that is halted has an Event of its own, with its pods', () =
   ]);
   const source = { controller: 'envoy-initializer', instance: 'pod' };
   const keys = told.map(({ regarding, details }) =>
-    seriesKey(eventObject(regarding, details, source, new Date(0))),
+    seriesKey(eventObject(regarding, details, source, new Date(0)), details),
   );
   expect(new Set(keys).size).toBe(2);
 });

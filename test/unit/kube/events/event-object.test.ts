@@ -22,6 +22,10 @@ function make(regarding: KubeObject = pod, changed: Partial<EventDetails> = {}) 
   return eventObject(regarding, { ...details, ...changed }, source, now);
 }
 
+function keyOf(regarding: KubeObject = pod, changed: Partial<EventDetails> = {}) {
+  return seriesKey(make(regarding, changed), changed);
+}
+
 describe('an Event', () => {
   test('is about its object, in the namespace of it', () => {
     expect(make()).toEqual({
@@ -109,7 +113,11 @@ describe('a repetition', () => {
   test('may have another note, and its object another resourceVersion', () => {
     const changed = { ...pod, metadata: { ...pod.metadata, resourceVersion: '8' } };
 
-    expect(seriesKey(make(changed, { note: 'something else' }))).toBe(seriesKey(make()));
+    expect(keyOf(changed, { note: 'something else' })).toBe(keyOf());
+  });
+
+  test('has the same note if each note counts', () => {
+    expect(keyOf(pod, { note: 'something else', eachNote: true })).not.toBe(keyOf(pod, { eachNote: true }));
   });
 
   test.each<[string, KubeObject, Partial<EventDetails>]>([
@@ -120,7 +128,7 @@ describe('a repetition', () => {
     ['object', { ...pod, metadata: { ...pod.metadata, name: 'other' } }, {}],
     ['object’s uid', { ...pod, metadata: { ...pod.metadata, uid: 'u-2' } }, {}],
   ])('has the same %s', (_, regarding, changed) => {
-    expect(seriesKey(make(regarding, changed))).not.toBe(seriesKey(make()));
+    expect(keyOf(regarding, changed)).not.toBe(keyOf());
   });
 });
 

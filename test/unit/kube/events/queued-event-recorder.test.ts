@@ -94,6 +94,15 @@ describe('a series', () => {
     expect(setup.events.all.some(({ series }) => series)).toBe(false);
   });
 
+  test('does not include an Event with another note if each note counts', async () => {
+    const setup = setUpRunning();
+    for (const note of ['waits for a', 'waits for b', 'waits for b'])
+      setup.recorder.event(cart, { ...details, note, eachNote: true });
+    await setup.clock.advanceAsync(0);
+
+    expect(setup.events.all.map(({ note }) => note)).toEqual(['waits for a', 'waits for b']);
+  });
+
   test('counts further Events without a write', async () => {
     const setup = setUpRunning();
     await report(setup, 1_000);
