@@ -142,6 +142,18 @@ describe('beside an operator, with something to look at', () => {
     await follow(reader, 'docs/install.md', '## The template');
   });
 
+  test('docs/envoy.md: the template transparent comes beside an applied one, and stays with it', async () => {
+    const commands = commandsOf(section(textOf('docs/envoy.md'), '## All connections of a pod'));
+    const add = commands.find(({ command }) => command.includes('deploy/transparent'))?.command ?? '';
+    const apply = 'kubectl apply -f deploy/examples/template.yaml';
+    for (const command of [apply, add, add, apply, add])
+      expect(await reader.type(command)).toMatchObject({ code: 0 });
+    const { data } = JSON.parse(
+      await kubectl('get', 'configmap', 'envoy-initializer', '-n', 'envoy-initializer', '-o', 'json'),
+    );
+    expect(Object.keys(data).sort()).toEqual(['config', 'config.transparent']);
+  });
+
   test('docs/networks.md: pods on a Network', async () => {
     await kubectl('apply', '-f', example('example-network.yaml'), '-f', example('network-pod.yaml'));
     await kubectl(
