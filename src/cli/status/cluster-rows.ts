@@ -4,6 +4,7 @@ import {
   about,
   count,
   firstOf,
+  kubectl,
   metricsOf,
   noMetrics,
   none,
@@ -106,17 +107,22 @@ function networks(facts: StatusFacts): Verdict {
     const names = firstOf(bad.map(({ key, reason }) => `${key}: ${reason}`));
     const [namespace, name] = (first?.key ?? '').split('/');
     return problem(
-      `${bad.length} of ${all.length} not Ready (${names})`,
+      `${bad.length} of ${count(all.length, 'Network')} with a problem (${names})`,
       `${CALLED_AS} check network/${name} --namespace ${namespace}`,
     );
   });
 }
 
+/** The number of Networks of the provider multus, as far as they are known. */
+function networksOfMultus({ networks }: StatusFacts): number {
+  const all = 'value' in networks ? (networks.value ?? []) : [];
+  return all.filter(({ provider }) => provider === 'multus').length;
+}
+
 function multus(facts: StatusFacts): Verdict {
   return about(facts.served, ({ attachments }) => {
     if (attachments) return ok('the API server has NetworkAttachmentDefinitions');
-    const users = 'value' in facts.networks ? (facts.networks.value ?? []) : [];
-    const waiting = users.filter(({ provider }) => provider === 'multus').length;
+    const waiting = networksOfMultus(facts);
     if (waiting === 0) return none('not installed: Networks of provider multus need it');
     return problem(`not installed, but needed by ${count(waiting, 'Network')}`, 'install Multus');
   });
@@ -124,10 +130,19 @@ function multus(facts: StatusFacts): Verdict {
 
 function nodeAgents(facts: StatusFacts): Verdict {
   return about(facts.installation, () => {
-    if (flag(facts, 'node-agent-namespace') === undefined) return none('off (--node-agent-namespace)');
+    const namespace = flag(facts, 'node-agent-namespace');
+    if (namespace === undefined) {
+      const waiting = networksOfMultus(facts);
+      if (waiting === 0) return none('off (--node-agent-namespace)');
+      return problem(
+        `off (--node-agent-namespace), but needed by ${count(waiting, 'Network')}`,
+        'apply deploy/overlays/networks',
+      );
+    }
     return about(facts.nodeAgents, (agents) => {
-      const advice = 'see "Node agents" in docs/operations.md';
-      if (agents === undefined) return problem('their DaemonSet does not exist', advice);
+      if (agents === undefined)
+        return problem('their DaemonSet does not exist', 'apply deploy/overlays/networks');
+      const advice = `see ${kubectl(namespace, 'get pods')} and the logs`;
       const text = `${agents.ready} of ${agents.wanted} ready`;
       return agents.ready < agents.wanted ? problem(text, advice) : ok(text);
     });

@@ -22,6 +22,8 @@ export interface ReplicaFacts extends Replica {
 export interface WebhookFacts {
   readonly name: string;
   readonly hasBundle: boolean;
+  /** The namespace of its Service; undefined for one with a URL. */
+  readonly namespace?: string | undefined;
 }
 
 export interface TemplateFacts {
@@ -35,7 +37,7 @@ export interface TemplateFacts {
 export interface NetworkFacts {
   /** Its namespace and name. */
   readonly key: string;
-  /** Why it is not Ready; undefined if it is. */
+  /** Why it is not Ready, or not connected on its nodes; undefined if it is. */
   readonly reason: string | undefined;
   readonly provider: string;
 }

@@ -7,6 +7,7 @@ import {
   kubectl,
   metricsOf,
   noMetrics,
+  note,
   ok,
   problem,
   type StatusRow,
@@ -45,31 +46,52 @@ function versions(facts: StatusFacts): Verdict {
   return problem(text, advice);
 }
 
-function replicas({ installation, replicas: pods, namespace }: StatusFacts): Verdict {
+function replicas(facts: StatusFacts): Verdict {
+  const { installation, replicas: pods, namespace } = facts;
   return about(installation, (found) => {
     if (found === undefined) {
-      const advice = 'name its namespace with --operator-namespace, or install the operator';
+      const other = namespaceOfWebhooks(facts);
+      const named = other === undefined || other === namespace ? '' : `=${other}`;
+      const advice = `name its namespace with --operator-namespace${named}, or install the operator`;
       return problem(`no Deployment ${PROGRAM} in namespace ${namespace}`, advice);
     }
     const text = `${found.readyReplicas} of ${found.replicas} ready`;
     if (found.replicas === 0)
       return problem(text, kubectl(namespace, `scale deployment ${PROGRAM} --replicas=2`));
-    if (found.readyReplicas >= found.replicas) return ok(text);
+    const advice = `see ${kubectl(namespace, 'describe pods')} and the logs`;
     const unready = 'value' in pods ? pods.value.filter(({ ready }) => !ready) : [];
+    if (found.readyReplicas >= found.replicas) {
+      // Pods of the version before are ready, and keep an update that fails from being seen.
+      const failing = unready.flatMap(({ name, trouble }) =>
+        trouble === '' || trouble === 'ContainerCreating' ? [] : [`${name}: ${trouble}`],
+      );
+      return failing.length === 0 ? ok(text) : problem(`${text}, but others fail (${firstOf(failing)})`, advice);
+    }
     const why = unready.map(
       ({ name, trouble, notReady }) => `${name}: ${notReady.length > 0 ? notReady.join(', ') : trouble}`,
     );
-    const advice = `see ${kubectl(namespace, 'describe pods')} and the logs`;
     return problem(why.length > 0 ? `${text} (${firstOf(why)})` : text, advice);
   });
+}
+
+/** The namespace to which the webhooks send pods; undefined if there are none, or they have a URL. */
+function namespaceOfWebhooks({ webhooks }: StatusFacts): string | undefined {
+  const { mutating = [], validating = [] } = 'value' in webhooks ? webhooks.value : {};
+  return [...mutating, ...validating].flatMap(({ namespace }) => namespace ?? [])[0];
 }
 
 /** A lease that is not renewed for this long has no holder that runs. */
 const LEASE_MS = 60_000;
 
-function leader({ lease, now }: StatusFacts): Verdict {
+/** A released lease has its next holder within seconds. */
+const RELEASED_MS = 15_000;
+
+function leader({ installation, lease, now }: StatusFacts): Verdict {
   return about(lease, (record) => {
-    const advice = 'read the log: "request for the lease failed"';
+    const hasReplicas = 'unreadable' in installation || (installation.value?.readyReplicas ?? 0) > 0;
+    const advice = hasReplicas ? 'read the log: "request for the lease failed"' : 'see replicas';
+    if (record?.holder === '' && now - Date.parse(record.renewTime ?? '') < RELEASED_MS)
+      return note('changes now: the last one has released the lease');
     if (record === undefined || record.holder === '') return problem('no replica leads', advice);
     // The holder is the name of the pod and a random part.
     const name = record.holder.replace(/_[^_]*$/, '');

@@ -15,12 +15,13 @@ import {
   type Verdict,
 } from './rows.ts';
 
-/** The overlays of deploy/overlays. */
+/** The overlays of deploy/overlays, and the component that needs another project. */
 export const OVERLAYS = [
   'default',
   'all-pods',
   'cert-manager',
   'gateway-api',
+  'monitoring',
   'networks',
   'neutron-pods',
   'repair',
@@ -42,7 +43,7 @@ export interface PreinstallFacts {
   readonly key: string;
   /** What the user may not do, such as `create clusterroles.rbac.authorization.k8s.io`. */
   readonly missingRights: Read<readonly string[]>;
-  readonly served: Read<ServedKinds & { readonly certificates: boolean }>;
+  readonly served: Read<ServedKinds & { readonly certificates: boolean; readonly podMonitors: boolean }>;
   /** The image of an operator that is installed already. */
   readonly installed: Read<string | undefined>;
   /** All MutatingWebhookConfigurations. */
@@ -62,9 +63,10 @@ export function preinstallRows(facts: PreinstallFacts): readonly StatusRow[] {
       check: 'cert-manager',
       ...needed(facts, 'cert-manager', 'certificates', 'install cert-manager first'),
     },
+    { check: 'gateway api', ...gatewayApi(facts) },
     {
-      check: 'gateway api',
-      ...needed(facts, 'gateway-api', 'httpRoutes', 'install the CRDs of the Gateway API first'),
+      check: 'prometheus operator',
+      ...needed(facts, 'monitoring', 'podMonitors', 'install Prometheus Operator first'),
     },
     { check: 'multus', ...needed(facts, 'networks', 'attachments', 'install Multus first') },
     { check: 'pod security', ...podSecurity(facts) },
@@ -100,13 +102,26 @@ function policies({ server, overlays }: PreinstallFacts): Verdict {
 function needed(
   { served, overlays }: PreinstallFacts,
   overlay: Overlay,
-  kind: 'certificates' | 'httpRoutes' | 'attachments',
+  kind: 'certificates' | 'podMonitors' | 'attachments',
   advice: string,
 ): Verdict {
   return about(served, (kinds) => {
     if (kinds[kind]) return ok('the API server has its kinds');
     if (overlays.includes(overlay)) return problem(`the overlay ${overlay} needs it`, advice);
     return none(`the overlay ${overlay} needs it`);
+  });
+}
+
+/** The overlay gateway-api is the CRD of HTTPRoutes, which another project may have installed. */
+function gatewayApi({ served, overlays }: PreinstallFacts): Verdict {
+  return about(served, ({ httpRoutes }) => {
+    const isAdded = overlays.includes('gateway-api');
+    if (!httpRoutes)
+      return isAdded
+        ? ok('the overlay gateway-api adds HTTPRoutes')
+        : none('no HTTPRoutes: the overlay gateway-api adds them');
+    if (!isAdded) return ok('the API server has HTTPRoutes');
+    return note('the API server has HTTPRoutes: leave out the overlay gateway-api, unless they are from it');
   });
 }
 

@@ -33,6 +33,7 @@ async function readPreinstall(client: KubeClient, options: PreinstallOptions): P
     tried(async () => ({
       ...(await readServed(client)),
       certificates: await serves(client, 'cert-manager.io/v1'),
+      podMonitors: await serves(client, 'monitoring.coreos.com/v1'),
     })),
     tried(async () => (await installationOf(client, namespace))?.image),
     tried(async () => (await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {})).items.filter(isObject)),
@@ -59,6 +60,7 @@ const APPLIED: Readonly<Record<string, readonly string[]>> = {
 
 const APPLIED_BY: Readonly<Partial<Record<Overlay, typeof APPLIED>>> = {
   'cert-manager': { 'cert-manager.io': ['certificates', 'issuers'] },
+  monitoring: { 'monitoring.coreos.com': ['podmonitors', 'prometheusrules'] },
   networks: { apps: ['daemonsets'] },
 };
 

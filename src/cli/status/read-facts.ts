@@ -154,6 +154,7 @@ async function readWebhooks(client: KubeClient) {
       return ownObjects(found, 'webhooks').map((webhook) => ({
         name: ownString(webhook, 'name') ?? '',
         hasBundle: Boolean(ownString(own(webhook, 'clientConfig'), 'caBundle')),
+        namespace: ownString(own(own(webhook, 'clientConfig'), 'service'), 'namespace'),
       }));
     }),
   );
@@ -203,11 +204,15 @@ async function readNetworks(
   const found = await absentIfMissing(client.list(NETWORKS, {}));
   return found?.items.map((item) => {
     const { metadata, spec, status } = NETWORKS.decode(item);
-    const ready = conditionOf(status?.conditions, 'Ready');
+    const [ready, nodes] = [
+      conditionOf(status?.conditions, 'Ready'),
+      conditionOf(status?.conditions, 'NodesReady'),
+    ];
     const reason = ready === undefined ? 'not reconciled' : ready.reason;
+    const onNodes = nodes?.status === 'False' ? nodes.reason : undefined;
     return {
       key: `${metadata.namespace}/${metadata.name}`,
-      reason: ready?.status === 'True' ? undefined : reason,
+      reason: ready?.status === 'True' ? onNodes : reason,
       provider: spec.provider ?? installation?.flagText('network-provider') ?? 'multus',
     };
   });

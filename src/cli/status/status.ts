@@ -5,10 +5,10 @@ import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { clusterRows } from './cluster-rows.ts';
-import type { StatusFacts } from './facts.ts';
+import type { Read, StatusFacts } from './facts.ts';
 import { operatorRows } from './operator-rows.ts';
 import { readStatus } from './read-facts.ts';
-import type { StatusRow } from './rows.ts';
+import { none, type StatusRow } from './rows.ts';
 
 export interface StatusOptions extends ClusterOptions {
   readonly requireAnnotation: boolean;
@@ -33,9 +33,24 @@ export async function statusCommand(options: StatusOptions, terminal: Terminal):
   return 2;
 }
 
+/** What is known also of a cluster without the operator. */
+const ALWAYS = ['server', 'replicas', 'multus'];
+
 /** The lines of `status`. */
 export function statusRows(facts: StatusFacts): readonly StatusRow[] {
-  return [...operatorRows(facts), ...clusterRows(facts)];
+  const rows = [...operatorRows(facts), ...clusterRows(facts)];
+  if (isInstalled(facts)) return rows;
+  return rows.map((row) =>
+    ALWAYS.includes(row.check) ? row : { check: row.check, ...none('not installed') },
+  );
+}
+
+/** False if none of the operator's objects exist; what may not be read may exist. */
+function isInstalled({ installation, webhooks, networks }: StatusFacts): boolean {
+  const exists = (read: Read<unknown>) => 'unreadable' in read || read.value !== undefined;
+  const hasWebhooks =
+    'unreadable' in webhooks || Object.values(webhooks.value).some((list) => list !== undefined);
+  return exists(installation) || hasWebhooks || exists(networks);
 }
 
 /** Prints the rows as a table with the advice below. Returns 1 if one has a problem. */

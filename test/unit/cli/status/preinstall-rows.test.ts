@@ -10,13 +10,16 @@ import type { JsonObject } from '../../../../src/json/json.ts';
 import { projectDirectory } from '../../../env/control-plane/project-directory.ts';
 import { OPT_IN } from '../../../support/injection/demo.ts';
 
+const ALL = { attachments: true, httpRoutes: true, certificates: true, podMonitors: true };
+const NO_ROUTES = { value: { ...ALL, httpRoutes: false } };
+
 const READY: PreinstallFacts = {
   server: 'v1.36.3',
   namespace: 'envoy-initializer',
   overlays: ['default'],
   key: OPT_IN,
   missingRights: { value: [] },
-  served: { value: { attachments: true, httpRoutes: true, certificates: true } },
+  served: { value: ALL },
   installed: { value: undefined },
   webhooks: { value: [] },
   agentsLevel: { value: undefined },
@@ -40,10 +43,9 @@ const webhook = (change: JsonObject, name = 'other'): JsonObject => ({
 
 test('the overlays are those of deploy/overlays that users install', () => {
   const folders = readdirSync(join(projectDirectory(), 'deploy/overlays'));
-  // `dev` is for an operator outside the cluster, and `node-agent` a part of `networks`.
-  expect(folders.filter((name) => name !== 'dev' && name !== 'node-agent').sort()).toEqual(
-    [...OVERLAYS].sort(),
-  );
+  // `dev` is for an operator outside the cluster, and `node-agent` a part of `networks`. `monitoring` is only a component.
+  const names = folders.filter((name) => name !== 'dev' && name !== 'node-agent');
+  expect([...names, 'monitoring'].sort()).toEqual([...OVERLAYS].sort());
 });
 
 describe('check --pre', () => {
@@ -72,16 +74,19 @@ describe('check --pre', () => {
       /^problem: .* enforces baseline.*kubectl label/,
     ],
     ['pod security', { overlays: ['networks'], agentsLevel: { value: 'privileged' } }, /^ok: /],
+    ['gateway api', { served: NO_ROUTES }, /^none: .*the overlay gateway-api adds them/],
+    ['gateway api', { served: NO_ROUTES, overlays: ['gateway-api'] }, /^ok: the overlay gateway-api adds/],
+    ['gateway api', { overlays: ['gateway-api'] }, /^note: .*leave out the overlay gateway-api/],
   ])('%s: %j', (check, change, expected) => {
     expect(row(check, change)).toMatch(expected);
   });
 
   test.each([
     ['cert-manager', 'cert-manager', 'certificates'],
-    ['gateway api', 'gateway-api', 'httpRoutes'],
+    ['prometheus operator', 'monitoring', 'podMonitors'],
     ['multus', 'networks', 'attachments'],
   ] as const)('%s is only needed by the overlay %s', (check, overlay, kind) => {
-    const served = { value: { attachments: true, httpRoutes: true, certificates: true, [kind]: false } };
+    const served = { value: { ...ALL, [kind]: false } };
     expect(row(check, { served })).toMatch(/^none: /);
     expect(row(check, { served, overlays: [overlay] })).toMatch(/^problem: .* first$/);
   });

@@ -37,6 +37,13 @@ const deployment = (args: readonly string[], { replicas = 1, ready = 1 } = {}) =
     status: { readyReplicas: ready },
   });
 
+const LEASE = {
+  holder: 'envoy-initializer-1_5b5b',
+  durationSeconds: 15,
+  renewTime: '2026-11-01T11:59:58Z',
+  transitions: 0,
+};
+
 const HEALTHY: StatusFacts = {
   now: NOW,
   client: '0.0.1',
@@ -45,14 +52,7 @@ const HEALTHY: StatusFacts = {
   configmap: 'envoy-initializer',
   installation: { value: deployment(['serve', '--node-agent-namespace=agents']) },
   replicas: { value: [replica()] },
-  lease: {
-    value: {
-      holder: 'envoy-initializer-1_5b5b',
-      durationSeconds: 15,
-      renewTime: '2026-11-01T11:59:58Z',
-      transitions: 0,
-    },
-  },
+  lease: { value: LEASE },
   webhooks: {
     value: { mutating: [{ name: 'a', hasBundle: true }], validating: [{ name: 'b', hasBundle: true }] },
   },
@@ -97,6 +97,25 @@ describe('status', () => {
     ]);
   });
 
+  test('says once that nothing is installed', () => {
+    const change = {
+      installation: { value: undefined },
+      replicas: { value: [] },
+      lease: { value: undefined },
+      webhooks: { value: { mutating: undefined, validating: undefined } },
+      template: { value: undefined },
+      networks: { value: undefined },
+    };
+    const { server, replicas, multus, ...others } = exceptions(change);
+    expect([server, replicas, multus]).toEqual([
+      undefined,
+      'problem: no Deployment envoy-initializer in namespace envoy-initializer | name its namespace with --operator-namespace, or install the operator',
+      undefined,
+    ]);
+    expect(new Set(Object.values(others))).toEqual(new Set(['none: not installed | ']));
+    expect(exceptions({ ...change, networks: { value: [] } }).leader).toMatch(/^problem: /);
+  });
+
   const withMetrics = (...lines: readonly string[]) => ({ replicas: { value: [replica({}, lines)] } });
 
   test.each<[string, Partial<StatusFacts>, string, RegExp]>([
@@ -137,7 +156,42 @@ describe('status', () => {
       'replicas',
       /--replicas=2$/,
     ],
+    [
+      'an update that does not start beside the replicas before it',
+      { replicas: { value: [replica(), replica({ name: 'b', ready: false, trouble: 'CrashLoopBackOff' })] } },
+      'replicas',
+      /^problem: 1 of 1 ready, but others fail \(b: CrashLoopBackOff\) \| see kubectl .* describe pods/,
+    ],
+    [
+      'an operator in another namespace',
+      {
+        installation: { value: undefined },
+        webhooks: {
+          value: { mutating: [{ name: 'a', hasBundle: true, namespace: 'mesh' }], validating: undefined },
+        },
+      },
+      'replicas',
+      /\| name its namespace with --operator-namespace=mesh, or install/,
+    ],
     ['no lease', { lease: { value: undefined } }, 'leader', /^problem: no replica leads/],
+    [
+      'a lease between two holders',
+      { lease: { value: { ...LEASE, holder: '' } } },
+      'leader',
+      /^note: changes now/,
+    ],
+    [
+      'a lease that was released long ago',
+      { now: NOW + 20_000, lease: { value: { ...LEASE, holder: '' } } },
+      'leader',
+      /^problem: no replica leads \| read the log/,
+    ],
+    [
+      'no leader without replicas',
+      { installation: { value: deployment([], { replicas: 0, ready: 0 }) }, lease: { value: undefined } },
+      'leader',
+      /^problem: no replica leads \| see replicas$/,
+    ],
     [
       'a lease that is not renewed',
       { now: NOW + 120_000 },
@@ -193,7 +247,7 @@ describe('status', () => {
       'Networks that are not Ready',
       { networks: { value: [{ key: 'shop/net', reason: 'Overlap', provider: 'multus' }] } },
       'networks',
-      /^problem: 1 of 1 not Ready \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
+      /^problem: 1 of 1 Network with a problem \(shop\/net: Overlap\) \| envoy-initializer check network\/net --namespace shop$/,
     ],
     [
       'Networks without Multus',
@@ -205,7 +259,13 @@ describe('status', () => {
       'node agents that are not ready',
       { nodeAgents: { value: { wanted: 2, ready: 1 } } },
       'node agents',
-      /^problem: 1 of 2 ready/,
+      /^problem: 1 of 2 ready \| see kubectl --namespace agents get pods/,
+    ],
+    [
+      'Networks without node agents',
+      { installation: { value: deployment([]) } },
+      'node agents',
+      /^problem: off .*, but needed by 1 Network \| apply deploy\/overlays\/networks$/,
     ],
     [
       'missed and stale pods',
