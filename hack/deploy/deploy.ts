@@ -17,13 +17,34 @@ export interface DeployOptions {
   readonly say: (line: string) => void;
 }
 
-/** Applies an overlay and waits until the operator is ready. @throws Refusal if it is not ready in time. */
-export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: DeployOptions): Promise<void> {
+/** What an overlay may contain that gets ready. */
+const WORKLOADS = [
+  {
+    name: 'deployment.apps/envoy-initializer',
+    namespace: 'envoy-initializer',
+    whatIs: 'the operator is',
+  },
+  {
+    name: 'daemonset.apps/envoy-initializer-node-agent',
+    namespace: 'envoy-initializer-node-agent',
+    whatIs: 'the node agents are',
+  },
+];
+
+/** Applies an overlay and waits until the operator and its node agents are ready. @throws Refusal if they are not ready in time. */
+export async function deploy(options: DeployOptions): Promise<void> {
+  const applied = await applyOverlay(options);
+  for (const workload of WORKLOADS)
+    if (applied.some((line) => line.startsWith(`${workload.name} `))) await untilReady(options, workload);
+}
+
+/** Returns the lines that kubectl has printed. */
+async function applyOverlay({ kubectl, overlay, image, say }: DeployOptions): Promise<readonly string[]> {
   // kustomize resolves symbolic links before `..` in a path.
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'envoy-initializer-deploy-')));
   try {
     await writeKustomization(directory, overlay, image);
-    await refuseWithoutCertManager(kubectl, directory);
+    await refuseWithoutKinds(kubectl, directory);
     const applied = await lines(kubectl, ['apply', '-k', directory]);
     for (const line of applied) say(line);
     // The pods then keep their image, also if the tag has another one by now.
@@ -31,32 +52,44 @@ export async function deploy({ kubectl, overlay, image, timeoutSeconds, say }: D
       say(
         'the Deployment has not changed. If its image has, restart it: kubectl rollout restart deployment/envoy-initializer --namespace envoy-initializer',
       );
+    return applied;
   } finally {
     await rm(directory, { recursive: true });
   }
-  const deployment = ['--namespace=envoy-initializer', 'deployment/envoy-initializer'];
-  say(`waiting for ${deployment[1]}, ${timeoutSeconds} s at most`);
+}
+
+async function untilReady(
+  { kubectl, timeoutSeconds, say }: DeployOptions,
+  { name, namespace, whatIs }: (typeof WORKLOADS)[number],
+): Promise<void> {
+  say(`waiting for ${name}, ${timeoutSeconds} s at most`);
+  const inNamespace = `--namespace=${namespace}`;
   const { code, stderr } = await kubectl([
     'rollout',
     'status',
-    ...deployment,
+    inNamespace,
+    name,
     `--timeout=${timeoutSeconds}s`,
   ]);
-  if (code !== 0) {
-    const pods = ['get', 'pods', '--namespace=envoy-initializer', '--selector=app=envoy-initializer'];
-    const states = await output(kubectl, pods);
-    throw new Refusal(`the operator is not ready (${stderr.trim()}):\n${states}`);
-  }
+  if (code === 0) return say(`${whatIs} ready`);
+  const states = await output(kubectl, ['get', 'pods', inNamespace]);
+  throw new Refusal(`${whatIs} not ready (${stderr.trim()}):\n${states}`);
 }
 
+/** The projects whose kinds overlays use. */
+const PROJECTS: Readonly<Record<string, string>> = {
+  'cert-manager.io': 'cert-manager',
+  'monitoring.coreos.com': 'Prometheus Operator',
+};
+
 /** Refuses before anything is applied, because a part of the overlay would stop the running operator. */
-async function refuseWithoutCertManager(kubectl: Kubectl, directory: string): Promise<void> {
+async function refuseWithoutKinds(kubectl: Kubectl, directory: string): Promise<void> {
   const { stderr } = await kubectl(['apply', '-k', directory, '--dry-run=client']);
-  const [, kind, version] =
-    /no matches for kind "(\w+)" in version "(cert-manager\.io\/\w+)"/.exec(stderr) ?? [];
+  const [, kind, version = ''] = /no matches for kind "(\w+)" in version "([^"]+)"/.exec(stderr) ?? [];
   if (kind === undefined) return;
+  const [group = ''] = version.split('/');
   throw new Refusal(
-    `the cluster has no ${kind} of ${version}, so nothing was applied: install cert-manager first`,
+    `the cluster has no ${kind} of ${version}, so nothing was applied: install ${PROJECTS[group] ?? 'it'} first`,
   );
 }
 
