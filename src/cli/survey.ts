@@ -1,9 +1,10 @@
 import { classify, type DriftBasis, isMissed, skipReason } from '../drift/classify.ts';
-import { isObject, own, ownString } from '../json/json.ts';
+import { isObject, own, ownObjects, ownString } from '../json/json.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
-import type { KubeObject } from '../kube/api/object.ts';
+import { type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
+import { NETWORK_GATE } from '../network/api/names.ts';
 import { namespaceSettings } from '../sidecar/namespace-settings.ts';
 import { EnvoyConfigurations } from './check/envoy-configuration.ts';
 
@@ -25,6 +26,8 @@ export interface Survey {
   readonly drifted: readonly DriftedPod[];
   /** All pods that have not ended. */
   readonly count: number;
+  /** Pods that wait at the operator's gate, as `namespace/name`, oldest first. */
+  readonly waiting: readonly { readonly key: string; readonly created: string }[];
   /** How many asked for a sidecar that the operator does not give them, by reason. */
   readonly skipped: ReadonlyMap<string, number>;
 }
@@ -46,10 +49,12 @@ export async function surveyPods(
   const configurations = new EnvoyConfigurations(client, basis.options.keys);
   const drifted: DriftedPod[] = [];
   const skipped = new Map<string, number>();
+  const waiting: { key: string; created: string }[] = [];
   let count = 0;
   for await (const pod of pages(client, namespace, selector)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     count += 1;
+    if (isGated(pod)) waiting.push({ key: keyOf(pod), created: pod.metadata.creationTimestamp ?? '' });
     const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
     const settings = namespaceSettings(metadata, basis.options.keys, minor);
     const found = classify(pod, settings, basis);
@@ -62,7 +67,13 @@ export async function surveyPods(
       if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
     }
   }
-  return { drifted, count, skipped };
+  waiting.sort((a, b) => (a.created < b.created ? -1 : 1));
+  return { drifted, count, skipped, waiting };
+}
+
+function isGated(pod: KubeObject): boolean {
+  const gates = isObject(pod) ? ownObjects(own(pod, 'spec'), 'schedulingGates') : [];
+  return gates.some((gate) => own(gate, 'name') === NETWORK_GATE);
 }
 
 function toDrifted(pod: KubeObject, sidecar: DriftedPod['sidecar']): DriftedPod {

@@ -1,4 +1,4 @@
-import { own, ownString } from '../../json/json.ts';
+import { type JsonObject, own, ownString } from '../../json/json.ts';
 import type { PodSite } from '../../podspec/workload.ts';
 import { ENVOY_CONFIG_MAP } from '../../sidecar/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../sidecar/namespace-settings.ts';
@@ -10,6 +10,7 @@ import type { CheckFinding } from './check-report.ts';
 import { podsOf } from './check-target.ts';
 import { EnvoyConfigurations } from './envoy-configuration.ts';
 import { waitingAtGates } from './gates.ts';
+import { pendingNetworks } from './pending-networks.ts';
 
 const MAX_NAMES = 3;
 
@@ -21,7 +22,9 @@ export async function existingPods(
   settings: NamespaceSettings,
 ) {
   const isPod = site.pod === site.object;
-  const found = isPod ? [site.object] : await podsOf(client, namespace, site.object);
+  const found = isPod
+    ? [site.object]
+    : (await podsOf(client, namespace, site.object)).filter((pod) => !isGoing(pod));
   const list = found.map((pod) => ({
     name: ownString(own(pod, 'metadata'), 'name') ?? '',
     sidecar: sidecarState(pod, settings, keys, state),
@@ -33,6 +36,7 @@ export async function existingPods(
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
     ...(await missingAttachments(client, site.pod, namespace)),
+    ...(await pendingNetworks(client, found, namespace)),
   ];
   if (stale.length > 0) {
     const mode = state.set.rollout?.mode ?? 'new-pods';
@@ -52,6 +56,11 @@ export async function existingPods(
     findings.push({ reason: 'old-configuration', message });
   }
   return { list, findings };
+}
+
+/** Pods that are being deleted are replaced, or no longer wanted. */
+function isGoing(pod: JsonObject): boolean {
+  return own(own(pod, 'metadata'), 'deletionTimestamp') !== undefined;
 }
 
 function podsCalled(names: readonly string[]): string {

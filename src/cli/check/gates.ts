@@ -2,7 +2,11 @@ import { isObject, type JsonObject, own, ownObjects, ownString } from '../../jso
 import { isForbidden } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { EVENTS } from '../../kube/events/event-object.ts';
+import { NETWORK_GATE } from '../../network/api/names.ts';
 import type { CheckFinding } from './check-report.ts';
+
+/** Of gates that are not the operator's. */
+const FOREIGN = 'another controller has set them, and must remove them';
 
 /** More pods are not named. */
 const MAX_PODS = 5;
@@ -20,7 +24,7 @@ async function gateFinding(client: KubeClient, pod: JsonObject): Promise<CheckFi
   const metadata = own(pod, 'metadata');
   const [namespace, name = ''] = [ownString(metadata, 'namespace'), ownString(metadata, 'name')];
   const gates = ownObjects(own(pod, 'spec'), 'schedulingGates').map((gate) => String(own(gate, 'name')));
-  const why = await lastEvent(client, namespace, name);
+  const why = gates.includes(NETWORK_GATE) ? await lastEvent(client, namespace, name) : FOREIGN;
   const advice = why ?? 'see its Events, and those of its Networks';
   const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${advice}`;
   return { reason: 'scheduling-gated', message };

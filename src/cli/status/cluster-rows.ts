@@ -24,6 +24,7 @@ export function clusterRows(facts: StatusFacts): readonly StatusRow[] {
     { check: 'networks', ...networks(facts) },
     { check: 'multus', ...multus(facts) },
     { check: 'node agents', ...nodeAgents(facts) },
+    { check: 'waiting pods', ...waiting(facts) },
     { check: 'pods', ...pods(facts) },
     { check: 'skipped pods', ...skipped(facts) },
   ];
@@ -146,6 +147,23 @@ function nodeAgents(facts: StatusFacts): Verdict {
       const text = `${agents.ready} of ${agents.wanted} ready`;
       return agents.ready < agents.wanted ? problem(text, advice) : ok(text);
     });
+  });
+}
+
+/** A pod that waits shorter than this may be about to start. */
+const PATIENCE_MS = 60_000;
+
+function waiting({ pods, now }: StatusFacts): Verdict {
+  return about(pods, ({ waiting: all }) => {
+    const long = all.filter(({ created }) => now - Date.parse(created) > PATIENCE_MS);
+    const [first] = long;
+    if (first === undefined)
+      return ok(all.length === 0 ? 'none' : `${count(all.length, 'pod')}, for seconds`);
+    const [namespace, name] = first.key.split('/');
+    return problem(
+      `${count(long.length, 'pod')} at the gate of Networks (${firstOf(long.map(({ key }) => key))})`,
+      `${CALLED_AS} check pod/${name} --namespace ${namespace}`,
+    );
   });
 }
 

@@ -65,7 +65,9 @@ function replicas(facts: StatusFacts): Verdict {
       const failing = unready.flatMap(({ name, trouble }) =>
         trouble === '' || trouble === 'ContainerCreating' ? [] : [`${name}: ${trouble}`],
       );
-      return failing.length === 0 ? ok(text) : problem(`${text}, but others fail (${firstOf(failing)})`, advice);
+      return failing.length === 0
+        ? ok(text)
+        : problem(`${text}, but others fail (${firstOf(failing)})`, advice);
     }
     const why = unready.map(
       ({ name, trouble, notReady }) => `${name}: ${notReady.length > 0 ? notReady.join(', ') : trouble}`,

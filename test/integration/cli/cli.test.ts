@@ -304,11 +304,14 @@ deployment/web in namespace plain
   test('sees a pod with the sidecar of another template, and one without', async () => {
     const old = { version: 1, templates: [{ name: 'config', sha256: 'old' }], added: {} };
     const status = { [OPT_IN]: 'false', [`${OPT_IN}-status`]: JSON.stringify(old) };
+    const going = pod('mixed-going', 'plain', 'mixed');
     await fixture.apply(
       deployment('mixed', 'plain', { pod: { [OPT_IN]: 'true' } }),
       pod('mixed-old', 'plain', 'mixed', status),
       pod('mixed-without', 'plain', 'mixed'),
+      { ...going, metadata: { ...going.metadata, finalizers: ['example.com/held'] } },
     );
+    await fixture.kubectl('delete', 'pod/mixed-going', '--namespace=plain', '--wait=false');
     const { report, reasons } = await check('deploy/mixed', '-n', 'plain');
     expect(report.pods).toEqual([
       { name: 'mixed-old', sidecar: 'stale' },

@@ -147,6 +147,7 @@ describe('with the operator', () => {
       'node agents': expect.stringMatching(/^none: /),
       pods: expect.stringMatching(/^ok: no drift in \d+ pods?$/),
       'skipped pods': 'ok: none',
+      'waiting pods': 'ok: none',
     });
   });
 
@@ -352,10 +353,46 @@ describe('with the operator', () => {
       { reason: 'RangeNotAllowed', message: expect.any(String) },
       gated,
     ]);
-    expect((await rows('status')).networks).toBe('problem: 1 of 1 not Ready (web/large: RangeNotAllowed)');
+    expect((await rows('status')).networks).toBe(
+      'problem: 1 of 1 Network with a problem (web/large: RangeNotAllowed)',
+    );
     expect((await cli('check', 'network/none', '-n', 'web')).stderr).toBe(
       'error: network/none does not exist in namespace web\n',
     );
+  });
+
+  test('without node agents, status and check of a pod that does not start say so', async () => {
+    const network = {
+      apiVersion: 'samplecrd.k8s.io/v1',
+      kind: 'Network',
+      metadata: { name: 'small', namespace: 'agentless' },
+      spec: { cidr: '10.9.0.0/24', gateway: '10.9.0.1' },
+    };
+    await fixture.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'agentless' } }, network);
+    const wait = ['wait', 'network/small', '--namespace=agentless', '--timeout=30s'];
+    await fixture.kubectl(...wait, '--for=condition=Ready');
+    const annotations = { 'samplecrd.k8s.io/network': 'small' };
+    await fixture.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'stuck', namespace: 'agentless', annotations },
+      spec: { nodeName: 'n1', containers: [{ name: 'app', image: 'busybox' }] },
+    });
+    await fixture.kubectl(...wait, '--for=condition=NodesReady=false');
+    const [{ findings }] = JSON.parse(
+      (await cli('check', 'pod/stuck', '-n', 'agentless', '-o', 'json')).stdout,
+    );
+    expect(findings).toEqual([
+      {
+        reason: 'NoAgent',
+        message: expect.stringMatching(
+          /^Network agentless\/small: no node agent .*: apply deploy\/overlays\/networks: see envoy-initializer status$/,
+        ),
+      },
+    ]);
+    const status = await rows('status');
+    expect(status.networks).toContain('agentless/small: NoAgent');
+    expect(status['node agents']).toMatch(/^problem: off \(--node-agent-namespace\), but needed by \d Network/);
   });
 
   test('check --all names the objects with findings, and counts the others', async () => {

@@ -49,7 +49,7 @@ test('each condition that is wrong is a finding with what to do, once', () => {
     { reason: 'Overlap', message: 'says Overlap' },
     {
       reason: 'NoAgent',
-      message: 'says NoAgent: run a node agent on these nodes: see envoy-initializer status',
+      message: 'says NoAgent: see envoy-initializer status',
     },
     { reason: 'Unheard', message: 'says Unheard' },
   ]);

@@ -61,7 +61,7 @@ const HEALTHY: StatusFacts = {
   served: { value: { attachments: true, httpRoutes: true } },
   nodeAgents: { value: { wanted: 2, ready: 2 } },
   networks: { value: [{ key: 'shop/net', reason: undefined, provider: 'multus' }] },
-  pods: { value: { drifted: [], count: 3, skipped: new Map() } },
+  pods: { value: { drifted: [], count: 3, skipped: new Map(), waiting: [] } },
 };
 
 /** The rows that are not `ok`, by their check. */
@@ -92,6 +92,7 @@ describe('status', () => {
       'networks: 1 Network, all Ready',
       'multus: the API server has NetworkAttachmentDefinitions',
       'node agents: 2 of 2 ready',
+      'waiting pods: none',
       'pods: no drift in 3 pods',
       'skipped pods: none',
     ]);
@@ -279,6 +280,7 @@ describe('status', () => {
             ],
             count: 9,
             skipped: new Map(),
+            waiting: [],
           },
         },
       },
@@ -286,8 +288,26 @@ describe('status', () => {
       /^problem: 2 missed, 1 stale, of 9 pods \| envoy-initializer drift -A/,
     ],
     [
+      'pods that wait for their Networks',
+      {
+        pods: {
+          value: {
+            drifted: [],
+            count: 9,
+            skipped: new Map(),
+            waiting: [
+              { key: 'shop/a', created: '2026-11-01T11:00:00Z' },
+              { key: 'shop/b', created: '2026-11-01T11:59:59Z' },
+            ],
+          },
+        },
+      },
+      'waiting pods',
+      /^problem: 1 pod at the gate of Networks \(shop\/a\) \| envoy-initializer check pod\/a --namespace shop$/,
+    ],
+    [
       'skipped pods',
-      { pods: { value: { drifted: [], count: 9, skipped: new Map([['conflict', 2]]) } } },
+      { pods: { value: { drifted: [], count: 9, skipped: new Map([['conflict', 2]]), waiting: [] } } },
       'skipped pods',
       /^problem: .*\(conflict: 2\) \| envoy-initializer check -A/,
     ],
