@@ -134,7 +134,7 @@ export function setUpDriftController(options: DriftControllerOptions): DriftCont
  */
 function reportMissed({ kind, pod }: Finding, events: EventRecorder): void {
   if (kind !== 'missed') return;
-  const note = `Pod ${pod.metadata.name} was created without its sidecar, because no replica answered: recreate it`;
+  const note = `Pod ${pod.metadata.name} has no sidecar, because no replica answered, or its namespace opted in later: recreate it`;
   events.event(regarding(pod), { type: 'Warning', reason: 'SidecarMissing', action: 'Inject', note });
 }
 

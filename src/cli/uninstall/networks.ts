@@ -7,6 +7,7 @@ import { defaultElectionTiming } from '../../kube/leaderelection/election-timing
 import { LEASES } from '../../kube/leaderelection/lease-record.ts';
 import { sleep } from '../../kube/util/sleep.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
+import { conditionOf } from '../../network/api/conditions.ts';
 import { withoutFinalizer } from '../../network/api/finalizer.ts';
 import { NETWORK_FINALIZER } from '../../network/api/names.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
@@ -19,13 +20,14 @@ export async function allNetworks(client: KubeClient): Promise<readonly Network[
   return (await objectsOf(client, NETWORKS)) as readonly Network[];
 }
 
-/** `a/b, c/d (Deleting: pods use it) and 3 more`: what the deletion of each waits for is in its status. */
+/** `a/b, c/d (waits for the pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
 export function named(networks: readonly Network[]): string {
   return listed(
     networks.map(({ metadata, status }) => {
       const key = `${metadata.namespace}/${metadata.name}`;
-      const why = metadata.deletionTimestamp && status?.conditions?.find(({ type }) => type === 'Ready');
-      return why ? `${key} (${why.message})` : key;
+      const progressing = conditionOf(status?.conditions, 'Progressing');
+      const why = progressing?.status === 'True' ? progressing : conditionOf(status?.conditions, 'Ready');
+      return metadata.deletionTimestamp && why ? `${key} (${why.message})` : key;
     }),
   );
 }

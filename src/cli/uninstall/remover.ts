@@ -77,7 +77,7 @@ export class Remover {
     for (let rest = await remaining(); rest !== ''; rest = await remaining()) {
       if (this.#clock.now() > end)
         throw new UsageError(
-          `after ${this.#timeoutMs / 1000} s there still is ${rest}: see docs/install.md#uninstall, and run this command again`,
+          `waited ${this.#timeoutMs / 1000} s in vain for the end of ${rest}: see docs/install.md#uninstall, and run this command again`,
         );
       if (rest !== said) this.say(`waiting for the end of ${rest}`);
       said = rest;

@@ -139,7 +139,7 @@ async function removeNetworks(
     throw new UsageError(
       `Networks exist, so nothing was removed (${named(networks)}): ${
         hasOperator
-          ? 'delete them, or use --force to delete them and their real networks'
+          ? 'delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks'
           : `no operator leads in the namespace ${namespace}, so their deletion would not end: start it, or use --force to delete them without it. ${WITHOUT_OPERATOR}`
       }`,
     );

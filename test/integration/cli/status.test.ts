@@ -392,7 +392,9 @@ describe('with the operator', () => {
     ]);
     const status = await rows('status');
     expect(status.networks).toContain('agentless/small: NoAgent');
-    expect(status['node agents']).toMatch(/^problem: off \(--node-agent-namespace\), but needed by \d Network/);
+    expect(status['node agents']).toMatch(
+      /^problem: off \(--node-agent-namespace\), but needed by \d Network/,
+    );
   });
 
   test('check --all names the objects with findings, and counts the others', async () => {

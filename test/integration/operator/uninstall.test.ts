@@ -92,7 +92,7 @@ describe('uninstall', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: Networks exist, so nothing was removed (default/example-network): delete them, or use --force to delete them and their real networks\n',
+        'error: Networks exist, so nothing was removed (default/example-network): delete them, or use --force (make undeploy FORCE=1) to delete them and their real networks\n',
     });
     expect(await objectNames(controlPlane)).toEqual(installed);
   });
@@ -102,7 +102,7 @@ describe('uninstall', () => {
     const { code, stdout, stderr } = await uninstall(controlPlane.kubeconfigPath, '--force', '--timeout=3s');
     expect(code).toBe(2);
     expect(stdout).toMatch(/^waiting for the end of the Networks default\/.*held/m);
-    expect(stderr).toMatch(/^error: after 3 s there still is the Networks default\/held/);
+    expect(stderr).toMatch(/^error: waited 3 s in vain for the end of the Networks default\/held/);
     expect(await run('get mutatingwebhookconfigurations --output=name')).toBe('');
     await run('patch network held --type=merge --patch={"metadata":{"finalizers":null}}');
   });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { isLed } from '../../../../src/cli/uninstall/networks.ts';
+import { isLed, named } from '../../../../src/cli/uninstall/networks.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
+import type { Network } from '../../../../src/network/api/types.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /** A client that reads a Lease of this version. */
@@ -12,6 +13,25 @@ function reading(version: () => string) {
       resource.decode({ metadata: { name: 'envoy-initializer', resourceVersion: version() } }),
   };
 }
+
+test('a Network that is being deleted is named with what it waits for', () => {
+  const condition = (type: string, status: 'True' | 'False', message: string) => ({
+    ...{ type, status, message, reason: 'Deleting' },
+    ...{ lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
+  });
+  const conditions = [
+    condition('Ready', 'False', 'the Network is being deleted'),
+    condition('Progressing', 'True', 'waits for the pods that use it: default/ping'),
+  ];
+  const network = (name: string, deletionTimestamp?: string) =>
+    ({
+      metadata: { namespace: 'a', name, ...(deletionTimestamp && { deletionTimestamp }) },
+      status: { conditions },
+    }) as unknown as Network;
+  expect(named([network('b', '2026-01-01T00:00:00Z'), network('c')])).toBe(
+    'a/b (waits for the pods that use it: default/ping), a/c',
+  );
+});
 
 describe('an operator leads', () => {
   test('as soon as its Lease changes', async () => {

@@ -143,7 +143,9 @@ describe('the addresses of a pod', () => {
     await reconcile();
     expect(did).toEqual(['reserve', 'settle', 'reserve', 'settle']);
     const note = `waits for its Network: ${why}`;
-    expect(notices).toEqual([{ type: 'Warning', reason: 'AddressesExhausted', action: 'Wait', note, eachNote: true }]);
+    expect(notices).toEqual([
+      { type: 'Warning', reason: 'AddressesExhausted', action: 'Wait', note, eachNote: true },
+    ]);
   });
 
   test('come later for a pod without a gate, tied to its annotation', async () => {
@@ -207,7 +209,9 @@ describe('a gated pod with an annotation that is too long', () => {
     await reconcile();
     expect(did).toEqual([]);
     const note = `waits for its Network: annotation ${key} has 50000 characters: write at most 32768`;
-    expect(notices).toEqual([{ type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note, eachNote: true }]);
+    expect(notices).toEqual([
+      { type: 'Warning', reason: 'InvalidNetworkAnnotation', action: 'Wait', note, eachNote: true },
+    ]);
   });
 
   test("loses the gate if only Multus' annotation is left", async () => {
