@@ -12,6 +12,7 @@ import { FaultLab } from '../../support/faults/fault-lab.ts';
 import type { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { LoadBalancer } from '../../support/faults/load-balancer.ts';
 import { DEMO_TEMPLATE } from '../../support/injection/demo.ts';
+import { since } from '../../support/jest/since.ts';
 import { testManager } from '../../support/kube/test-manager.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -79,39 +80,42 @@ test('an API server that joins behind a load balancer gets its share without a r
   expect(balancer.connections).toBeLessThanOrEqual(8);
 });
 
-test('policies are kept once the API server knows them, by a process that started before', async () => {
-  const proxy = await proxyOf({ kind: 'status', code: 404 });
-  const client = clientOf(proxy.kubeConfig);
-  await lab.client.create(NAMESPACES, { metadata: { name: 'envoy-initializer' } } as object as {
-    metadata: { namespace?: string };
-  });
-  const log = pino({ level: 'silent' });
-  const templates = new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template');
-  templates.update({ data: { config: DEMO_TEMPLATE } });
-  const manager = testManager({ client, clock, log });
-  setUpPolicies(manager, {
-    annotation: 'initializer.kubernetes.io/envoy',
-    initializerName: 'envoy.initializer.kubernetes.io',
-    namespace: 'envoy-initializer',
-    requireAnnotation: true,
-    policy: 'auto',
-    revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
-    serverMinor: { current: () => undefined, onChanged() {} },
-  });
-  const stop = new AbortController();
-  const running = manager.run(stop.signal);
-  closing.push(async () => {
-    stop.abort(new Error('the test is over'));
-    await clock.advanceAsync(0);
-    await running;
-  });
-  const policies = async () => (await lab.client.list(POLICIES, {})).items;
-  // Two are of the Events.
-  await until(() => clock.pendingTimers === 3);
-  await clock.advanceAsync(599_999);
-  expect(proxy.requests).toHaveLength(1);
-  expect(await policies()).toEqual([]);
-  await clock.advanceAsync(120_001);
-  await untilTrue(async () => (await policies()).length > 0);
-  expect(proxy.requests[1]?.url).toBe('/apis/admissionregistration.k8s.io/v1');
-});
+since(36).test(
+  'policies are kept once the API server knows them, by a process that started before (since 1.36)',
+  async () => {
+    const proxy = await proxyOf({ kind: 'status', code: 404 });
+    const client = clientOf(proxy.kubeConfig);
+    await lab.client.create(NAMESPACES, { metadata: { name: 'envoy-initializer' } } as object as {
+      metadata: { namespace?: string };
+    });
+    const log = pino({ level: 'silent' });
+    const templates = new LiveTemplates({ adopted() {}, rejected() {} }, 'default/template');
+    templates.update({ data: { config: DEMO_TEMPLATE } });
+    const manager = testManager({ client, clock, log });
+    setUpPolicies(manager, {
+      annotation: 'initializer.kubernetes.io/envoy',
+      initializerName: 'envoy.initializer.kubernetes.io',
+      namespace: 'envoy-initializer',
+      requireAnnotation: true,
+      policy: 'auto',
+      revisions: { forPolicies: () => ({ state: templates.state, canary: undefined }), onChanged() {} },
+      serverMinor: { current: () => undefined, onChanged() {} },
+    });
+    const stop = new AbortController();
+    const running = manager.run(stop.signal);
+    closing.push(async () => {
+      stop.abort(new Error('the test is over'));
+      await clock.advanceAsync(0);
+      await running;
+    });
+    const policies = async () => (await lab.client.list(POLICIES, {})).items;
+    // Two are of the Events.
+    await until(() => clock.pendingTimers === 3);
+    await clock.advanceAsync(599_999);
+    expect(proxy.requests).toHaveLength(1);
+    expect(await policies()).toEqual([]);
+    await clock.advanceAsync(120_001);
+    await untilTrue(async () => (await policies()).length > 0);
+    expect(proxy.requests[1]?.url).toBe('/apis/admissionregistration.k8s.io/v1');
+  },
+);

@@ -6,6 +6,7 @@ import { Transport } from '../../../src/kube/client/transport.ts';
 import type { Fault } from '../../support/faults/fault.ts';
 import { FaultLab } from '../../support/faults/fault-lab.ts';
 import { type FaultProxy, isPlainWatch } from '../../support/faults/fault-proxy.ts';
+import { since } from '../../support/jest/since.ts';
 import { bookmark, configMaps } from '../../support/kube/scripted-objects.ts';
 import { untilTrue } from '../../support/time/until-true.ts';
 import { WatchedClock } from '../../support/time/watched-clock.ts';
@@ -76,27 +77,31 @@ const requests = () =>
     isPlainWatch(url) ? 'watch' : url.includes('watch=true') ? 'state' : 'list',
   );
 
-test('a watch on which nothing happens is not opened again in five minutes, and is asked to last as long', async () => {
-  const elsewhere = await lab.namespace();
-  await watch([], true);
-  await untilTrue(async () => watched.informer.hasSynced());
-  for (const minute of [1, 2, 3, 4, 5]) {
-    // The server sends one each minute, by its own clock: the proxy does it by ours.
-    const { metadata } = await create(`minute-${minute}`, elsewhere);
-    proxy.say(`${JSON.stringify(bookmark(Number(metadata.resourceVersion)))}\n`);
-    await untilTrue(async () => watched.informer.lastSyncResourceVersion === metadata.resourceVersion);
-    await clock.advanceAsync(60_000);
-  }
-  expect(clock.now()).toBe(300_000);
-  expect(requests()).toEqual(['state']);
-  const { searchParams } = new URL(proxy.requests[0]?.url ?? '', 'http://proxy');
-  expect(Number(searchParams.get('timeoutSeconds'))).toBeGreaterThanOrEqual(300);
-  expect(searchParams.get('allowWatchBookmarks')).toBe('true');
-  // It is the same watch that brings what happens next.
-  await create('late');
-  await untilTrue(async () => names().includes('late'));
-  expect([requests(), watched.errors]).toEqual([['state'], []]);
-});
+// The first request is a watch only where the API server has WatchList.
+since(34).test(
+  'a watch on which nothing happens is not opened again in five minutes, and is asked to last as long (since 1.34)',
+  async () => {
+    const elsewhere = await lab.namespace();
+    await watch([], true);
+    await untilTrue(async () => watched.informer.hasSynced());
+    for (const minute of [1, 2, 3, 4, 5]) {
+      // The server sends one each minute, by its own clock: the proxy does it by ours.
+      const { metadata } = await create(`minute-${minute}`, elsewhere);
+      proxy.say(`${JSON.stringify(bookmark(Number(metadata.resourceVersion)))}\n`);
+      await untilTrue(async () => watched.informer.lastSyncResourceVersion === metadata.resourceVersion);
+      await clock.advanceAsync(60_000);
+    }
+    expect(clock.now()).toBe(300_000);
+    expect(requests()).toEqual(['state']);
+    const { searchParams } = new URL(proxy.requests[0]?.url ?? '', 'http://proxy');
+    expect(Number(searchParams.get('timeoutSeconds'))).toBeGreaterThanOrEqual(300);
+    expect(searchParams.get('allowWatchBookmarks')).toBe('true');
+    // It is the same watch that brings what happens next.
+    await create('late');
+    await untilTrue(async () => names().includes('late'));
+    expect([requests(), watched.errors]).toEqual([['state'], []]);
+  },
+);
 
 describe('a half-open or very slow connection is noticed within its bound, and healed', () => {
   test.each<[string, Fault]>([
