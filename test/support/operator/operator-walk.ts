@@ -116,7 +116,13 @@ class Walk {
       return (await this.#kubectl(told)).includes('WaitsForNetwork');
     });
     await this.#network('later', 8);
+    await eventually('it is told that it waits for the other', async () => {
+      return (await this.#kubectl(told)).split('WaitsForNetwork').length > 2;
+    });
+    // It waits for both again: the same Event as the first one.
+    await this.#kubectl(['delete', 'network', 'later', '--timeout=60s']);
     await eventually('it is told again', async () => (await this.#kubectl([...told, field])) !== '');
+    await this.#network('later', 8);
     await this.#network('latest', 7);
     const gates = ['get', 'pod', 'waiting', '--output=jsonpath={.spec.schedulingGates}'];
     await eventually('it waits no more', async () => (await this.#kubectl(gates)) === '');
