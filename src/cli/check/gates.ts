@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
-import { isForbidden } from '../../kube/api/api-error.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../json/json.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { EVENTS } from '../../kube/events/event-object.ts';
 import { NETWORK_GATE } from '../../network/api/names.ts';
+import { lastEvent } from '../last-event.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** Of gates that are not the operator's. */
@@ -24,28 +23,18 @@ async function gateFinding(client: KubeClient, pod: JsonObject): Promise<CheckFi
   const metadata = own(pod, 'metadata');
   const [namespace, name = ''] = [ownString(metadata, 'namespace'), ownString(metadata, 'name')];
   const gates = ownObjects(own(pod, 'spec'), 'schedulingGates').map((gate) => String(own(gate, 'name')));
-  const why = gates.includes(NETWORK_GATE) ? await lastEvent(client, namespace, name) : FOREIGN;
+  const why = gates.includes(NETWORK_GATE) ? await lastWords(client, namespace, name) : FOREIGN;
   const advice = why ?? 'see its Events, and those of its Networks';
   const message = `pod ${name} is not scheduled before its gates are removed (${gates.join(', ')}): ${advice}`;
   return { reason: 'scheduling-gated', message };
 }
 
-/** The reason and the note of the latest Event of a pod; undefined without one, or without the right to list them. */
-async function lastEvent(
+/** The reason and the note of the latest Event of a pod. */
+async function lastWords(
   client: KubeClient,
   namespace: string | undefined,
   name: string,
 ): Promise<string | undefined> {
-  const fieldSelector = `regarding.kind=Pod,regarding.name=${name}`;
-  const items = await client.list(EVENTS, { namespace, fieldSelector }).then(
-    (page) => page.items.filter(isObject),
-    (err: unknown) => {
-      if (isForbidden(err)) return [];
-      throw err;
-    },
-  );
-  const at = (event: JsonObject) =>
-    ownString(own(event, 'series'), 'lastObservedTime') ?? ownString(event, 'eventTime') ?? '';
-  const [last] = items.toSorted((a, b) => (at(a) < at(b) ? 1 : -1));
-  return last && `${ownString(last, 'reason')}: ${ownString(last, 'note')}`;
+  const last = await lastEvent(client, namespace, `regarding.kind=Pod,regarding.name=${name}`);
+  return last && `${last.reason}: ${last.note}`;
 }

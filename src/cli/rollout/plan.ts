@@ -5,6 +5,7 @@ import { keysFor } from '../../sidecar/keys.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import type { TemplateSet } from '../../sidecar/template/template-set.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
+import { followInstallation, installationOf } from '../installation.ts';
 import { type Column, type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { text } from '../options/option-values.ts';
@@ -73,14 +74,16 @@ export async function planCommand(options: PlanOptions, terminal: Terminal): Pro
   return result.total.refused > 0 ? 1 : 0;
 }
 
-async function forecastPods(cluster: Cluster, options: PlanOptions, set: TemplateSet) {
+async function forecastPods(cluster: Cluster, given: PlanOptions, set: TemplateSet) {
+  const installation = await installationOf(cluster.client, given.operatorNamespace);
+  const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(annotation);
   const [kubelets, canResize, fleet, { set: from }] = await Promise.all([
     kubeletVersions(cluster.client),
     servesResize(cluster.client),
     readFleet(cluster.client, keys, options.namespace, options.selector),
-    templatesOfCluster(cluster, options, undefined),
+    templatesOfCluster(cluster, options, installation),
   ]);
   const decide = { keys, requireAnnotation, operatorNamespace };
   const verdictOf = ({ pod, namespace, observed }: FleetPod): ForecastPod['verdict'] => {

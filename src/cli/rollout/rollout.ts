@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Argument, type Command, Option } from 'commander';
+import { own, ownString } from '../../json/json.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../../kube/api/core-resources.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
+import { revisionName } from '../../rollout/controller-revision.ts';
 import { REASONS } from '../../rollout/core/pod.ts';
 import type { Revisions } from '../../rollout/core/revision.ts';
 import { type Step, step } from '../../rollout/core/step.ts';
@@ -11,15 +13,20 @@ import { NOTHING } from '../../rollout/memory.ts';
 import { PAUSED_KEY } from '../../rollout/revision-history.ts';
 import type { Strategy } from '../../sidecar/template/strategy.ts';
 import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
+import { decideOptions } from '../check/report-live.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
+import { followInstallation, installationOf } from '../installation.ts';
 import { columns } from '../io/columns.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
+import { lastEvent } from '../last-event.ts';
 import { oneOf } from '../options/option-values.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
 import { CALLED_AS } from '../program-name.ts';
+import { kubeletVersions, servesResize } from './read-fleet.ts';
 import { revisionsIn } from './read-revisions.ts';
 import { type RolloutSource, readingSource, watchingSource } from './rollout-source.ts';
+import { Verdicts } from './verdicts.ts';
 
 export interface RolloutOptions extends ClusterOptions {
   readonly watch?: boolean;
@@ -69,11 +76,11 @@ async function setPaused({ client }: Cluster, options: RolloutOptions, paused: b
   await client.mergePatch(CONFIG_MAPS, ref, patch, { fieldManager: FIELD_MANAGER });
 }
 
-async function showStatus(
-  { client }: Cluster,
-  options: RolloutOptions,
-  terminal: Terminal,
-): Promise<ExitCode> {
+async function showStatus({ client }: Cluster, given: RolloutOptions, terminal: Terminal): Promise<ExitCode> {
+  const installation = await installationOf(client, given.operatorNamespace);
+  const options = followInstallation({ ...given, requireAnnotation: true }, installation);
+  const [kubelets, canResize] = await Promise.all([kubeletVersions(client), servesResize(client)]);
+  const verdicts = new Verdicts({ client, decide: decideOptions(options), kubelets, canResize });
   let last = '';
   const show = (status: RolloutStatus): void => {
     const lines = linesOf(status);
@@ -83,9 +90,10 @@ async function showStatus(
     last = lines.join('\n');
   };
   // The first one is read also with --watch: it says at once what is wrong.
-  const first = await statusOf(readingSource(client, options), options);
-  show(first);
-  const phase = options.watch && !hasEnded(first) ? await follow(client, options, show) : first.step.phase;
+  const first = await statusOf(readingSource(client, options), options, verdicts);
+  show(await explained(client, options, first));
+  const phase =
+    options.watch && !hasEnded(first) ? await follow(client, options, verdicts, show) : first.step.phase;
   return phase === 'halted' ? 1 : 0;
 }
 
@@ -97,6 +105,7 @@ function hasEnded({ step: { phase } }: RolloutStatus): boolean {
 async function follow(
   client: Cluster['client'],
   options: RolloutOptions,
+  verdicts: Verdicts,
   show: (status: RolloutStatus) => void,
 ): Promise<Step['phase']> {
   const end = new AbortController();
@@ -113,8 +122,8 @@ async function follow(
     const source = await watchingSource(client, options, onChange, end.signal);
     for (;;) {
       if (refused !== undefined) throw refused;
-      const status = await statusOf(source, options);
-      show(status);
+      const status = await statusOf(source, options, verdicts);
+      show(await explained(client, options, status));
       if (hasEnded(status)) return status.step.phase;
       await changes.next(status.step.wakeInMs ?? maxTimerMs, end.signal);
       // Changes come in bursts, and each status looks at all pods.
@@ -130,10 +139,31 @@ interface RolloutStatus {
   readonly revisions: Revisions;
   readonly strategy: Strategy;
   readonly step: Step;
+  /** Why the breaker has halted it, as the operator's Event says; undefined if it has not, or the Event is gone. */
+  readonly why?: string | undefined;
+}
+
+/** Adds why a rollout is halted. */
+async function explained(
+  client: Cluster['client'],
+  { operatorNamespace, configmap }: RolloutOptions,
+  status: RolloutStatus,
+): Promise<RolloutStatus> {
+  const { target } = status.revisions;
+  if (target.state !== 'halted') return status;
+  const revision = revisionName(configmap, target.set.hash);
+  const last = await lastEvent(client, operatorNamespace, 'reason=RolloutHalted', (event) =>
+    [undefined, revision].includes(ownString(own(event, 'related'), 'name')),
+  );
+  return { ...status, why: last?.note };
 }
 
 /** Computes the status from the cluster, as the operator does. */
-async function statusOf(source: RolloutSource, options: RolloutOptions): Promise<RolloutStatus> {
+async function statusOf(
+  source: RolloutSource,
+  options: RolloutOptions,
+  verdicts: Verdicts,
+): Promise<RolloutStatus> {
   const configMap = await source.configMap();
   const { set, strategy } = strategyOf(configMap, options);
   const paused = configMap.metadata.annotations?.[PAUSED_KEY] === 'true';
@@ -142,13 +172,22 @@ async function statusOf(source: RolloutSource, options: RolloutOptions): Promise
     throw new UsageError(
       'the operator has not written a revision of the template yet: check that it runs, and that deploy/overlays/rollout is applied',
     );
-  const pods = (await source.pods()).map(({ observed, namespace }) => ({
-    ...observed,
-    namespace,
-    isConfigStale: false,
-    ...NOTHING,
-  }));
-  return { revisions, strategy, step: step(pods, revisions, strategy, Date.now()) };
+  const { target, promoted } = revisions;
+  const [to, from] = target.state === 'halted' ? [promoted.set, target.set] : [target.set, promoted.set];
+  const found = await source.pods();
+  for (;;) {
+    const pods = found.map(({ observed, namespace }) => ({
+      ...observed,
+      namespace,
+      isConfigStale: false,
+      ...NOTHING,
+      verdict: verdicts.of(observed.uid, to),
+    }));
+    const now = step(pods, revisions, strategy, Date.now());
+    const begun = now.pods.flatMap(({ pod, is }) => (is === 'under-way' ? [pod] : []));
+    // Others take the places of pods that cannot be changed.
+    if (!(await verdicts.judge(begun, to, from))) return { revisions, strategy, step: now };
+  }
 }
 
 /** @throws UsageError if the templates are invalid, or there is no strategy for running pods. */
@@ -165,7 +204,11 @@ function strategyOf({ data = {} }: ConfigMap, { operatorNamespace, configmap }: 
   return { set, strategy };
 }
 
-function linesOf({ revisions: { target, promoted }, step: now }: RolloutStatus): readonly string[] {
+function linesOf({
+  revisions: { target, promoted },
+  step: now,
+  why: halt,
+}: RolloutStatus): readonly string[] {
   const counts = { current: 0, 'under-way': 0, waiting: 0, left: 0, refused: 0 };
   const reasons = new Map<string, number>();
   for (const { is, why } of now.pods) {
@@ -183,17 +226,20 @@ function linesOf({ revisions: { target, promoted }, step: now }: RolloutStatus):
       ['template', `${target.set.hash.slice(0, 12)} ${target.state}`],
       ...(promoted === target ? [] : [['new pods get', promoted.set.hash.slice(0, 12)]]),
       ['pods', `${now.pods.length}${said.length > 0 ? `: ${said.join(', ')}` : ''}`],
+      ...(halt === undefined ? [] : [['halted', halt]]),
     ]),
     ...columns(explained),
     ...now.health.failing.map(({ pod, why = '' }) => `failing   ${pod.key}: ${why}`),
+    ...(target.state === 'halted' ? ['apply a corrected template, or the one before (docs/rollout.md)'] : []),
   ];
 }
 
-function detailsOf({ revisions: { target, promoted }, step: now }: RolloutStatus) {
+function detailsOf({ revisions: { target, promoted }, step: now, why: halt }: RolloutStatus) {
   return {
     phase: now.phase,
     template: { hash: target.set.hash, state: target.state, canary: target.canary },
     newPodsGet: promoted.set.hash,
+    ...(halt !== undefined && { halted: halt }),
     failing: now.health.failing.map(({ pod, why }) => ({ pod: pod.key, why })),
     pods: now.pods.map(({ pod, is, why, message }) => ({ pod: pod.key, is, why, message })),
   };

@@ -146,6 +146,17 @@ async function imagesOfPolicy(): Promise<readonly string[]> {
   return [...new Set([...policy.matchAll(/envoy:\d/g)].map(([image]) => image))];
 }
 
+/** Types `envoy-initializer rollout` with these arguments. */
+async function rolloutCommand(...args: readonly string[]) {
+  const flags = [
+    `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
+    `--operator-namespace=${OPERATOR_NAMESPACE}`,
+  ];
+  const terminal = new MemoryTerminal();
+  const code = await runCli(['node', 'envoy-initializer', 'rollout', ...args, ...flags], terminal);
+  return { code, out: terminal.stdout };
+}
+
 describe('the commands', () => {
   testWithControllerManager(
     'show what a template would do, and kubectl apply says it in one line',
@@ -190,21 +201,15 @@ describe('the commands', () => {
   );
 
   test('pause and resume by an annotation', async () => {
-    const flags = [
-      `--kubeconfig=${fixture.controlPlane.kubeconfigPath}`,
-      `--operator-namespace=${OPERATOR_NAMESPACE}`,
-    ];
-    const type = async (...args: string[]) => {
-      const terminal = new MemoryTerminal();
-      const code = await runCli(['node', 'envoy-initializer', 'rollout', ...args, ...flags], terminal);
-      return { code, out: terminal.stdout };
-    };
-    expect(await type()).toMatchObject({ code: 0, out: expect.stringContaining('phase      done') });
-    expect(await type('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
-    expect((await type()).out).toMatch(/^phase +paused$/m);
-    expect(await type('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
-    expect((await type()).out).toMatch(/^phase +done$/m);
-    expect(await type('stop')).toMatchObject({ code: 2 });
+    expect(await rolloutCommand()).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('phase      done'),
+    });
+    expect(await rolloutCommand('pause')).toMatchObject({ code: 0, out: 'rollout paused\n' });
+    expect((await rolloutCommand()).out).toMatch(/^phase +paused$/m);
+    expect(await rolloutCommand('resume')).toMatchObject({ code: 0, out: 'rollout resumed\n' });
+    expect((await rolloutCommand()).out).toMatch(/^phase +done$/m);
+    expect(await rolloutCommand('stop')).toMatchObject({ code: 2 });
   });
 });
 
@@ -280,3 +285,24 @@ describe('the templates of new pods', () => {
     await everywhere(() => 'envoy:4');
   });
 });
+
+testWithControllerManager(
+  'a pod that opts out later is refused, and rollout --watch ends without it',
+  async () => {
+    const rollout = 'mode: in-place\nsingleReplica: change\n';
+    await write('envoy:4', { rollout });
+    await everywhere(() => 'envoy:4');
+    await fixture.kubectl('wait', '--for=create', 'serviceaccount/default', '-n=shop', '--timeout=30s');
+    const { metadata, ...rest } = podOf('shop', randomUUID());
+    const { generateName: _, ownerReferences: __, ...lone } = metadata;
+    await fixture.apply({ ...rest, metadata: { ...lone, name: 'lone' } });
+    await fixture.kubectl('label', 'pod/lone', '--namespace=shop', '--overwrite', `${KEY}=false`);
+    await write('envoy:7', { rollout });
+    expect(await rolloutCommand('--watch')).toEqual({
+      code: 0,
+      out: expect.stringMatching(
+        /^phase +done\n.*\npods +1: 1 refused\n +refused +1 +the new template does not fit/ms,
+      ),
+    });
+  },
+);

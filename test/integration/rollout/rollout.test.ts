@@ -260,6 +260,19 @@ describe(`${WORKLOADS * REPLICAS} pods of ${WORKLOADS} workloads`, () => {
       ),
     ]);
     expect(await metric('envoy_initializer_rollout_halted')).toBe(1);
+    const shown = await command('rollout', '--watch');
+    expect([shown.code, shown.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^phase +halted$.*^halted +The breaker .*ErrImagePull: broken:v3 does not exist.*^apply a corrected template, or the one before/ms,
+      ),
+    ]);
+    const [stale] = JSON.parse(
+      (await command('check', 'pod/web-0-0', '--namespace=default', '--output=json')).stdout,
+    )[0].findings.filter(({ reason }: { reason: string }) => reason === 'stale-pod');
+    expect(stale?.message).toMatch(
+      /^pod web-0-0 has the template that new pods get, because the last one is not promoted: see envoy-initializer rollout$/,
+    );
     expect((await command('drift', '--namespace=default')).stderr).toMatch(
       /^a rollout brings template [0-9a-f]{12} \(halted\) to running pods: envoy-initializer rollout shows/,
     );

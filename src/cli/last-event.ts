@@ -1,0 +1,33 @@
+import { isObject, type JsonObject, own, ownString } from '../json/json.ts';
+import { isForbidden } from '../kube/api/api-error.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { EVENTS } from '../kube/events/event-object.ts';
+
+/** What an Event says. */
+export interface EventWords {
+  readonly reason: string;
+  readonly note: string;
+}
+
+/**
+ * The latest Event that a field selector chooses, such as `regarding.name=web`; undefined without one, or without the right
+ * to list them.
+ */
+export async function lastEvent(
+  client: KubeClient,
+  namespace: string | undefined,
+  fieldSelector: string,
+  isWanted: (event: JsonObject) => boolean = () => true,
+): Promise<EventWords | undefined> {
+  const items = await client.list(EVENTS, { namespace, fieldSelector }).then(
+    (page) => page.items.filter(isObject),
+    (err: unknown) => {
+      if (isForbidden(err)) return [];
+      throw err;
+    },
+  );
+  const at = (event: JsonObject) =>
+    ownString(own(event, 'series'), 'lastObservedTime') ?? ownString(event, 'eventTime') ?? '';
+  const [last] = items.filter(isWanted).toSorted((a, b) => (at(a) < at(b) ? 1 : -1));
+  return last && { reason: ownString(last, 'reason') ?? '', note: ownString(last, 'note') ?? '' };
+}

@@ -1,0 +1,68 @@
+import type { JsonObject } from '../../json/json.ts';
+import { isNotFound } from '../../kube/api/api-error.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
+import { type KubeObject, splitKey } from '../../kube/api/object.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { RolloutPod, Verdict } from '../../rollout/core/pod.ts';
+import { podChange } from '../../rollout/pod-change.ts';
+import type { DecideOptions } from '../../sidecar/decision-input.ts';
+import type { TemplateSet } from '../../sidecar/template/template-set.ts';
+
+export interface VerdictsOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly decide: DecideOptions;
+  /** The versions of kubelets, by node. */
+  readonly kubelets: ReadonlyMap<string, string>;
+  readonly canResize: boolean;
+}
+
+/** What the operator finds out about a pod when its turn comes, and what its metadata does not show: whether it can be changed. */
+export class Verdicts {
+  readonly #options: VerdictsOptions;
+  readonly #known = new Map<string, Verdict | undefined>();
+
+  constructor(options: VerdictsOptions) {
+    this.#options = options;
+  }
+
+  /** The verdict about a pod for templates; undefined if it can be changed, or was not judged. */
+  of(uid: string, set: TemplateSet): Verdict | undefined {
+    return this.#known.get(keyOf(uid, set));
+  }
+
+  /** Reads and judges those of the pods that were not judged yet. Returns whether there were any. */
+  async judge(
+    pods: readonly RolloutPod[],
+    set: TemplateSet,
+    from: TemplateSet,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const open = pods.filter(({ uid }) => !this.#known.has(keyOf(uid, set)));
+    await Promise.all(
+      open.map(async (pod) =>
+        this.#known.set(keyOf(pod.uid, set), await this.#verdict(pod, set, from, signal)),
+      ),
+    );
+    return open.length > 0;
+  }
+
+  async #verdict(
+    { key, uid, namespace, node }: RolloutPod,
+    set: TemplateSet,
+    from: TemplateSet,
+    signal: AbortSignal | undefined,
+  ): Promise<Verdict | undefined> {
+    const { client, decide, kubelets, canResize } = this.#options;
+    const whole = await client.get(PODS, splitKey(key), { signal }).catch(undefinedIfNotFound);
+    if (whole?.metadata.uid !== uid) return undefined;
+    const more = { from, kubelet: kubelets.get(node), canResize };
+    const change = podChange(whole as KubeObject & JsonObject, namespace, set, decide, more);
+    return 'why' in change ? { how: change.how, why: change.why } : undefined;
+  }
+}
+
+const keyOf = (uid: string, { hash }: TemplateSet): string => `${uid} ${hash}`;
+
+function undefinedIfNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
