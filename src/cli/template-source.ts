@@ -55,7 +55,12 @@ export async function templatesOfCluster(
   const problem = `ConfigMap ${namespace}/${name}: ${fault}`;
   if (last)
     return { set: last, warning: `warning: ${problem}: this uses the last valid template, as new pods do` };
-  return { set: setOrThrow(data, () => `${problem}: pods get the last valid template until you correct it`) };
+  return {
+    set: setOrThrow(
+      data,
+      () => `${problem}: replicas that have had a valid template use that until you correct it`,
+    ),
+  };
 }
 
 /** The data of the live ConfigMap. @throws UsageError that says why it cannot be read; `instead` is further advice */

@@ -8,6 +8,7 @@ import {
   metricsOf,
   noMetrics,
   none,
+  note,
   ok,
   problem,
   type StatusRow,
@@ -40,8 +41,12 @@ function template(facts: StatusFacts): Verdict {
     const used = 'value' in replicas ? replicas.value.flatMap(({ templateHash }) => templateHash ?? []) : [];
     const staying =
       used[0] === undefined ? 'the last valid template' : `the last valid template, ${shortHash(used[0])}`;
+    const hasNone = used.length === 0 && metricsOf(facts).length > 0;
     const advice = `correct the ConfigMap: ${CALLED_AS} lint --server lists the faults`;
-    if (live.hash === undefined) return problem(`${firstOf(live.faults)}: pods get ${staying}`, advice);
+    if (live.hash === undefined) {
+      const consequence = hasNone ? 'no replica has a valid template' : `pods get ${staying}`;
+      return problem(`${firstOf(live.faults)}: ${consequence}`, advice);
+    }
     const isRefused = metricsOf(facts).some(
       (metrics) => metrics.value('envoy_initializer_template_current') === 0,
     );
@@ -75,11 +80,18 @@ function rollout(facts: StatusFacts): Verdict {
     if (pages.length === 0) return noMetrics(facts);
     if (pages.some((metrics) => metrics.value('envoy_initializer_rollout_halted') === 1))
       return problem('the breaker has halted it', `see ${CALLED_AS} rollout`);
-    const underWay = pages.flatMap((metrics) =>
-      metrics.of('envoy_initializer_rollout_pods', ['state', 'under-way']).map(({ value }) => value),
-    );
-    return ok(`${count(Math.max(0, ...underWay), 'pod')} under way`);
+    const [underWay, waiting] = [rolloutPods(facts, 'under-way'), rolloutPods(facts, 'waiting')];
+    if (live.isPaused) return note(`paused, ${count(waiting, 'pod')} waiting: ${CALLED_AS} rollout resume`);
+    return ok(`${count(underWay, 'pod')} under way${waiting > 0 ? `, ${waiting} waiting` : ''}`);
   });
+}
+
+/** The pods of a rollout in a state, as the leader counts them. */
+function rolloutPods(facts: StatusFacts, state: 'under-way' | 'waiting'): number {
+  const counts = metricsOf(facts).flatMap((metrics) =>
+    metrics.of('envoy_initializer_rollout_pods', ['state', state]).map(({ value }) => value),
+  );
+  return Math.max(0, ...counts);
 }
 
 function routes(facts: StatusFacts): Verdict {
@@ -173,6 +185,9 @@ function pods(facts: StatusFacts): Verdict {
     for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
     const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
     if (drifted.length === 0) return ok(`no drift in ${count(all, 'pod')}`);
+    const isOnTheWay = rolloutPods(facts, 'under-way') + rolloutPods(facts, 'waiting') > 0;
+    if (isOnTheWay && drifted.every(({ sidecar }) => sidecar === 'stale'))
+      return note(`${text}, of ${count(all, 'pod')}: a rollout is on its way`);
     return problem(`${text}, of ${count(all, 'pod')}`, `${CALLED_AS} drift -A lists them`);
   });
 }

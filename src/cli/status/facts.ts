@@ -32,6 +32,8 @@ export interface TemplateFacts {
   readonly faults: readonly string[];
   /** Whether it has a strategy for rollouts. */
   readonly hasRollout: boolean;
+  /** Whether its rollout is paused. */
+  readonly isPaused?: boolean;
 }
 
 export interface NetworkFacts {

@@ -13,6 +13,7 @@ import { VERSION } from '../../kube/util/version.ts';
 import { conditionOf } from '../../network/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../network/api/resources.ts';
 import { POLICY_BINDINGS } from '../../policies/resources.ts';
+import { PAUSED_KEY } from '../../rollout/revision-history.ts';
 import { HTTP_ROUTES } from '../../route-delivery/resources.ts';
 import { parseTemplateSet } from '../../sidecar/template/template-set.ts';
 import type { Cluster } from '../cluster.ts';
@@ -170,7 +171,9 @@ async function readTemplate(
   const parsed = parseTemplateSet(found.data ?? {});
   if ('faults' in parsed)
     return { hash: undefined, faults: parsed.faults.map(formatFault), hasRollout: false };
-  return { hash: parsed.set.hash, faults: [], hasRollout: parsed.set.rollout !== undefined };
+  const { hash, rollout } = parsed.set;
+  const isPaused = rollout?.paused === true || found.metadata.annotations?.[PAUSED_KEY] === 'true';
+  return { hash, faults: [], hasRollout: rollout !== undefined, isPaused };
 }
 
 /** Whether the API server serves the kinds of other projects. */

@@ -44,6 +44,8 @@ const LEASE = {
   transitions: 0,
 };
 
+const NO_DRIFT = { drifted: [], count: 3, skipped: new Map<string, number>(), waiting: [] };
+
 const HEALTHY: StatusFacts = {
   now: NOW,
   client: '0.0.1',
@@ -61,7 +63,7 @@ const HEALTHY: StatusFacts = {
   served: { value: { attachments: true, httpRoutes: true } },
   nodeAgents: { value: { wanted: 2, ready: 2 } },
   networks: { value: [{ key: 'shop/net', reason: undefined, provider: 'multus' }] },
-  pods: { value: { drifted: [], count: 3, skipped: new Map(), waiting: [] } },
+  pods: { value: NO_DRIFT },
 };
 
 /** The rows that are not `ok`, by their check. */
@@ -239,6 +241,15 @@ describe('status', () => {
       /^problem: config: line 3: pods get the last valid template, sha256 aaaaaaaaaaaa \|.*lint --server/,
     ],
     [
+      'a faulty template that replicas have found at their start',
+      {
+        template: { value: { hash: undefined, faults: ['config: line 3'], hasRollout: false } },
+        replicas: { value: [replica({ templateHash: undefined })] },
+      },
+      'template',
+      /^problem: config: line 3: no replica has a valid template \|.*lint --server/,
+    ],
+    [
       'a replica that is behind',
       { template: { value: { hash: 'b'.repeat(64), faults: [], hasRollout: true } } },
       'template',
@@ -286,6 +297,24 @@ describe('status', () => {
       },
       'pods',
       /^problem: 2 missed, 1 stale, of 9 pods \| envoy-initializer drift -A/,
+    ],
+    [
+      'a paused rollout',
+      {
+        template: { value: { hash: 'a'.repeat(64), faults: [], hasRollout: true, isPaused: true } },
+        ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 3'),
+      },
+      'rollout',
+      /^note: paused, 3 pods waiting: envoy-initializer rollout resume/,
+    ],
+    [
+      'stale pods that a rollout will change',
+      {
+        pods: { value: { ...NO_DRIFT, drifted: [{ ...drifted, sidecar: 'stale' }] } },
+        ...withMetrics('envoy_initializer_rollout_pods{state="waiting"} 1'),
+      },
+      'pods',
+      /^note: 1 stale, of 3 pods: a rollout is on its way/,
     ],
     [
       'pods that wait for their Networks',
