@@ -17,7 +17,7 @@ const MAX_NAMES = 3;
 /** The existing pods, and findings about those with a missing or stale sidecar. */
 export async function existingPods(
   site: PodSite,
-  { client, namespace, decide: { keys }, state }: LiveBasis,
+  { client, namespace, decide: { keys }, state, promoted }: LiveBasis,
   wanted: boolean,
   settings: NamespaceSettings,
 ) {
@@ -32,12 +32,25 @@ export async function existingPods(
   const again = isPod ? 'recreate it' : 'run kubectl rollout restart, or delete it';
   const named = (state: SidecarState) =>
     list.filter(({ sidecar }) => sidecar === state).map(({ name }) => name);
-  const [stale, absent] = [named('stale'), wanted ? named('absent') : []];
+  // A restart would give these pods the same template.
+  const early = found.flatMap((pod, i) =>
+    promoted &&
+    list[i]?.sidecar === 'stale' &&
+    sidecarState(pod, settings, keys, { set: promoted }) === 'current'
+      ? [list[i].name]
+      : [],
+  );
+  const stale = named('stale').filter((name) => !early.includes(name));
+  const absent = wanted ? named('absent') : [];
   const findings: CheckFinding[] = [
     ...(await waitingAtGates(client, found)),
     ...(await missingAttachments(client, site.pod, namespace)),
     ...(await pendingNetworks(client, found, namespace)),
   ];
+  if (early.length > 0) {
+    const message = `${podsCalled(early)} the template that new pods get, because the last one is not promoted: see ${CALLED_AS} rollout`;
+    findings.push({ reason: 'stale-pod', message });
+  }
   if (stale.length > 0) {
     const mode = state.set.rollout?.mode ?? 'new-pods';
     const first = mode === 'new-pods' ? '' : `see ${CALLED_AS} rollout, or `;
