@@ -97,8 +97,10 @@ function helpAsFlag(args: readonly string[]): readonly string[] {
 /** The message of commander in one line, with what to write for a file, or for a word that is too much. */
 function usageProblem({ code, message }: CommanderError, name: string, command: Command | undefined): string {
   const line = message.trim().replaceAll('\n', ' ');
-  if (command === undefined) return line;
-  const run = `${name} ${command.name()}`;
+  const isUnknown = code === 'commander.unknownOption' || code === 'commander.unknownCommand';
+  const run = command === undefined ? name : `${name} ${command.name()}`;
+  const see = isUnknown && !line.includes('Did you mean') ? `${line}: see ${run} --help` : line;
+  if (command === undefined) return see;
   const { registeredArguments: known, options } = command;
   if (code === 'commander.excessArguments') {
     const excess = command.args[known.length] ?? '';
@@ -106,7 +108,9 @@ function usageProblem({ code, message }: CommanderError, name: string, command: 
     return `error: unexpected argument '${excess}': ${takesFile ? `use ${run} -f ${excess}` : `see ${run} --help`}`;
   }
   const isFileFlag = code === 'commander.unknownOption' && /option '(-f|--filename)/.test(line);
-  return isFileFlag && known[0]?.name() === 'file' ? `${line}: use ${run} FILE, without -f` : line;
+  if (isFileFlag && known[0]?.name() === 'file') return `${line}: use ${run} FILE, without -f`;
+  if (isFileFlag && options.some(({ long }) => long === '--file')) return `${line}: use ${run} --file PATH`;
+  return see;
 }
 
 /** The arguments with the command before its flags, because kubectl takes any order: `-n web check deploy/web`. */

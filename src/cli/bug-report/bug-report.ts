@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type Command, Option } from 'commander';
-import { toError } from '../../kube/util/to-error.ts';
+import { writeProblem } from '../../kube/util/file-problem.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { withCluster } from '../cluster.ts';
 import { installationOf } from '../installation.ts';
@@ -45,7 +45,7 @@ export async function bugReportCommand(options: BugReportOptions, terminal: Term
   });
   const archive = await promisify(gzip)(parts.archive(Math.floor(now.getTime() / 1000)));
   await terminal.write(file, archive).catch((cause: unknown) => {
-    throw new UsageError(`cannot write ${file}: ${toError(cause).message}`, { cause });
+    throw new UsageError(`cannot write ${file}: ${writeProblem(cause)}`, { cause });
   });
   for (const line of parts.notes) terminal.err(`missing: ${line}\n`);
   terminal.out(`${file}\n`);

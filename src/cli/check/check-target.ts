@@ -20,10 +20,10 @@ export function isName(name: string): boolean {
 }
 
 /** What only `check` takes, and which its own modules parse. */
-const OTHER_KINDS = ['httproute', 'network'];
+export const OTHER_KINDS = ['httproute', 'network'];
 
-/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. */
-export function parseTarget(target: string): Target {
+/** Parses a target such as `deploy/web`. Accepts each name that kubectl has for a kind. `others`: further kinds to name. */
+export function parseTarget(target: string, others: readonly string[] = []): Target {
   const [alias = '', name = '', ...rest] = target.split('/');
   const workload = WORKLOAD_KINDS.find((each) => namesOf(each).includes(alias.toLowerCase()));
   if (!isName(name) || rest.length > 0) {
@@ -35,7 +35,10 @@ export function parseTarget(target: string): Target {
   if (!workload?.plural) {
     const kinds = WORKLOAD_KINDS.flatMap(({ kind, plural }) => (plural ? [kind.toLowerCase()] : []));
     const meant = suggest(alias, [...kinds, ...OTHER_KINDS]);
-    const advice = meant === undefined ? `use one of ${kinds.join(', ')}` : `did you mean ${meant}/${name}?`;
+    const advice =
+      meant === undefined
+        ? `use one of ${[...kinds, ...others].join(', ')}`
+        : `did you mean ${meant}/${name}?`;
     throw new UsageError(`unknown kind ${JSON.stringify(alias)}: ${advice}`);
   }
   return { workload, resource: resourceOf(workload, workload.plural), name };

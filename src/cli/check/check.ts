@@ -34,7 +34,7 @@ import {
   routeTarget,
 } from './check-routes.ts';
 import { checkOffline } from './check-site.ts';
-import { getTarget, parseTarget, workloadsIn } from './check-target.ts';
+import { getTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { decideOptions, reportLive } from './report-live.ts';
 
 export interface CheckOptions extends ClusterOptions, InputOptions {
@@ -101,6 +101,10 @@ export async function checkCommand(
   options: CheckOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  if (name?.includes('/'))
+    throw new UsageError(
+      `expected one target, got ${kind} and ${name}: check one after the other, or use --all`,
+    );
   const target = name === undefined ? kind : `${kind}/${name}`;
   if (options.pre) {
     if (target !== undefined || hasInput(options))
@@ -189,7 +193,7 @@ function routeQuestion(
 }
 
 async function checkTarget(target: string, options: CheckOptions): Promise<readonly CheckReport[]> {
-  const parsed = parseTarget(target);
+  const parsed = parseTarget(target, OTHER_KINDS);
   return await withCluster(options, async (cluster) => {
     const namespace = options.namespace ?? cluster.namespace;
     const object = await getTarget(cluster.client, namespace, parsed).catch((cause: unknown) => {

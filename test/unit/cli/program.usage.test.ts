@@ -23,7 +23,14 @@ async function run(...args: readonly string[]) {
 
 test.each([
   [['serve', '--port=x'], /'--port <port>' argument 'x' is invalid\. Use a port/],
-  [['serve', '--prot=1'], /unknown option '--prot=1'/],
+  [['serve', '--prot=1'], /unknown option '--prot=1' \(Did you mean --port\?\)$/m],
+  [['serve', '-n', 'x'], /^error: unknown option '-n': see envoy-initializer serve --help$/m],
+  [['bug-report', '-f', 'x'], /^error: unknown option '-f': use envoy-initializer bug-report --file PATH$/m],
+  [['bogus'], /^error: unknown command 'bogus': see envoy-initializer --help$/m],
+  [
+    ['check', 'deploy/a', 'deploy/b'],
+    /^error: expected one target, got deploy\/a and deploy\/b: check one after the other, or use --all$/m,
+  ],
   [['serve', 'more'], /^error: unexpected argument 'more': see envoy-initializer serve --help/],
   [['policy', 't.yaml'], /^error: unexpected argument 't.yaml': use envoy-initializer policy -f t.yaml/],
   [['inject', 'web.yaml'], /use envoy-initializer inject -f web.yaml/],
@@ -68,7 +75,7 @@ test.each([
   [['check', 'netwrok/web'], /^error: unknown kind "netwrok": did you mean network\/web\?/],
   [
     ['check', 'foo/web', '--kubeconfig=/nowhere/config'],
-    /^error: unknown kind "foo": use one of deployment, /,
+    /^error: unknown kind "foo": use one of deployment, .*, pod, httproute, network$/m,
   ],
   [
     ['drift', '--restart=pod/web', '--kubeconfig=/nowhere/config'],
