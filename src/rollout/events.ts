@@ -57,7 +57,7 @@ export class RolloutEvents {
     }
     if (phase === 'done' && before !== undefined && before !== 'done' && before !== 'off') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
-      const rest = left === 0 ? '' : `; ${count(left)} were left as they are`;
+      const rest = left === 0 ? '' : `; ${count(left)} left as ${left === 1 ? 'it is' : 'they are'}`;
       const current = pods.filter(({ is }) => is === 'current').length;
       tell('Normal', 'RolloutDone', `${count(current)} have the template${rest}`);
     }

@@ -58,7 +58,9 @@ export function attach(pod: Pod, namespace: string, options: AttachOptions): Att
   const merged = mergeNetworks(request, present, namespace);
   if ('problem' in merged) return refused(`annotation ${MULTUS_NETWORKS} ${merged.problem}`);
   const wrong = addressProblem(merged.text, namespace, options);
-  if (wrong !== undefined) return refused(`annotation ${MULTUS_NETWORKS} ${wrong}`);
+  // Without an annotation of Multus, its text comes from ours.
+  const written = present === undefined ? NETWORK_ANNOTATION : MULTUS_NETWORKS;
+  if (wrong !== undefined) return refused(`annotation ${written} ${wrong}`);
   const draft = new PodDraft(pod);
   if (merged.text !== present) draft.set(['metadata', 'annotations'], MULTUS_NETWORKS, merged.text);
   if (!isBound(pod) && !isGated(pod)) draft.insert(['spec', 'schedulingGates'], { name: NETWORK_GATE });
