@@ -15,6 +15,9 @@ const SIZES = [0.1, 0.25, 0.5, 1, 1.5, 2];
 /** Where the points go when the figures are recorded: `make pictures` draws them. */
 const POINTS = 'test/bench/growth.json';
 
+/** An idle process returns what it needed for a moment: it looks each 5 s, and a resync lasts that long, too. */
+const RETURNED_MS = 20_000;
+
 /** The design's, by how many pods there are, in MB; of more pods nothing is said. */
 const MOST_MB = [
   { pods: 10_000, most: 200 },
@@ -39,8 +42,7 @@ export async function growthBench({
       await user.createNetworks(there, size);
       await untilReady(size);
       const millisecondsEach = (performance.now() - start) / (size - there);
-      // What was needed for a moment is given back within a few seconds.
-      await pause(5_000);
+      await pause(RETURNED_MS);
       progress(`  ${size} Networks are Ready`);
       points.push({ networks: size, millisecondsEach, residentMb: await stage.residentMb() });
       there = size;
