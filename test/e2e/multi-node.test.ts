@@ -349,13 +349,17 @@ describeUnless(await multusObstacle(), 'on two real nodes with Multus, and then 
       expect(await ping('later-node', later)).toContain(reaches);
       expect(await condition('later', 'NodesReady', 'status')).toBe('True');
       expect(await condition('wide', 'Ready', 'status')).toBe('True');
+      await run('wait network/wide --for=condition=NodesReady=False --timeout=30s');
+      expect(await condition('wide', 'NodesReady', 'message')).toBe(
+        `pods on these nodes may not reach the others: ${THIRD} (the Node is not Ready)`,
+      );
 
       await run(`delete node ${THIRD}`);
       await eventually('the Network has no pod on it', async () => {
         const named = await run('get network wide -o jsonpath={.status.nodes[*].name}');
         return named === `node ${SECOND}`;
       });
-      expect(await condition('wide', 'NodesReady', 'status')).toBe('True');
+      await run('wait network/wide --for=condition=NodesReady --timeout=30s');
       await run(`wait pod/${leader?.name} -n ${OPERATOR} --for=delete --timeout=150s`);
       await operator.scale(2);
     },

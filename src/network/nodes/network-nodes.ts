@@ -103,9 +103,10 @@ export class NetworkNodes {
 
   #known(name: string): KnownNode {
     const found = this.#reportOf(name);
-    const internalIp = this.#options.nodes.lister.get(name)?.addresses[0];
+    const { addresses = [], isAway = false } = this.#options.nodes.lister.get(name) ?? {};
     const missingPod = this.#agents?.missing(name);
-    return { internalIp, report: found?.current, reportProblem: found?.problem, missingPod };
+    const [internalIp] = addresses;
+    return { internalIp, isAway, report: found?.current, reportProblem: found?.problem, missingPod };
   }
 
   #reportOf(name: string): ReportObject | undefined {
@@ -115,10 +116,11 @@ export class NetworkNodes {
 
   #nodeChanged(name: string, previous: ClusterNode | undefined, current: ClusterNode | undefined): void {
     // The status of a node changes every few seconds.
-    const relevant = (node: ClusterNode | undefined) => node && [node.addresses, node.cidrs];
-    if (isDeepStrictEqual(relevant(previous), relevant(current))) return;
-    this.#record(name);
-    if (previous?.addresses[0] !== current?.addresses[0]) this.#onUsers(name);
+    const taken = (node: ClusterNode | undefined) => node && [node.addresses, node.cidrs];
+    if (!isDeepStrictEqual(taken(previous), taken(current))) this.#record(name);
+    const hasMoved = previous?.addresses[0] !== current?.addresses[0];
+    const isAway = current?.isAway ?? false;
+    if (hasMoved || (previous?.isAway ?? false) !== isAway) this.#onUsers(name);
   }
 
   #reportChanged(name: string, previous: ReportObject | undefined, current: ReportObject | undefined): void {

@@ -10,6 +10,8 @@ import type { NodeReport } from './node-report.ts';
 export interface KnownNode {
   /** Its first InternalIP; undefined if it has none, or the Node does not exist. */
   readonly internalIp: string | undefined;
+  /** Whether its Node is not Ready. */
+  readonly isAway?: boolean;
   /** The report of its agent; undefined without a report of this release. */
   readonly report: NodeReport | undefined;
   /** Why the report of its agent does not count; undefined if no agent has reported. */
@@ -64,9 +66,10 @@ export function nodesInUse(
 function troubleOf(
   network: Network,
   name: string,
-  { report, reportProblem, missingPod }: KnownNode,
+  { report, reportProblem, missingPod, isAway }: KnownNode,
   address: string | undefined,
 ): Trouble | undefined {
+  if (isAway) return { name, reason: 'NodeFailed', why: 'the Node is not Ready' };
   if (!report) {
     const why = reportProblem ?? 'its node agent has not reported';
     return { name, reason: 'NoAgent', why: clip(why, MAX_WORDS) };

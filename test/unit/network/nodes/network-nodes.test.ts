@@ -36,12 +36,15 @@ function stage() {
     onNetwork: (key) => told.push(key),
     onMtu: () => told.push('mtu'),
   });
-  const node = (name: string, address: string, cidrs: readonly string[] = []) =>
+  const node = (name: string, address: string, cidrs: readonly string[] = [], ready = 'True') =>
     nodes.set(
       CLUSTER_NODES.decode({
         metadata: { name },
         spec: { podCIDRs: cidrs },
-        status: { addresses: [{ type: 'InternalIP', address }] },
+        status: {
+          addresses: [{ type: 'InternalIP', address }],
+          conditions: [{ type: 'Ready', status: ready }],
+        },
       }),
     );
   const reportText = (name: string, text: string) =>
@@ -157,6 +160,28 @@ describe('a Network is told', () => {
     reports.delete('agents/n2');
     expect(told).toEqual([]);
   });
+});
+
+test('a Network is told when a node with its pods fails, and when it is back', () => {
+  const { networkNodes, node, report, pod, told } = stage();
+  node('n1', '192.0.2.1');
+  node('n2', '192.0.2.2');
+  report('n1');
+  pod('web', 'n1');
+  told.length = 0;
+  const condition = () => networkNodes.inUse(newNetwork(), ['n1']).condition;
+  node('n2', '192.0.2.2', [], 'Unknown');
+  expect([condition().status, told]).toEqual(['True', []]);
+  node('n1', '192.0.2.1', [], 'Unknown');
+  expect(condition()).toEqual({
+    status: 'False',
+    reason: 'NodeFailed',
+    message: 'pods on these nodes may not reach the others: n1 (the Node is not Ready)',
+  });
+  node('n1', '192.0.2.1', [], 'False');
+  expect(told).toEqual(['default/blue']);
+  node('n1', '192.0.2.1');
+  expect([condition().status, told]).toEqual(['True', ['default/blue', 'default/blue']]);
 });
 
 test('all Networks are told of another default MTU', () => {
