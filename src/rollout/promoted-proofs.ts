@@ -41,6 +41,8 @@ export class PromotedProofs {
   #proved: TemplateSet | undefined;
   /** Whether the API server has judged all of them. */
   #isSure = false;
+  /** How often the API server has become another one. */
+  #servers = 0;
 
   constructor(options: PromotedProofsOptions) {
     this.#options = options;
@@ -53,6 +55,13 @@ export class PromotedProofs {
 
   /** Call it when the history may have changed. */
   changed(): void {
+    this.#trigger.fire();
+  }
+
+  /** Proves them again: another version of the API server may see them otherwise. */
+  again(): void {
+    this.#isSure = false;
+    this.#servers += 1;
     this.#trigger.fire();
   }
 
@@ -80,8 +89,11 @@ export class PromotedProofs {
     const { set } = revisions.promoted;
     const isKnown = this.#proved?.hash === set.hash;
     if (isKnown && this.#isSure) return;
+    const server = this.#servers;
     const texts = (history.objectOf(set.hash)?.data ?? {}) as Readonly<Record<string, string>>;
     const { set: judged, doubts } = await prover.prove(set, texts, PROOF_MS, signal);
+    // The trigger has fired again.
+    if (server !== this.#servers) return;
     this.#isSure = doubts.length === 0;
     if (this.#isSure || !isKnown) {
       this.#proved = judged;

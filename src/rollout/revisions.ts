@@ -27,6 +27,7 @@ export interface RevisionsOptions {
     readonly templates: { readonly state: TemplateState };
     readonly prover: Prover;
     onAdopted(listener: () => void): void;
+    onProofsForgotten(listener: () => void): void;
   };
   /** Live pods with their status annotations. */
   readonly pods: Informer<KubeObject>;
@@ -87,6 +88,7 @@ export function setUpRevisions(manager: Manager, options: RevisionsOptions): Tem
   for (const informer of [objects, configMaps] as Informer<KubeObject>[])
     informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   template.onAdopted(wake);
+  template.onProofsForgotten(() => proofs.again());
   const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
   work.reconcile(upkeepReconcile(manager, { history, writer, pods, keys }), { keys: () => [KEY], after });
   manager.everyReplica('revision-proof', (signal) => proofs.run(signal), { after });

@@ -10,13 +10,13 @@ import { untilTrue } from '../../support/time/until-true.ts';
 const PROMOTED = templateSet({ config: 'containers: [{name: envoy, image: "i:v1"}]' });
 const misfitsOf = (set: TemplateSet) => [...set.templates.values()].flatMap(({ misfits }) => misfits);
 
-test('promoted templates that could not be proved are proved again', async () => {
+test('promoted templates are proved again if they could not be, and after an upgrade', async () => {
   const [shape] = POD_SHAPES;
   if (!shape) throw new Error('expected a shape');
   const revision = { set: PROMOTED } as Revision;
   const revisions = { promoted: revision, target: { ...revision } } as Revisions;
   const { log, lines } = capturedLog();
-  let [proofs, isAway, changes] = [0, true, 0];
+  let [proofs, isAway, changes, misfit] = [0, true, 0, 'no'];
   const promoted = new PromotedProofs({
     history: { current: () => revisions, objectOf: () => undefined },
     prover: {
@@ -24,7 +24,10 @@ test('promoted templates that could not be proved are proved again', async () =>
         proofs += 1;
         if (isAway) return { set, doubts: ['no answer'] };
         const templates = new Map(
-          [...set.templates].map(([name, each]) => [name, { ...each, misfits: [{ shape, message: 'no' }] }]),
+          [...set.templates].map(([name, each]) => [
+            name,
+            { ...each, misfits: [{ shape, message: misfit }] },
+          ]),
         );
         return { set: { ...set, templates }, doubts: [] };
       },
@@ -43,6 +46,12 @@ test('promoted templates that could not be proved are proved again', async () =>
   isAway = false;
   await untilTrue(async () => changes === 2);
   expect(misfitsOf(promoted.setOf(revision))).toHaveLength(1);
+  promoted.changed();
+  const before = proofs;
+  misfit = 'not by a newer server';
+  promoted.again();
+  await untilTrue(async () => changes === 3);
+  expect([proofs, misfitsOf(promoted.setOf(revision))]).toEqual([before + 1, [{ shape, message: misfit }]]);
   stop.abort();
   await running;
   expect(lines[0]).toMatchObject({ err: { message: 'no answer' } });
